@@ -1,0 +1,174 @@
+"""A checkpoint on disk: a folder of plain files that anyone can read, and no pickle among them."""
+
+import csv
+import dataclasses
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+
+from .config import ModelConfig, build
+from .errors import CheckpointError, ConfigError
+from .model import Transformer
+from .tokenizer import Tokenizer
+
+VERSION = 1
+
+
+@dataclass
+class Checkpoint:
+    """A model with its tokenizer, what is known of its training, and the course of it.
+
+    `training` holds data, licence, attribution, configuration, steps, seed, device and scores; `history` one dictionary
+    a validation, in order.
+    """
+
+    model: Transformer
+    tokenizer: Tokenizer
+    training: dict = field(default_factory=dict)
+    history: list[dict] = field(default_factory=list)
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:
+    """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {
+        name: parameter.detach().to("cpu", dtype).contiguous()
+        for name, parameter in checkpoint.model.named_parameters()
+    }
+    config = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
+    write_atomically(folder / "tokenizer.model", checkpoint.tokenizer.model)
+    write_atomically(folder / "config.json", _json(config))
+    write_atomically(folder / "training.json", _json(checkpoint.training))
+    write_atomically(folder / "history.csv", _csv(checkpoint.history))
+    save_tensors(folder / "model.safetensors", weights)
+
+
+def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a checkpoint folder into a model in eval mode, in float32 on `device`.
+
+    Raises CheckpointError, one sentence, when a file is missing or damaged, the version is another, or the weights'
+    names and shapes are not those of the configuration.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CheckpointError(f"There is no checkpoint folder {folder}.")
+    stored = _read_json(folder / "config.json")
+    if stored.get("version") != VERSION:
+        raise CheckpointError(f"{folder} is of version {stored.get('version')}; this program reads version {VERSION}.")
+    try:
+        config = build(ModelConfig, stored.get("model"), "model")
+    except ConfigError as error:
+        raise CheckpointError(f"{folder / 'config.json'} describes no model: {error}") from error
+    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    special = (tokenizer.pad_id, tokenizer.begin_id, tokenizer.end_id)
+    if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.begin_id, config.end_id):
+        raise CheckpointError(
+            f"The tokenizer in {folder} has {len(tokenizer)} pieces and special tokens {special}; "
+            f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
+        )
+    weights = load_tensors(folder / "model.safetensors")
+    model = _build_model(config, weights, folder).to(device).eval()
+    training = _read_json(folder / "training.json")
+    return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
+
+
+def find_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoint folders directly under `folder`, by name; empty when there is none."""
+    return sorted(path.parent for path in Path(folder).glob("*/config.json"))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file in one piece: whoever reads sees the old content or the new, never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write tensors as safetensors in one piece."""
+    part = path.with_suffix(".part")
+    save_file(tensors, part)
+    os.replace(part, path)
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, safetensors.SafetensorError) as error:
+        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
+
+
+def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
+    """A model of this shape with exactly these weights; names and shapes are compared before memory is taken."""
+    with torch.device("meta"):
+        expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise CheckpointError(
+                f"The weights in {folder} do not fit its config.json: {name} should be "
+                f"{_shape_text(expected.get(name))} and is {_shape_text(found.get(name))}."
+            )
+    if not all(tensor.is_floating_point() and tensor.isfinite().all() for tensor in weights.values()):
+        raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
+    model = Transformer(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+    return model
+
+
+def _shape_text(shape: tuple[int, ...] | None) -> str:
+    return "absent" if shape is None else " x ".join(map(str, shape))
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path} is not readable as JSON: {error}.") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} does not hold a JSON object.")
+    return content
+
+
+def _read_history(path: Path) -> list[dict]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise CheckpointError(f"{path} is not a table of numbers: {error}.") from error
+
+
+def _json(content: dict) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _csv(rows: list[dict]) -> bytes:
+    if not rows:
+        return b""
+    lines = [",".join(rows[0])]
+    lines += [",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in r.values()) for r in rows]
+    return ("\n".join(lines) + "\n").encode()

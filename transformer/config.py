@@ -1,0 +1,190 @@
+"""Configurations: what a model is, how it is trained, and what it is trained on."""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ConfigError
+
+NORMS = ("post", "pre")
+SCHEDULES = ("noam", "constant")
+PRECISIONS = ("float32", "bfloat16", "auto")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of an encoder-decoder Transformer (Vaswani et al. 2017, section 3 and table 3).
+
+    `max_length` counts the tokens of one side, special tokens included. `norm` is "post" (paper, 5.4:
+    LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack). `pad_id`, `begin_id` and `end_id` are the special tokens that decoding treats apart.
+    `share_embeddings` ties both embeddings and the output projection (paper, 3.4).
+    Raises ConfigError for values that no model can have.
+    """
+
+    vocab_size: int
+    num_encoder_layers: int = 6
+    num_decoder_layers: int = 6
+    num_heads: int = 8
+    d_model: int = 512
+    d_ff: int = 2048
+    dropout: float = 0.1
+    max_length: int = 128
+    norm: str = "post"
+    share_embeddings: bool = True
+    pad_id: int = 0
+    begin_id: int = 2
+    end_id: int = 3
+
+    def __post_init__(self):
+        _check_types(self)
+        for name in ("vocab_size", "num_encoder_layers", "num_decoder_layers", "num_heads", "d_model", "d_ff"):
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
+        _require(self.max_length >= 2, f"max_length must be at least 2, not {self.max_length}.")
+        _require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
+        _require(
+            self.d_model % self.num_heads == 0,
+            f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}.",
+        )
+        _require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
+        _require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
+        for name in ("pad_id", "begin_id", "end_id"):
+            value = getattr(self, name)
+            _require(0 <= value < self.vocab_size, f"{name} must be in the vocabulary of {self.vocab_size}, not {value}.")
+
+    @property
+    def d_k(self) -> int:
+        """Dimensions of one head: d_model / num_heads (paper, 3.2.2)."""
+        return self.d_model // self.num_heads
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """How the joint SentencePiece model is learned: number of pieces and the share of characters it must cover."""
+
+    vocab_size: int = 8000
+    character_coverage: float = 1.0
+
+    def __post_init__(self):
+        _check_types(self)
+        _require(self.vocab_size >= 8, f"tokenizer vocab_size must be at least 8, not {self.vocab_size}.")
+        _require(0 < self.character_coverage <= 1, "character_coverage must be in (0, 1].")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained (paper, section 5).
+
+    `batch_tokens` bounds sentences times the longer side's padded length. `rate_factor` multiplies the schedule;
+    with `schedule` = "constant" it is the rate itself after warm-up. The rate falls linearly to zero over the last
+    `cooldown_steps`. The weights that are validated and kept are the mean of the last `average_last` validations'
+    (paper, 6.1). `join_probability` is the share of pairs that are read together with the next one as one longer
+    example, so that a corpus of short sentences also teaches later positions. Times are in optimiser steps.
+    """
+
+    max_steps: int = 100_000
+    batch_tokens: int = 4096
+    warmup_steps: int = 4000
+    schedule: str = "noam"
+    rate_factor: float = 1.0
+    cooldown_steps: int = 0
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    join_probability: float = 0.0
+    validate_every: int = 500
+    validate_sentences: int = 500
+    save_every: int = 100
+    average_last: int = 1
+    seed: int = 1
+    precision: str = "auto"
+    compile: bool = True
+
+    def __post_init__(self):
+        _check_types(self)
+        positive = ("max_steps", "batch_tokens", "warmup_steps", "validate_every", "save_every", "average_last")
+        for name in (*positive, "validate_sentences"):
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
+        _require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps must lie between 0 and max_steps.")
+        _require(self.schedule in SCHEDULES, f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}.")
+        _require(
+            self.precision in PRECISIONS, f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}."
+        )
+        _require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
+        _require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
+        _require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """What a corpus is and under which licence: shown wherever its checkpoint is shown."""
+
+    name: str
+    source_language: str
+    target_language: str
+    licence: str
+    attribution: str
+
+    def __post_init__(self):
+        _check_types(self)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything one training run depends on besides the corpus itself: the content of a CONFIG.toml."""
+
+    model: ModelConfig
+    tokenizer: TokenizerConfig
+    training: TrainingConfig
+    data: DataConfig
+
+    def as_dict(self) -> dict:
+        """Plain nested dictionaries, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def load_experiment(path: Path) -> Experiment:
+    """Read a CONFIG.toml with the tables [model], [tokenizer], [training] and [data].
+
+    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place for unreadable or unknown settings.
+    """
+    try:
+        with open(path, "rb") as file:
+            tables = tomllib.load(file)
+    except OSError as error:
+        raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
+    unknown = set(tables) - {"model", "tokenizer", "training", "data"}
+    _require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
+    tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
+    return Experiment(
+        model=build(ModelConfig, {**tables.get("model", {}), "vocab_size": tokenizer.vocab_size}, "model"),
+        tokenizer=tokenizer,
+        training=build(TrainingConfig, tables.get("training", {}), "training"),
+        data=build(DataConfig, tables.get("data", {}), "data"),
+    )
+
+
+def build(kind: type, settings: dict, table: str):
+    """Make a configuration of `kind` from a dictionary; raises ConfigError naming an unknown or missing setting."""
+    _require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    for name in settings:
+        _require(name in fields, f"Unknown setting {name!r} in [{table}]; choose from {', '.join(fields)}.")
+    for name, field in fields.items():
+        _require(name in settings or field.default is not dataclasses.MISSING, f"[{table}] needs {name!r}.")
+    return kind(**settings)
+
+
+def _check_types(config) -> None:
+    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float)."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        accepted = (int, float) if field.type is float else (field.type,)
+        right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
+        _require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)

@@ -1,0 +1,64 @@
+"""Which device computes, and how its memory is kept."""
+
+import ctypes
+import os
+import sys
+
+import torch
+
+from .errors import DeviceError
+
+ENVIRONMENT_VARIABLE = "HEADLIGHT_DEVICE"
+
+# Parameter numbers of glibc's mallopt(3).
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+
+
+def choose_device(name: str | None = None) -> torch.device:
+    """The device asked for by `name`, else by HEADLIGHT_DEVICE, else CUDA, else MPS, else the CPU.
+
+    Raises DeviceError for a name that PyTorch does not know or a device that this machine has not.
+    """
+    name = name or os.environ.get(ENVIRONMENT_VARIABLE) or _best_name()
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise DeviceError(f"There is no device called {name!r}; choose cpu, cuda or mps.") from error
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available.get(device.type, False):
+        raise DeviceError(f"The device {name!r} is not available on this machine.")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise DeviceError(f"The device {name!r} is not available: this machine has {torch.cuda.device_count()}.")
+    return device
+
+
+def describe_device(device: torch.device) -> str:
+    """The device in words, with the card's name or the number of threads."""
+    if device.type == "cuda":
+        return f"GPU ({torch.cuda.get_device_name(device)})"
+    if device.type == "mps":
+        return "Apple GPU (MPS)"
+    return f"CPU ({torch.get_num_threads()} threads)"
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to reuse the memory that tensors free instead of returning it to the system.
+
+    A training step frees and asks again for hundreds of megabytes; fetching those pages anew each time took more
+    than a quarter of a step on a CPU. Does nothing where the C library is another one.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except AttributeError:
+        return
+    mallopt(_M_MMAP_THRESHOLD, 1 << 30)
+    mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
+    mallopt(_M_TOP_PAD, 1 << 26)
+
+
+def _best_name() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"

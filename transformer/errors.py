@@ -1,0 +1,33 @@
+"""Errors that a visitor can cause; pages and the command line show their text and nothing else."""
+
+
+class UserError(Exception):
+    """Something a visitor can cause and mend; its text is one friendly sentence."""
+
+
+class EmptyTextError(UserError):
+    """The text holds nothing to translate."""
+
+
+class TooLongError(UserError):
+    """The text has more tokens than the model has positions."""
+
+
+class CheckpointError(UserError):
+    """A checkpoint folder is missing, damaged, or of another version."""
+
+
+class DataError(UserError):
+    """A corpus cannot be read, or nothing usable is left of it."""
+
+
+class ConfigError(UserError):
+    """A configuration file is unreadable or asks for something that does not exist."""
+
+
+class DownloadError(UserError):
+    """A publisher cannot be reached, or what came is not what was expected."""
+
+
+class DeviceError(UserError):
+    """The device that was asked for does not exist on this machine."""

@@ -1,0 +1,94 @@
+"""The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017)."""
+
+import torch
+from torch import Tensor, nn
+
+from .attention import MultiHeadAttention
+from .cache import LayerCache
+from .config import ModelConfig
+from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
+from .masks import causal_mask, padding_mask, target_mask
+
+
+class Transformer(nn.Module):
+    """Token ids of source and target in, logits of each next target token out (paper, figure 1)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.source_embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.target_embedding = (
+            self.source_embedding if config.share_embeddings else TokenEmbedding(config.vocab_size, config.d_model)
+        )
+        self.positions = PositionalEncoding(config.d_model, config.max_length, config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.
+        last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
+        self.encoder_norm = last_norm(config.d_model)
+        self.decoder_norm = last_norm(config.d_model)
+        self.generator = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        if config.share_embeddings:
+            self.generator.weight = self.source_embedding.embedding.weight
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier-uniform for every projection, N(0, 1/d_model) for embeddings: times sqrt(d_model) they have spread 1."""
+        nn.init.xavier_uniform_(self.generator.weight)
+        for module in self.modules():
+            if isinstance(module, MultiHeadAttention):
+                module.reset_parameters()
+            elif isinstance(module, FeedForward):
+                for linear in (module.inner, module.outer):
+                    nn.init.xavier_uniform_(linear.weight)
+                    nn.init.zeros_(linear.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: source [batch, source], target (what is fed) [batch, target] -> logits [batch, target, vocab]."""
+        source_mask = padding_mask(source, self.config.pad_id)
+        memory = self.encode(source, source_mask)
+        hidden = self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)
+        return self.generator(hidden)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
+        """[batch, source] -> the memory, [batch, source, d_model]."""
+        x = self.positions(self.source_embedding(source))
+        for layer in self.encoder:
+            x = layer(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
+        """[batch, target] -> the vectors before the generator, [batch, target, d_model]."""
+        x = self.positions(self.target_embedding(target))
+        for layer in self.decoder:
+            x = layer(x, memory, target_mask, source_mask)
+        return self.decoder_norm(x)
+
+    def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
+        """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
+        return [layer.start_cache(memory, capacity) for layer in self.decoder]
+
+    def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Decode the newest tokens [batch, new] and return the logits that follow the last of them, [batch, vocab].
+
+        Equals the last row of the full pass over everything fed so far.
+        """
+        new = target.shape[1]
+        length = caches[0].length + new
+        # One new query sees every cached key. Several need their own rows of the causal mask.
+        mask = None if new == 1 else causal_mask(length, target.device)[-new:]
+        x = self.positions(self.target_embedding(target), start=length - new)
+        for layer, cache in zip(self.decoder, caches, strict=True):
+            x = layer.step(x, cache, mask, source_mask)
+        return self.generator(self.decoder_norm(x[:, -1]))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.generator.weight.device
+
+    def count_parameters(self) -> int:
+        """Number of trained values, a shared matrix counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())

@@ -1,0 +1,237 @@
+"""Training: from a corpus and a configuration to a checkpoint (paper, section 5)."""
+
+import contextlib
+import logging
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .checkpoint import Checkpoint, save_checkpoint
+from .config import Experiment
+from .data import Example, collate, epoch_batches, make_examples
+from .device import describe_device, keep_freed_memory
+from .errors import DataError
+from .loss import smoothed_cross_entropy
+from .model import Transformer
+from .resume import Progress, average_snapshots, drop_snapshots, has_state, load_state, save_snapshot, save_state
+from .schedule import learning_rate
+from .tokenizer import Tokenizer
+from .validation import validation_bleu, validation_loss
+
+logger = logging.getLogger(__name__)
+
+_REPORT_SECONDS = 15  # between two lines of progress
+_EPOCH_SEED = 100_003  # keeps the epochs' shuffles of neighbouring seeds apart
+
+
+class Trainer:
+    """One run: teacher forcing with Adam until `max_steps`, validated, saved, and resumed where it stopped.
+
+    pairs and valid_pairs are sentence pairs; `out` becomes the checkpoint folder of the best validation, and
+    `out`/resume holds what a resumed run needs.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        tokenizer: Tokenizer,
+        pairs: list[tuple[str, str]],
+        valid_pairs: list[tuple[str, str]],
+        out: Path,
+        device: torch.device,
+    ):
+        self.experiment, self.settings = experiment, experiment.training
+        self.tokenizer, self.out, self.device = tokenizer, Path(out), device
+        self.state_folder = self.out / "resume"
+        config = experiment.model
+        self.examples = make_examples(pairs, tokenizer, config.max_length)
+        fitting = [pair for pair in valid_pairs if len(tokenizer.encode(pair[0])) < config.max_length]
+        self.valid_pairs = fitting[: self.settings.validate_sentences]
+        self.valid_examples = make_examples(fitting, tokenizer, config.max_length)
+        torch.manual_seed(self.settings.seed)
+        self.model = Transformer(config).to(device)
+        self.validated = Transformer(config).to(device).eval()  # holds the averaged weights
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=device.type in ("cpu", "cuda")
+        )
+        self.progress = Progress()
+        self.loss = self._loss
+        if self.settings.compile and device.type == "cuda":
+            self.loss = torch.compile(self._loss, dynamic=True)
+
+    def resume(self) -> bool:
+        """Go on from the last saved state of `out`; False where there is none."""
+        if not has_state(self.state_folder):
+            return False
+        self.progress = load_state(self.state_folder, self.model, self.optimizer)
+        logger.info("resumed at step %d, epoch %d", self.progress.step, self.progress.epoch + 1)
+        return True
+
+    def run(self) -> None:
+        """Train until `max_steps`; an interruption (KeyboardInterrupt) saves the state before it goes on its way."""
+        keep_freed_memory()
+        # On a CPU the fused kernel is tuned for long sequences; sentences of ten tokens run faster unfused.
+        kernel = sdpa_kernel(SDPBackend.MATH) if self.device.type == "cpu" else contextlib.nullcontext()
+        logger.info(
+            "%d parameters, %d pairs, on %s",
+            self.model.count_parameters(), len(self.examples), describe_device(self.device),
+        )  # fmt: skip
+        self.model.train()
+        meter = _Meter(self.progress, self.settings.max_steps)
+        try:
+            with kernel:
+                for batch in self._batches():
+                    loss, tokens = self._step(batch)
+                    self._after_step(loss, tokens, meter)
+        except KeyboardInterrupt:
+            self._save(meter)
+            logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
+            raise
+
+    def _batches(self) -> Iterator[list[Example]]:
+        """The batches from where the run stands, epoch after epoch, until the last step."""
+        settings, progress = self.settings, self.progress
+        while progress.step < settings.max_steps:
+            seed = settings.seed * _EPOCH_SEED + progress.epoch
+            batches = epoch_batches(
+                self.examples, settings.batch_tokens, settings.join_probability, self.experiment.model.max_length, seed
+            )
+            for batch in batches[progress.batch :]:
+                if progress.step >= settings.max_steps:
+                    return
+                progress.batch += 1
+                yield batch
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+
+    def _step(self, batch: list[Example]) -> tuple[float, int]:
+        """One update; returns the smoothed loss a token in nats and the number of target tokens."""
+        step = self.progress.step + 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(step, self.experiment.model.d_model, self.settings)
+        source, fed, predicted = (ids.to(self.device) for ids in collate(batch, self.experiment.model.pad_id))
+        tokens = sum(len(example.target) - 1 for example in batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.loss(source, fed, predicted) / tokens
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise DataError(f"The loss is {value} at step {step} (epoch {self.progress.epoch + 1}); training stopped.")
+        self.optimizer.step()
+        self.progress.step = step
+        return value, tokens
+
+    def _loss(self, source: torch.Tensor, fed: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
+        bfloat16 = self.settings.precision == "bfloat16" or (
+            self.settings.precision == "auto" and self.device.type == "cuda"
+        )
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=bfloat16):
+            logits = self.model(source, fed)
+        return smoothed_cross_entropy(
+            logits.float(), predicted, self.experiment.model.pad_id, self.settings.label_smoothing
+        )
+
+    def _after_step(self, loss: float, tokens: int, meter: "_Meter") -> None:
+        step = self.progress.step
+        meter.count(loss, tokens)
+        if meter.due():
+            meter.report(self.optimizer.param_groups[0]["lr"])
+        last = step == self.settings.max_steps
+        if step % self.settings.validate_every == 0 or last:
+            self._validate(meter)
+        if step % self.settings.save_every == 0 or last:
+            self._save(meter)
+
+    def _validate(self, meter: "_Meter") -> None:
+        """Measure the mean of the last snapshots; keep it as the checkpoint when it is the best so far."""
+        progress, settings = self.progress, self.settings
+        save_snapshot(self.state_folder, self.model, progress.step)
+        progress.snapshots = [*progress.snapshots, progress.step][-settings.average_last :]
+        mean = average_snapshots(self.state_folder, progress.snapshots)
+        with torch.no_grad():
+            for name, parameter in self.validated.named_parameters():
+                parameter.copy_(mean[name])
+        started = time.monotonic()
+        row = {
+            "step": progress.step,
+            "epoch": progress.epoch + 1,
+            "seconds": round(meter.seconds()),
+            "rate": self.optimizer.param_groups[0]["lr"],
+            "train_loss": meter.mean_loss(),
+            "valid_loss": validation_loss(self.validated, self.valid_examples, settings.batch_tokens),
+            "valid_bleu": validation_bleu(self.validated, self.tokenizer, self.valid_pairs),
+        }
+        progress.history.append(row)
+        logger.info(
+            "validation at step %d: loss %.4f, BLEU %.2f (%.0f s)",
+            progress.step, row["valid_loss"], row["valid_bleu"], time.monotonic() - started,
+        )  # fmt: skip
+        if row["valid_bleu"] > progress.best_bleu:
+            progress.best_bleu, progress.best_step = row["valid_bleu"], progress.step
+            save_checkpoint(self.out, Checkpoint(self.validated, self.tokenizer, self._description(row), []))
+        self._save(meter)
+        drop_snapshots(self.state_folder, progress.snapshots)
+
+    def _save(self, meter: "_Meter") -> None:
+        self.progress.seconds = meter.seconds()
+        save_state(self.state_folder, self.model, self.optimizer, self.progress)
+
+    def _description(self, row: dict) -> dict:
+        """What the checkpoint's training.json says of itself."""
+        return {
+            "data": self.experiment.as_dict()["data"],
+            "configuration": self.experiment.as_dict(),
+            "steps": row["step"],
+            "averaged_steps": self.progress.snapshots,
+            "seed": self.settings.seed,
+            "device": describe_device(self.device),
+            "torch": torch.__version__,
+            "seconds": row["seconds"],
+            "training_pairs": len(self.examples),
+            "scores": {"valid_loss": row["valid_loss"], "valid_bleu": row["valid_bleu"]},
+        }
+
+
+class _Meter:
+    """Counts what a progress line tells: mean loss, target tokens a second, remaining time."""
+
+    def __init__(self, progress: Progress, max_steps: int):
+        self.progress, self.max_steps = progress, max_steps
+        self.started = time.monotonic() - progress.seconds
+        self.losses: list[float] = []
+        self.reported = time.monotonic()
+        self.tokens = self.steps = 0
+        self.recent = 0.0
+
+    def count(self, loss: float, tokens: int) -> None:
+        self.losses.append(loss)
+        self.recent = loss if not self.steps else 0.98 * self.recent + 0.02 * loss
+        self.tokens += tokens
+        self.steps += 1
+
+    def due(self) -> bool:
+        return time.monotonic() - self.reported >= _REPORT_SECONDS
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def mean_loss(self) -> float:
+        """Mean of the smoothed training loss since it was last asked for."""
+        mean = sum(self.losses) / max(1, len(self.losses))
+        self.losses.clear()
+        return mean
+
+    def report(self, rate: float) -> None:
+        """One line of progress over the time since the last one."""
+        elapsed = time.monotonic() - self.reported
+        remaining = (self.max_steps - self.progress.step) * elapsed / max(1, self.steps)
+        logger.info(
+            "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s  %d min left",
+            self.progress.step, self.max_steps, self.progress.epoch + 1, self.recent, rate,
+            self.tokens / elapsed, round(remaining / 60),
+        )  # fmt: skip
+        self.reported, self.tokens, self.steps = time.monotonic(), 0, 0
