@@ -1,21 +1,164 @@
-import logging, sys, argparse
+"""The command line: train, translate, evaluate, trace, download."""
+
+import argparse
+import json
+import logging
+import signal
+import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
+
 from .config import load_experiment
 from .data import read_pairs
 from .device import choose_device
-from .tokenizer import Tokenizer
-from .training import Trainer
-p=argparse.ArgumentParser()
-p.add_argument("command"); p.add_argument("config"); p.add_argument("--data"); p.add_argument("--valid"); p.add_argument("--out",type=Path); p.add_argument("--resume",action="store_true")
-a=p.parse_args()
-logging.basicConfig(level=logging.INFO,format="%(asctime)s %(message)s",stream=sys.stderr)
-e=load_experiment(a.config); pairs=read_pairs(a.data)
-path=a.out/"tokenizer.model"
-if a.resume and path.exists():
-    tok=Tokenizer.load(path)
-else:
-    tok=Tokenizer.train((s for pair in pairs for s in pair), e.tokenizer)
-    a.out.mkdir(parents=True,exist_ok=True); path.write_bytes(tok.model)
-t=Trainer(e,tok,pairs,read_pairs(a.valid),a.out,choose_device())
-if a.resume: t.resume()
-t.run()
+from .download import TATOEBA, download_tatoeba
+from .errors import EmptyTextError, UserError
+from .scoring import score
+from .training import train
+from .translator import Translator
+
+logger = logging.getLogger(__name__)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0, 1 for a UserError, 130 when interrupted."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill saves like Ctrl-C
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options) or 0
+    except UserError as error:
+        print(f"headlight: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m transformer", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("train", help="train a model from a configuration and a corpus")
+    command.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
+    command.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
+    command.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
+    command.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    command.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
+    _add_device(command)
+    command.set_defaults(run=_train)
+
+    command = commands.add_parser("translate", help="translate standard input, one sentence a line")
+    _add_model(command)
+    command.set_defaults(run=_translate)
+
+    command = commands.add_parser("evaluate", help="BLEU and chrF on pairs; the last line is JSON")
+    _add_model(command)
+    command.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
+    command.add_argument(
+        "--write", action="store_true", help="also write the score into the checkpoint's training.json"
+    )
+    command.set_defaults(run=_evaluate)
+
+    command = commands.add_parser("trace", help="write every attention weight of one sentence")
+    command.add_argument("text", help="the source sentence")
+    _add_model(command)
+    command.add_argument("--target", help="a target to replay instead of the model's own translation")
+    command.add_argument("--out", type=Path, required=True, help="the .npz file to write")
+    command.set_defaults(run=_trace)
+
+    command = commands.add_parser("download", help="fetch a corpus from its publisher")
+    command.add_argument("corpus", choices=["tatoeba"])
+    command.add_argument("pair", choices=list(TATOEBA))
+    command.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    command.set_defaults(run=lambda options: download_tatoeba(options.pair, options.out) and 0)
+    return parser
+
+
+def _add_device(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
+    command.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
+    _add_device(command)
+
+
+def _beam_size(text: str) -> int:
+    size = int(text)
+    if not 1 <= size <= 100:
+        raise argparse.ArgumentTypeError("a beam has a size of 1 to 100")
+    return size
+
+
+def _train(options: argparse.Namespace) -> None:
+    train(
+        load_experiment(options.config), read_pairs(options.data), read_pairs(options.valid), options.out,
+        choose_device(options.device), resume=options.resume,
+    )  # fmt: skip
+
+
+def _translate(options: argparse.Namespace) -> int:
+    """Translate what can be translated; a line that cannot leaves an empty line and a message with its number."""
+    translator = Translator.load(options.checkpoint, options.device)
+    sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    lines = [line.rstrip("\n") for line in sys.stdin]
+    usable, status = [], 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            translator.pieces(line)
+            usable.append(number - 1)
+        except EmptyTextError:
+            pass  # an empty line stays one
+        except UserError as error:
+            print(f"headlight: line {number}: {error}", file=sys.stderr)
+            status = 1
+    translations = dict(
+        zip(usable, translator.translate([lines[i] for i in usable], options.beam, progress=_reporter(len(usable))))
+    )
+    sys.stdout.reconfigure(encoding="utf-8")
+    for index in range(len(lines)):
+        print(translations.get(index, ""))
+    return status
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    translator = Translator.load(options.checkpoint, options.device)
+    pairs = read_pairs(options.pairs)
+    started = time.perf_counter()
+    translations = translator.translate([source for source, _ in pairs], options.beam, progress=_reporter(len(pairs)))
+    seconds = time.perf_counter() - started
+    result = asdict(score(translations, [target for _, target in pairs]))
+    if options.write:
+        translator.checkpoint.add_score(options.checkpoint, options.pairs.name, options.beam, result)
+    print(json.dumps({**result, "beam": options.beam, "seconds": round(seconds, 2)}))
+
+
+def _trace(options: argparse.Namespace) -> None:
+    translator = Translator.load(options.checkpoint, options.device)
+    trace = translator.trace(options.text, target=options.target, beam=options.beam)
+    try:
+        trace.save(options.out)
+    except OSError as error:
+        raise UserError(f"{options.out} cannot be written: {error.strerror}.") from error
+    print(trace.target_text)
+
+
+def _reporter(total: int):
+    """A progress callback that logs at most every two seconds."""
+    state = {"time": time.monotonic(), "start": time.monotonic()}
+
+    def report(done: int) -> None:
+        now = time.monotonic()
+        if now - state["time"] >= 2:
+            state["time"] = now
+            logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - state["start"]))
+
+    return report
+
+
+if __name__ == "__main__":
+    sys.exit(main())

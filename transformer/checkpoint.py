@@ -33,6 +33,12 @@ class Checkpoint:
     training: dict = field(default_factory=dict)
     history: list[dict] = field(default_factory=list)
 
+    def add_score(self, folder: Path, pairs: str, beam: int, score: dict) -> None:
+        """Add what these pairs scored to the training.json in `folder`."""
+        key = f"{pairs} {'greedy' if beam == 1 else f'beam {beam}'}"
+        self.training.setdefault("scores", {})[key] = score
+        write_atomically(Path(folder) / "training.json", _json(self.training))
+
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:
     """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`."""
@@ -46,8 +52,13 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     write_atomically(folder / "tokenizer.model", checkpoint.tokenizer.model)
     write_atomically(folder / "config.json", _json(config))
     write_atomically(folder / "training.json", _json(checkpoint.training))
-    write_atomically(folder / "history.csv", _csv(checkpoint.history))
+    save_history(folder, checkpoint.history)
     save_tensors(folder / "model.safetensors", weights)
+
+
+def save_history(folder: Path, history: list[dict]) -> None:
+    """Write the course of a training run, one validation a line."""
+    write_atomically(Path(folder) / "history.csv", _csv(history))
 
 
 def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
@@ -170,5 +181,7 @@ def _csv(rows: list[dict]) -> bytes:
     if not rows:
         return b""
     lines = [",".join(rows[0])]
-    lines += [",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in r.values()) for r in rows]
+    lines += [
+        ",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in r.values()) for r in rows
+    ]
     return ("\n".join(lines) + "\n").encode()

@@ -50,7 +50,9 @@ class ModelConfig:
         _require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
         for name in ("pad_id", "begin_id", "end_id"):
             value = getattr(self, name)
-            _require(0 <= value < self.vocab_size, f"{name} must be in the vocabulary of {self.vocab_size}, not {value}.")
+            _require(
+                0 <= value < self.vocab_size, f"{name} must be in the vocabulary of {self.vocab_size}, not {value}."
+            )
 
     @property
     def d_k(self) -> int:

@@ -122,9 +122,7 @@ def _parse_pair(line: bytes) -> tuple[str, str] | None:
     return sides[0], sides[1]
 
 
-def _join_some(
-    examples: list[Example], probability: float, max_length: int, generator: random.Random
-) -> list[Example]:
+def _join_some(examples: list[Example], probability: float, max_length: int, generator: random.Random) -> list[Example]:
     """Read some neighbours as one example: both sources, then both targets, each with one end of sentence."""
     if probability == 0:
         return examples

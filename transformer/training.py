@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .checkpoint import Checkpoint, save_checkpoint
+from .checkpoint import Checkpoint, save_checkpoint, save_history, write_atomically
 from .config import Experiment
 from .data import Example, collate, epoch_batches, make_examples
 from .device import describe_device, keep_freed_memory
-from .errors import DataError
+from .errors import ConfigError, DataError
 from .loss import smoothed_cross_entropy
 from .model import Transformer
 from .resume import Progress, average_snapshots, drop_snapshots, has_state, load_state, save_snapshot, save_state
@@ -63,13 +63,10 @@ class Trainer:
         if self.settings.compile and device.type == "cuda":
             self.loss = torch.compile(self._loss, dynamic=True)
 
-    def resume(self) -> bool:
-        """Go on from the last saved state of `out`; False where there is none."""
-        if not has_state(self.state_folder):
-            return False
+    def resume(self) -> None:
+        """Go on from the last saved state of `out`; raises CheckpointError when it does not fit."""
         self.progress = load_state(self.state_folder, self.model, self.optimizer)
         logger.info("resumed at step %d, epoch %d", self.progress.step, self.progress.epoch + 1)
-        return True
 
     def run(self) -> None:
         """Train until `max_steps`; an interruption (KeyboardInterrupt) saves the state before it goes on its way."""
@@ -172,7 +169,11 @@ class Trainer:
         )  # fmt: skip
         if row["valid_bleu"] > progress.best_bleu:
             progress.best_bleu, progress.best_step = row["valid_bleu"], progress.step
-            save_checkpoint(self.out, Checkpoint(self.validated, self.tokenizer, self._description(row), []))
+            save_checkpoint(
+                self.out, Checkpoint(self.validated, self.tokenizer, self._description(row), progress.history)
+            )
+        else:
+            save_history(self.out, progress.history)
         self._save(meter)
         drop_snapshots(self.state_folder, progress.snapshots)
 
@@ -205,11 +206,11 @@ class _Meter:
         self.losses: list[float] = []
         self.reported = time.monotonic()
         self.tokens = self.steps = 0
-        self.recent = 0.0
+        self.recent = 0.0  # sum of the losses since the last report
 
     def count(self, loss: float, tokens: int) -> None:
         self.losses.append(loss)
-        self.recent = loss if not self.steps else 0.98 * self.recent + 0.02 * loss
+        self.recent += loss
         self.tokens += tokens
         self.steps += 1
 
@@ -231,7 +232,38 @@ class _Meter:
         remaining = (self.max_steps - self.progress.step) * elapsed / max(1, self.steps)
         logger.info(
             "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s  %d min left",
-            self.progress.step, self.max_steps, self.progress.epoch + 1, self.recent, rate,
+            self.progress.step, self.max_steps, self.progress.epoch + 1,
+            self.recent / max(1, self.steps), rate,
             self.tokens / elapsed, round(remaining / 60),
         )  # fmt: skip
-        self.reported, self.tokens, self.steps = time.monotonic(), 0, 0
+        self.reported, self.tokens, self.steps, self.recent = time.monotonic(), 0, 0, 0.0
+
+
+def train(
+    experiment: Experiment,
+    pairs: list[tuple[str, str]],
+    valid_pairs: list[tuple[str, str]],
+    out: Path,
+    device: torch.device,
+    resume: bool = False,
+) -> None:
+    """Learn the tokenizer, then the model, into the checkpoint folder `out`; with `resume`, go on with the run there.
+
+    Raises ConfigError when `out` holds an unfinished run that is not to be resumed or is of another shape, and
+    DataError when the corpus cannot be trained on.
+    """
+    out = Path(out)
+    unfinished = has_state(out / "resume")
+    if unfinished and not resume:
+        raise ConfigError(f"{out} already holds a run; give --resume to go on with it, or another --out.")
+    if unfinished:
+        tokenizer = Tokenizer.load(out / "resume" / "tokenizer.model")
+    else:
+        logger.info("learning a tokenizer of %d pieces", experiment.tokenizer.vocab_size)
+        tokenizer = Tokenizer.train((side for pair in pairs for side in pair), experiment.tokenizer)
+        (out / "resume").mkdir(parents=True, exist_ok=True)
+        write_atomically(out / "resume" / "tokenizer.model", tokenizer.model)
+    trainer = Trainer(experiment, tokenizer, pairs, valid_pairs, out, device)
+    if unfinished:
+        trainer.resume()
+    trainer.run()

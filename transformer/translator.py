@@ -1,0 +1,155 @@
+"""Translator: a checkpoint with its verbs, for notebooks, scripts, the command line and the app."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from .beam import Beam, beam_search
+from .checkpoint import Checkpoint, load_checkpoint
+from .decoding import LENGTH_MARGIN, Greedy, Hypothesis, Sampling, decode
+from .device import choose_device
+from .errors import EmptyTextError, TooLongError
+from .recording import record
+from .tokenizer import Piece
+from .trace import Trace, make_trace
+
+Strategy = Greedy | Sampling | Beam
+
+_BATCH = 64  # sentences (times beam size) decoded side by side
+_MAX_CHARACTERS_A_TOKEN = 64  # a longer text is refused before it is tokenized
+
+
+class Translator:
+    """Translates, and shows how. Safe to share between threads."""
+
+    def __init__(self, checkpoint: Checkpoint):
+        self.checkpoint = checkpoint
+        self.model = checkpoint.model.eval()
+        self.tokenizer = checkpoint.tokenizer
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str | torch.device | None = None) -> "Translator":
+        """Read a checkpoint folder onto a device (see `choose_device`); raises CheckpointError or DeviceError."""
+        return cls(load_checkpoint(Path(folder), choose_device(str(device) if device else None)))
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        beam: int = 1,
+        *,
+        strategy: Strategy | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """The translation of each text, order kept. `beam` 1 is greedy; `strategy` overrides it.
+
+        `progress` is called after each batch with the number of texts done. Raises EmptyTextError or TooLongError,
+        before anything is translated, for a text that cannot be.
+        """
+        sources = [self._source_ids(text) for text in texts]
+        strategy = strategy or strategy_for(beam)
+        batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
+        order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+        translations = [""] * len(sources)
+        for start in range(0, len(order), batch):
+            indices = order[start : start + batch]
+            found = self._search([sources[index] for index in indices], strategy, None)
+            for index, hypotheses in zip(indices, found, strict=True):
+                translations[index] = self.tokenizer.decode(hypotheses[0].ids)
+            if progress:
+                progress(start + len(indices))
+        return translations
+
+    def hypotheses(
+        self, text: str, strategy: Strategy | None = None, prefix: str | Sequence[int] = ()
+    ) -> list[Hypothesis]:
+        """The translations that the search found for one text, best first: one, or up to the beam's size."""
+        strategy = strategy or Greedy()
+        return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
+
+    def trace(
+        self,
+        text: str,
+        *,
+        target: str | None = None,
+        prefix: str | Sequence[int] = (),
+        beam: int = 1,
+        strategy: Strategy | None = None,
+    ) -> Trace:
+        """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
+
+        A decoded translation may be made to begin with `prefix` (text or ids). The target is replayed in one
+        teacher-forced pass, which gives the same attention as the decoding did. Raises EmptyTextError, TooLongError,
+        and ValueError for a target and a prefix at once.
+        """
+        if target is not None and len(prefix):
+            raise ValueError("a trace takes a target or a prefix, not both")
+        pieces = self.pieces(text)
+        if target is not None:
+            target_ids, origin = [*self._checked_ids(target, "target"), self.tokenizer.end_id], "target"
+        else:
+            target_ids = list(self.hypotheses(text, strategy or strategy_for(beam), prefix)[0].ids)
+            origin = "prefix" if len(prefix) else "decoded"
+        return self.replay(text, pieces, target_ids, origin)
+
+    def replay(self, text: str, pieces: list[Piece], target_ids: list[int], origin: str) -> Trace:
+        """The trace of a text and the ids of its target, as `trace` makes it of what it decoded."""
+        source = [*(piece.id for piece in pieces), self.tokenizer.end_id]
+        recording = record(self.model, source, [self.tokenizer.begin_id, *target_ids[:-1]])
+        return make_trace(
+            recording, self.tokenizer,
+            source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin,
+        )  # fmt: skip
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
+        self._checked_ids(text, "text")
+        return self.tokenizer.pieces(_well_formed(text))
+
+    def unknown_characters(self, text: str) -> list[str]:
+        """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
+        text = _well_formed(text)
+        unknown = [p for p in self.tokenizer.pieces(text) if p.id == self.tokenizer.unknown_id]
+        return list(dict.fromkeys(text[piece.begin : piece.end].strip() for piece in unknown))
+
+    def _source_ids(self, text: str) -> list[int]:
+        return [*self._checked_ids(text, "text"), self.tokenizer.end_id]
+
+    def _prefix_ids(self, prefix: str | Sequence[int]) -> list[int]:
+        ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else list(map(int, prefix))
+        if len(ids) >= self.model.config.max_length:
+            raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")
+        return ids
+
+    def _checked_ids(self, text: str, name: str) -> list[int]:
+        """The ids of a text, refused when there are none or too many for the model's positions."""
+        limit = self.model.config.max_length - 1  # one place is the end of sentence's
+        if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
+            raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
+        ids = self.tokenizer.encode(_well_formed(text))
+        if not ids:
+            raise EmptyTextError(f"The {name} is empty: please write a sentence.")
+        if len(ids) > limit:
+            raise TooLongError(f"The {name} has {len(ids)} tokens; the model reads at most {limit}. Please shorten it.")
+        return ids
+
+    def _search(
+        self, sources: list[list[int]], strategy: Strategy, prefixes: list[list[int]] | None
+    ) -> list[list[Hypothesis]]:
+        if prefixes is not None:
+            for source, prefix in zip(sources, prefixes, strict=True):
+                if len(prefix) >= min(len(source) + LENGTH_MARGIN, self.model.config.max_length):
+                    raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
+        if isinstance(strategy, Beam):
+            return beam_search(self.model, sources, strategy, prefixes)
+        return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes)]
+
+
+def strategy_for(beam: int) -> Strategy:
+    """Greedy for 1, beam search of that size for more; raises ValueError below 1."""
+    return Greedy() if beam == 1 else Beam(size=beam)
+
+
+def _well_formed(text: str) -> str:
+    """The text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
+    return text.encode("utf-8", "replace").decode("utf-8")
