@@ -57,9 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("evaluate", help="BLEU and chrF on pairs; the last line is JSON")
     _add_model(command)
     command.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
-    command.add_argument(
-        "--write", action="store_true", help="also write the score into the checkpoint's training.json"
-    )
+    command.add_argument("--write", action="store_true", help="also write the score into training.json")
     command.set_defaults(run=_evaluate)
 
     command = commands.add_parser("trace", help="write every attention weight of one sentence")
@@ -116,9 +114,8 @@ def _translate(options: argparse.Namespace) -> int:
         except UserError as error:
             print(f"headlight: line {number}: {error}", file=sys.stderr)
             status = 1
-    translations = dict(
-        zip(usable, translator.translate([lines[i] for i in usable], options.beam, progress=_reporter(len(usable))))
-    )
+    found = translator.translate([lines[i] for i in usable], options.beam, progress=_reporter(len(usable)))
+    translations = dict(zip(usable, found, strict=True))
     sys.stdout.reconfigure(encoding="utf-8")
     for index in range(len(lines)):
         print(translations.get(index, ""))

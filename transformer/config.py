@@ -11,14 +11,26 @@ NORMS = ("post", "pre")
 SCHEDULES = ("noam", "constant")
 PRECISIONS = ("float32", "bfloat16", "auto")
 
+# A configuration may come from a stranger's checkpoint: nothing in it may ask for more memory than a machine has.
+_BOUNDS = {
+    "vocab_size": (4, 1_000_000),
+    "num_encoder_layers": (1, 100),
+    "num_decoder_layers": (1, 100),
+    "num_heads": (1, 1024),
+    "d_model": (2, 65_536),
+    "d_ff": (1, 262_144),
+    "max_length": (2, 8192),
+}
+
 
 @dataclass(frozen=True)
 class ModelConfig:
     """The shape of an encoder-decoder Transformer (Vaswani et al. 2017, section 3 and table 3).
 
     `max_length` counts the tokens of one side, special tokens included. `norm` is "post" (paper, 5.4:
-    LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack). `pad_id`, `begin_id` and `end_id` are the special tokens that decoding treats apart.
-    `share_embeddings` ties both embeddings and the output projection (paper, 3.4).
+    LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack).
+    `share_embeddings` ties both embeddings and the output projection (paper, 3.4). `pad_id`, `begin_id` and `end_id`
+    are the special tokens that decoding treats apart.
     Raises ConfigError for values that no model can have.
     """
 
@@ -38,9 +50,9 @@ class ModelConfig:
 
     def __post_init__(self):
         _check_types(self)
-        for name in ("vocab_size", "num_encoder_layers", "num_decoder_layers", "num_heads", "d_model", "d_ff"):
-            _require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
-        _require(self.max_length >= 2, f"max_length must be at least 2, not {self.max_length}.")
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            _require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
         _require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
         _require(
             self.d_model % self.num_heads == 0,

@@ -33,7 +33,7 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier-uniform for every projection, N(0, 1/d_model) for embeddings: times sqrt(d_model) they have spread 1."""
+        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) brings to spread 1."""
         nn.init.xavier_uniform_(self.generator.weight)
         for module in self.modules():
             if isinstance(module, MultiHeadAttention):
@@ -46,7 +46,7 @@ class Transformer(nn.Module):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: source [batch, source], target (what is fed) [batch, target] -> logits [batch, target, vocab]."""
+        """Teacher forcing: source [batch, source], fed target [batch, target] -> logits [batch, target, vocab]."""
         source_mask = padding_mask(source, self.config.pad_id)
         memory = self.encode(source, source_mask)
         hidden = self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)

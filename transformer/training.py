@@ -16,6 +16,7 @@ from .data import Example, collate, epoch_batches, make_examples
 from .device import describe_device, keep_freed_memory
 from .errors import ConfigError, DataError
 from .loss import smoothed_cross_entropy
+from .meter import Meter
 from .model import Transformer
 from .resume import Progress, average_snapshots, drop_snapshots, has_state, load_state, save_snapshot, save_state
 from .schedule import learning_rate
@@ -24,7 +25,6 @@ from .validation import validation_bleu, validation_loss
 
 logger = logging.getLogger(__name__)
 
-_REPORT_SECONDS = 15  # between two lines of progress
 _EPOCH_SEED = 100_003  # keeps the epochs' shuffles of neighbouring seeds apart
 
 
@@ -78,7 +78,7 @@ class Trainer:
             self.model.count_parameters(), len(self.examples), describe_device(self.device),
         )  # fmt: skip
         self.model.train()
-        meter = _Meter(self.progress, self.settings.max_steps)
+        meter = Meter(self.progress, self.settings.max_steps)
         try:
             with kernel:
                 for batch in self._batches():
@@ -132,7 +132,7 @@ class Trainer:
             logits.float(), predicted, self.experiment.model.pad_id, self.settings.label_smoothing
         )
 
-    def _after_step(self, loss: float, tokens: int, meter: "_Meter") -> None:
+    def _after_step(self, loss: float, tokens: int, meter: Meter) -> None:
         step = self.progress.step
         meter.count(loss, tokens)
         if meter.due():
@@ -143,7 +143,7 @@ class Trainer:
         if step % self.settings.save_every == 0 or last:
             self._save(meter)
 
-    def _validate(self, meter: "_Meter") -> None:
+    def _validate(self, meter: Meter) -> None:
         """Measure the mean of the last snapshots; keep it as the checkpoint when it is the best so far."""
         progress, settings = self.progress, self.settings
         save_snapshot(self.state_folder, self.model, progress.step)
@@ -177,7 +177,7 @@ class Trainer:
         self._save(meter)
         drop_snapshots(self.state_folder, progress.snapshots)
 
-    def _save(self, meter: "_Meter") -> None:
+    def _save(self, meter: Meter) -> None:
         self.progress.seconds = meter.seconds()
         save_state(self.state_folder, self.model, self.optimizer, self.progress)
 
@@ -195,48 +195,6 @@ class Trainer:
             "training_pairs": len(self.examples),
             "scores": {"valid_loss": row["valid_loss"], "valid_bleu": row["valid_bleu"]},
         }
-
-
-class _Meter:
-    """Counts what a progress line tells: mean loss, target tokens a second, remaining time."""
-
-    def __init__(self, progress: Progress, max_steps: int):
-        self.progress, self.max_steps = progress, max_steps
-        self.started = time.monotonic() - progress.seconds
-        self.losses: list[float] = []
-        self.reported = time.monotonic()
-        self.tokens = self.steps = 0
-        self.recent = 0.0  # sum of the losses since the last report
-
-    def count(self, loss: float, tokens: int) -> None:
-        self.losses.append(loss)
-        self.recent += loss
-        self.tokens += tokens
-        self.steps += 1
-
-    def due(self) -> bool:
-        return time.monotonic() - self.reported >= _REPORT_SECONDS
-
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
-
-    def mean_loss(self) -> float:
-        """Mean of the smoothed training loss since it was last asked for."""
-        mean = sum(self.losses) / max(1, len(self.losses))
-        self.losses.clear()
-        return mean
-
-    def report(self, rate: float) -> None:
-        """One line of progress over the time since the last one."""
-        elapsed = time.monotonic() - self.reported
-        remaining = (self.max_steps - self.progress.step) * elapsed / max(1, self.steps)
-        logger.info(
-            "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s  %d min left",
-            self.progress.step, self.max_steps, self.progress.epoch + 1,
-            self.recent / max(1, self.steps), rate,
-            self.tokens / elapsed, round(remaining / 60),
-        )  # fmt: skip
-        self.reported, self.tokens, self.steps, self.recent = time.monotonic(), 0, 0, 0.0
 
 
 def train(
