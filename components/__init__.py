@@ -1,0 +1,1 @@
+"""Pieces of page that Streamlit has not, in plain HTML and CSS."""

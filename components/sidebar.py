@@ -1,0 +1,159 @@
+"""The sidebar, the same on every page: checkpoint, sentence, decoding. All of it lives in the URL."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import session
+from transformer import Beam, Greedy, Sampling, Translator, UserError
+from transformer.device import describe_device
+from transformer.trace import Trace
+from transformer.translator import Strategy
+
+from .text import plain
+
+# Each shows something that translation has to solve.
+EXAMPLES = {
+    "I love my teacher.": "a first sentence",
+    "The dog didn't eat because it was too old.": "an ambiguous pronoun: what is “it”?",
+    "I think that he has never read this book.": "the verb moves to the end",
+    "He bought a ticket at the train station.": "a compound: train station, one German word",
+    "I can't swim, and I don't want to learn it.": "two negations, two German words for them",
+    "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
+}
+DEFAULT_TEXT = next(iter(EXAMPLES))
+DECODINGS = ("greedy", "beam", "sampling")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the visitor has chosen in the sidebar."""
+
+    checkpoint: str
+    text: str
+    strategy: Strategy
+
+
+def show() -> None:
+    """Draw the sidebar; without a usable checkpoint, say so on the page and stop."""
+    names = session.checkpoint_names()
+    if not names:
+        st.error(
+            "There is no checkpoint in `checkpoints/`. Clone the repository with its checkpoints, or train one: "
+            "see “Train” in the README.",
+            icon=":material/folder_off:",
+        )
+        st.stop()
+    page = st.container()  # where a message about the checkpoint goes: the page, not the sidebar
+    with st.sidebar:
+        name = st.selectbox("Checkpoint", names, key="checkpoint", bind="query-params")
+        st.text_area("English sentence", DEFAULT_TEXT, key="text", bind="query-params", height=100)
+        st.button("Translate", type="primary", width="stretch", help="Ctrl+Enter in the box does the same")
+        st.selectbox(
+            "Example sentences", list(EXAMPLES), index=None, key="example", placeholder="Choose one to try",
+            format_func=lambda text: f"{text} ({EXAMPLES[text]})", on_change=_take_example,
+        )  # fmt: skip
+        strategy = _decoding()
+        translator = _translator(name, page)
+        st.divider()
+        _describe(translator)
+    st.session_state["choice"] = Choice(name, st.session_state["text"] or "", strategy)
+
+
+def current_translator() -> Translator:
+    """The translator chosen in the sidebar."""
+    return session.translator(_choice().checkpoint)
+
+
+def current_trace() -> Trace:
+    """The trace of what the sidebar asks for; where it cannot be made, say why on the page and stop."""
+    choice = _choice()
+    try:
+        return session.trace(choice.checkpoint, choice.text, choice.strategy)
+    except UserError as error:
+        st.warning(plain(str(error)), icon=":material/edit:")
+        st.stop()
+
+
+def show_sentences(translator: Translator, trace: Trace) -> None:
+    """Source and translation, and what about them a visitor should know: characters unread, or an end not reached."""
+    data = translator.checkpoint.training.get("data", {})
+    for language, text in (
+        (data.get("source_language", "Source"), trace.source_text),
+        (data.get("target_language", "Translation"), trace.target_text),
+    ):
+        with st.container(gap="xsmall"):
+            st.caption(plain(str(language)))
+            st.markdown(
+                f"#### {plain(' '.join(text.split())) or '(nothing: the model ended the sentence at once)'}",
+                anchors=False,
+            )
+    unknown = translator.unknown_characters(trace.source_text)
+    if unknown:
+        shown = " ".join(unknown[:10])
+        st.warning(
+            plain(f"The model has never seen {shown} and reads it as <unk>, a piece that stands for anything unknown."),
+            icon=":material/help:",
+        )
+    if not trace.finished:
+        st.warning("The translation was cut at the length limit before its end of sentence.", icon=":material/cut:")
+
+
+def _choice() -> Choice:
+    return st.session_state["choice"]
+
+
+def _take_example() -> None:
+    if st.session_state["example"]:
+        st.session_state["text"] = st.session_state["example"]
+        st.session_state["example"] = None
+
+
+def _decoding() -> Strategy:
+    kind = st.segmented_control(
+        "Decoding", DECODINGS, default="greedy", required=True, key="decoding", bind="query-params",
+        help="Greedy takes the most probable piece at each step; beam search keeps several translations under way; "
+        "sampling draws at random, in proportion to the probabilities.",
+    )  # fmt: skip
+    if kind == "beam":
+        size = st.slider("Beam size", 2, 10, 5, key="beam", bind="query-params")
+        alpha = st.slider(
+            "Length penalty alpha", 0.0, 1.5, 0.6, 0.1, key="alpha", bind="query-params",
+            help="0 ranks by probability alone, which prefers short translations; the paper used 0.6.",
+        )  # fmt: skip
+        return Beam(size=size, alpha=alpha)
+    if kind == "sampling":
+        temperature = st.slider(
+            "Temperature", 0.1, 2.0, 1.0, 0.1, key="temperature", bind="query-params",
+            help="Below 1 the probable pieces become more probable; above 1, less.",
+        )  # fmt: skip
+        top_k = st.slider(
+            "Top-k", 0, 50, 0, key="topk", bind="query-params", help="Draw among the k most probable; 0: among all."
+        )
+        seed = st.number_input("Seed", 1, 9999, 1, key="seed", bind="query-params", help="Another seed, another draw.")
+        return Sampling(temperature=temperature, top_k=top_k, seed=int(seed))
+    return Greedy()
+
+
+def _translator(name: str, page: DeltaGenerator) -> Translator:
+    try:
+        return session.translator(name)
+    except UserError as error:
+        text = f"{plain(str(error))} Choose another checkpoint, or restore this one."
+        page.error(text, icon=":material/broken_image:")
+        st.stop()
+
+
+def _describe(translator: Translator) -> None:
+    """The model in a few facts, its device, and whose data it was trained on."""
+    config, training = translator.model.config, translator.checkpoint.training
+    data = training.get("data", {})
+    st.caption(
+        f"Running on **{describe_device(translator.model.device)}**  \n"
+        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers of {config.num_heads} heads, "
+        f"d_model {config.d_model}, {translator.model.count_parameters() / 1e6:.1f} M parameters, "
+        f"{config.norm}-norm"
+    )
+    if isinstance(data, dict) and data.get("attribution"):
+        st.caption(plain(f"Trained on {data.get('name', 'a corpus')} ({data.get('licence')}): {data['attribution']}"))

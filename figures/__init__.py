@@ -1,0 +1,1 @@
+"""Pure functions from traces and arrays to Plotly figures and the sentences beside them."""

@@ -1,0 +1,117 @@
+"""Sentences computed from a trace: what to look for in it, and what to try next."""
+
+import numpy as np
+
+from transformer.maps import AttentionMap, masked_maps
+from transformer.measures import confidence, main_pattern, row_entropy
+from transformer.trace import Trace
+
+from .style import head_name, sentence_case
+
+
+def least_certain_step(trace: Trace) -> str:
+    """Where the model hesitated most, with its second thought."""
+    step = int(trace.next_probabilities.argmin())
+    chosen = trace.next_tokens[step]
+    others = [
+        (token, probability)
+        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
+        if token != chosen
+    ]
+    token, probability = others[0]
+    rank = int(trace.next_ranks[step])
+    place = "its first choice" if rank == 1 else f"its choice number {rank}"
+    return (
+        f"The model is least sure of {quoted(chosen)}: {percent(trace.next_probabilities[step])}, {place}; "
+        f"{quoted(token)} got {percent(probability)}."
+    )
+
+
+def strongest_reading(chosen: AttentionMap) -> str:
+    """The largest weight between two words of a cross-attention map, in words; "" where only special tokens remain."""
+    weights = np.nan_to_num(chosen.weights).copy()
+    for index, token in enumerate(chosen.keys):
+        if not is_word(token):
+            weights[:, index] = 0
+    for index, token in enumerate(chosen.predicted or ()):
+        if not is_word(token):
+            weights[index] = 0
+    if not weights.any():
+        return ""
+    row, column = np.unravel_index(weights.argmax(), weights.shape)
+    name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
+    return (
+        f"In the {_noun(name)}, the row that predicts {quoted(chosen.predicted[row])} reads "
+        f"{quoted(chosen.keys[column])} with weight {weights[row, column]:.2f}, the most of any word for a word."
+    )
+
+
+def describe_map(chosen: AttentionMap) -> str:
+    """What most rows of a map look at, with the share; or that no single pattern holds, with how sharp it is."""
+    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
+    if not chosen.weights.size or np.isnan(chosen.weights).all():
+        return "Nothing is left to look at: every token of one side is a special token."
+    weights = chosen.weights[~np.isnan(chosen.weights).all(axis=1)]
+    pattern = main_pattern(weights, chosen.kind, chosen.keys) if len(weights) == len(chosen.weights) else None
+    sharp = confidence(weights)
+    if pattern is not None:
+        return (
+            f"{name} looks at {pattern.target} in {percent(pattern.share)} of its rows; "
+            f"a row's largest weight is {sharp:.2f} on average."
+        )
+    entropy = float(row_entropy(weights).mean())
+    return (
+        f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
+        f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."
+    )
+
+
+def heads_worth_a_look(trace: Trace, kind: str, most: int = 3) -> list[tuple[int, int, str]]:
+    """Up to `most` heads with the clearest patterns of a kind, each pattern once: (layer, head, words)."""
+    maps = masked_maps(trace, kind)
+    keys = trace.source_tokens if kind in ("encoder", "cross") else trace.fed_tokens
+    found = []
+    for layer in range(maps.shape[0]):
+        for head in range(maps.shape[1]):
+            pattern = main_pattern(maps[layer, head], kind, keys)
+            if pattern is not None:
+                found.append((pattern.share, confidence(maps[layer, head]), layer, head, pattern.target))
+    best: dict[str, tuple] = {}
+    for entry in sorted(found, reverse=True):
+        best.setdefault(entry[-1], entry)
+    chosen = sorted(best.values(), reverse=True)[:most]
+    return [
+        (layer, head, f"layer {layer + 1}, head {head + 1} looks at {target} in {percent(share)} of its rows")
+        for share, _, layer, head, target in chosen
+    ]
+
+
+def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
+    """The head whose row maxima are largest on average: (layer, head, that mean), counted from 0."""
+    maps = masked_maps(trace, kind)
+    sharp = np.nanmax(maps, axis=-1).mean(axis=-1)  # layers heads
+    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
+    return int(layer), int(head), float(sharp[layer, head])
+
+
+def percent(share: float) -> str:
+    """A share in whole percent; "under 1 %" and "over 99 %" where rounding would claim too much."""
+    if 0 < share < 0.01:
+        return "under 1 %"
+    if 0.995 <= share < 1:
+        return "over 99 %"
+    return f"{share * 100:.0f} %"
+
+
+def quoted(token: str) -> str:
+    """A token between quotation marks, its word boundary as written by the tokenizer."""
+    return f"“{token}”"
+
+
+def is_word(token: str) -> bool:
+    """True for a token that carries letters or digits, unlike punctuation and special tokens."""
+    return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
+
+
+def _noun(name: str) -> str:
+    return name if name.startswith("average") else f"map of {name}"

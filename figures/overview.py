@@ -1,0 +1,86 @@
+"""All heads of a kind in one picture: layers from top to bottom, heads from left to right."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from .style import WEIGHT_SCALE
+
+MOST_CELLS_WITH_HOVER = 40_000  # hover texts beyond this would weigh more than the maps themselves
+
+
+def overview_figure(maps: np.ndarray, chosen: tuple[int | None, int | None] = (None, None)) -> go.Figure:
+    """Thumbnails of maps [layers, heads, queries, keys] (masked cells NaN), the chosen (layer, head) outlined.
+
+    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. With a layer or
+    head of None, all that an average goes over is outlined.
+    """
+    layers, heads, rows, columns = maps.shape
+    gap_y, gap_x = max(1, round(rows * 0.12)), max(1, round(columns * 0.12))
+    step_y, step_x = rows + gap_y, columns + gap_x
+    canvas = np.full((layers * step_y - gap_y, heads * step_x - gap_x), np.nan, dtype=np.float32)
+    for layer in range(layers):
+        for head in range(heads):
+            top, left = layer * step_y, head * step_x
+            canvas[top : top + rows, left : left + columns] = maps[layer, head]
+    figure = go.Figure(
+        go.Heatmap(
+            z=canvas,
+            zmin=0,
+            zmax=1,
+            colorscale=WEIGHT_SCALE,
+            showscale=False,
+            hovertext=_hover_texts(maps, canvas.shape, step_y, step_x) if maps.size <= MOST_CELLS_WITH_HOVER else None,
+            hoverinfo="text" if maps.size <= MOST_CELLS_WITH_HOVER else "skip",
+            hoverongaps=False,
+        )
+    )
+    for layer in range(layers):
+        for head in range(heads):
+            emphasised = chosen[0] in (None, layer) and chosen[1] in (None, head) and chosen != (None, None)
+            figure.add_shape(_frame(layer * step_y, head * step_x, rows, columns, emphasised))
+    figure.update_xaxes(
+        **_axis("head", heads, step_x, columns), side="top", range=[-gap_x, heads * step_x - gap_x + gap_x / 2]
+    )
+    figure.update_yaxes(
+        **_axis("layer", layers, step_y, rows), range=[layers * step_y - gap_y + gap_y / 2, -gap_y / 2 - 0.5]
+    )
+    width_of_one = min(130, max(40, 1000 / heads))
+    figure.update_layout(
+        height=round(layers * width_of_one * min(2.0, max(0.6, rows / columns)) + 70),
+        margin={"l": 10, "r": 10, "t": 40, "b": 10},
+    )
+    return figure
+
+
+def _axis(name: str, count: int, step: int, size: int) -> dict:
+    return {
+        "tickvals": [index * step + (size - 1) / 2 for index in range(count)],
+        "ticktext": [f"{name} {index + 1}" for index in range(count)],
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+    }
+
+
+def _frame(top: float, left: float, rows: int, columns: int, emphasised: bool) -> dict:
+    return {
+        "type": "rect",
+        "x0": left - 0.5,
+        "x1": left + columns - 0.5,
+        "y0": top - 0.5,
+        "y1": top + rows - 0.5,
+        "line": {"width": 2.5, "color": "#e8710a"} if emphasised else {"width": 1, "color": "rgba(128,128,128,0.5)"},
+    }
+
+
+def _hover_texts(maps: np.ndarray, shape: tuple[int, int], step_y: int, step_x: int) -> np.ndarray:
+    layers, heads, rows, columns = maps.shape
+    texts = np.full(shape, "", dtype=object)
+    for layer in range(layers):
+        for head in range(heads):
+            name = f"Layer {layer + 1}, head {head + 1}"
+            for row in range(rows):
+                for column in range(columns):
+                    weight = maps[layer, head, row, column]
+                    texts[layer * step_y + row, head * step_x + column] = f"{name}: {weight:.4f}"
+    return texts

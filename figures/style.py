@@ -1,0 +1,34 @@
+"""What all figures share: one colour scale, one way to write a token, one look."""
+
+import html
+
+# From all but transparent to a middle blue: on a light page and on a dark one alike, more colour is more weight, and
+# the page's own text colour stays readable on every cell. One hue, so that no colour vision is excluded.
+WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [1.0, "rgba(31, 119, 224, 0.72)"]]
+
+KIND_NAMES = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Masked decoder self-attention",
+    "cross": "Cross-attention",
+}
+
+
+def token_label(token: str) -> str:
+    """A token for a tick or a hover: escaped, for Plotly reads a little HTML, and a visitor's text is not ours."""
+    return html.escape(token, quote=False)
+
+
+def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:
+    """A head counted from 1, or what an average goes over, such as "average over the 8 heads of layer 2"."""
+    if layer is not None and head is not None:
+        return f"layer {layer + 1}, head {head + 1}"
+    if layer is not None:
+        return f"average over the {heads} heads of layer {layer + 1}"
+    if head is not None:
+        return f"average over head {head + 1} of all {layers} layers"
+    return f"average over all {layers} layers and {heads} heads"
+
+
+def sentence_case(text: str) -> str:
+    """The text with its first letter large."""
+    return text[:1].upper() + text[1:]

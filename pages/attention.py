@@ -1,0 +1,64 @@
+"""Attention: what does every head of the encoder, the decoder and between them look at?"""
+
+import streamlit as st
+
+from components import choices, sidebar
+from components.text import plain
+from figures.attention_map import attention_map_figure, map_title
+from figures.captions import describe_map, heads_worth_a_look
+from figures.overview import overview_figure
+from figures.style import KIND_NAMES
+from transformer.maps import SPECIALS, attention_map, masked_maps
+
+_EXPLANATIONS = {
+    "encoder": "Every source token reads every source token. Rows are queries, the tokens that read; columns are "
+    "keys, the tokens that are read. A row's weights sum to 1.",
+    "decoder": "Every target token reads itself and the ones before it; the cells of later tokens are masked and stay "
+    "blank. A row's weights sum to 1.",
+    "cross": "Every target token reads the whole source: rows are target tokens, columns source tokens. "
+    "A row's weights sum to 1.",
+}
+_SPECIAL_WORDS = {"shown": "shown", "hidden": "hidden", "renormalised": "hidden, rows renormalised"}
+
+st.title("Attention")
+translator = sidebar.current_translator()
+trace = sidebar.current_trace()
+sidebar.show_sentences(translator, trace)
+kind = st.segmented_control(
+    "Kind of attention", list(KIND_NAMES), default="encoder", required=True, format_func=KIND_NAMES.get,
+    key="kind", bind="query-params", label_visibility="collapsed",
+)  # fmt: skip
+st.caption(_EXPLANATIONS[kind])
+maps = masked_maps(trace, kind)
+layers, heads = maps.shape[:2]
+
+overview = st.container()
+layer, head = choices.layer_and_head(layers, heads)
+rows = "fed" if kind == "encoder" else choices.row_label()
+specials = st.segmented_control(
+    "Special tokens <s> and </s>", SPECIALS, default="shown", required=True, format_func=_SPECIAL_WORDS.get,
+    key="specials", bind="query-params",
+)  # fmt: skip
+with overview:
+    st.subheader(f"All {layers} x {heads} heads")
+    st.plotly_chart(
+        overview_figure(maps, (layer, head)), key="overview",
+        alt=f"{KIND_NAMES[kind]}: thumbnails of {layers} layers by {heads} heads",
+    )  # fmt: skip
+    worth = heads_worth_a_look(trace, kind)
+    if worth:
+        st.info(
+            plain("Worth a look in this sentence: " + "; ".join(w for _, _, w in worth) + "."), icon=":material/search:"
+        )
+
+chosen = attention_map(trace, kind, layer, head, rows, specials)
+st.subheader(map_title(chosen))
+if specials != "shown":
+    st.caption(
+        "Special tokens are left out, and each row is divided by what remains, so that it sums to 1 again."
+        if specials == "renormalised"
+        else "Special tokens are left out and the rows are not renormalised: each lacks what went there."
+    )
+if chosen.weights.size:
+    st.plotly_chart(attention_map_figure(chosen), key="map", alt=f"Heatmap. {map_title(chosen)}")
+st.info(plain(describe_map(chosen)), icon=":material/search:")

@@ -1,0 +1,42 @@
+"""Translate: what does the model make of this sentence, how sure is it, and what does it read?"""
+
+import streamlit as st
+
+from components import choices, sidebar
+from components.pieces import show_pieces, show_probabilities
+from components.text import plain
+from figures.attention_map import attention_map_figure, map_title
+from figures.captions import least_certain_step, sharpest_head, strongest_reading
+from transformer.maps import attention_map
+
+st.title("Translate")
+translator = sidebar.current_translator()
+trace = sidebar.current_trace()
+sidebar.show_sentences(translator, trace)
+st.info(plain(least_certain_step(trace)), icon=":material/search:")
+
+st.subheader("Pieces")
+st.caption(
+    "The model reads and writes pieces, not words. ▁ marks the start of a word, \\</s> the end of the sentence. "
+    "The number is the piece's id: its row in the embedding matrix."
+)
+show_pieces(trace.source_tokens, trace.source_ids, "Source pieces with their ids", translator.tokenizer.unknown_id)
+st.caption("The translation's pieces, each with the probability the model gave it: the stronger the blue, the surer.")
+show_probabilities(
+    trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Target pieces with their probabilities"
+)
+
+st.subheader("What the translation read")
+layers, heads = trace.cross.shape[:2]
+layer, head = choices.layer_and_head(layers, heads)
+chosen = attention_map(trace, "cross", layer, head, choices.row_label())
+st.markdown(f"**{map_title(chosen)}**")
+st.plotly_chart(attention_map_figure(chosen), key="cross_map", alt=f"Heatmap. {map_title(chosen)}")
+best_layer, best_head, sharpness = sharpest_head(trace, "cross")
+st.info(
+    plain(
+        f"{strongest_reading(chosen)} Try layer {best_layer + 1}, head {best_head + 1}: the sharpest cross-attention "
+        f"of this sentence, where a row's largest weight is {sharpness:.2f} on average."
+    ),
+    icon=":material/search:",
+)
