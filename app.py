@@ -1,10 +1,15 @@
 """Headlight: see a Transformer translate, head by head. Run with `streamlit run app.py`."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from components import sidebar
 
-st.set_page_config(page_title="Headlight", page_icon=":material/visibility:", layout="wide")
+COMPONENTS = Path(__file__).parent / "components"
+
+st.set_page_config(page_title="Headlight", page_icon=str(COMPONENTS / "icon.svg"), layout="wide")
+st.html(COMPONENTS / "page.css")
 
 page = st.navigation(
     [

@@ -1,5 +1,7 @@
 """Choices that several pages offer, with one place in the URL: layer, head, which token names a decoder row."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 AVERAGE = "average"
@@ -14,16 +16,19 @@ def layer_and_head(layers: int, heads: int) -> tuple[int | None, int | None]:
 
 def row_label() -> str:
     """Which token names a decoder row: the one it was "fed" or the one it "predicted"."""
-    return st.segmented_control(
-        "A row is named after the token it", ("predicted", "fed"), default="predicted", required=True,
-        format_func={"predicted": "predicts", "fed": "was fed"}.get, key="rows", bind="query-params",
-        help="While the decoder reads one token it predicts the next: each row has both, and hovering shows both.",
+    return one_of(
+        "Rows named after the token", ("predicted", "fed"), "rows",
+        "While the decoder reads one token it predicts the next: each row has both, and hovering shows both.",
     )  # fmt: skip
+
+
+def one_of(label: str, options: Sequence[str], key: str, explanation: str | None = None) -> str:
+    """A row of buttons of which one is always chosen, the first to begin with; `key` is its name in the URL."""
+    return st.segmented_control(
+        label, options, default=options[0], required=True, key=key, bind="query-params", help=explanation
+    )
 
 
 def _numbered(label: str, count: int, key: str, explanation: str) -> int | None:
-    chosen = st.segmented_control(
-        label, (AVERAGE, *map(str, range(1, count + 1))), default=AVERAGE, required=True, key=key,
-        bind="query-params", help=explanation,
-    )  # fmt: skip
+    chosen = one_of(label, (AVERAGE, *map(str, range(1, count + 1))), key, explanation)
     return None if chosen == AVERAGE else int(chosen) - 1

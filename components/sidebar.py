@@ -79,16 +79,15 @@ def current_trace() -> Trace:
 def show_sentences(translator: Translator, trace: Trace) -> None:
     """Source and translation, and what about them a visitor should know: characters unread, or an end not reached."""
     data = translator.checkpoint.training.get("data", {})
-    for language, text in (
-        (data.get("source_language", "Source"), trace.source_text),
-        (data.get("target_language", "Translation"), trace.target_text),
+    columns = st.columns(2)
+    for column, language, text in (
+        (columns[0], data.get("source_language", "Source"), trace.source_text),
+        (columns[1], data.get("target_language", "Translation"), trace.target_text),
     ):
-        with st.container(gap="xsmall"):
+        with column.container(gap="xxsmall"):
             st.caption(plain(str(language)))
-            st.markdown(
-                f"#### {plain(' '.join(text.split())) or '(nothing: the model ended the sentence at once)'}",
-                anchors=False,
-            )
+            words = plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
+            st.markdown(f"#### {words}", anchors=False)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
         shown = " ".join(unknown[:10])

@@ -43,10 +43,12 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
         **_axis(chosen.queries, label_size), range=[rows - 0.5, -0.5], scaleanchor="x", constrain="domain",
         constraintoward="top", title={"text": row_name, "standoff": 8},
     )  # fmt: skip
-    widest_key = max(map(len, chosen.keys), default=1)
+    letter = 0.6 * label_size
+    widest_key, widest_query = (max(map(len, tokens), default=1) * letter for tokens in (chosen.keys, chosen.queries))
     figure.update_layout(
         title=None,
-        height=rows * cell + 110 + round(widest_key * label_size * 0.55),
+        width=round(columns * cell + widest_query + 160),
+        height=round(rows * cell + widest_key + 80),
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
     )
     return figure

@@ -10,35 +10,28 @@ from figures.overview import overview_figure
 from figures.style import KIND_NAMES
 from transformer.maps import SPECIALS, attention_map, masked_maps
 
+_SUM = "Rows are queries, the tokens that read; columns are keys, the tokens that are read. A row's weights sum to 1."
 _EXPLANATIONS = {
-    "encoder": "Every source token reads every source token. Rows are queries, the tokens that read; columns are "
-    "keys, the tokens that are read. A row's weights sum to 1.",
-    "decoder": "Every target token reads itself and the ones before it; the cells of later tokens are masked and stay "
-    "blank. A row's weights sum to 1.",
-    "cross": "Every target token reads the whole source: rows are target tokens, columns source tokens. "
-    "A row's weights sum to 1.",
+    "encoder": "**Encoder self-attention.** Every source token reads every source token.",
+    "decoder": "**Masked decoder self-attention.** Every target token reads itself and the ones before it; the cells "
+    "of later tokens are masked and stay blank.",
+    "cross": "**Cross-attention.** Every target token reads the whole source sentence.",
 }
-_SPECIAL_WORDS = {"shown": "shown", "hidden": "hidden", "renormalised": "hidden, rows renormalised"}
 
 st.title("Attention")
 translator = sidebar.current_translator()
 trace = sidebar.current_trace()
 sidebar.show_sentences(translator, trace)
-kind = st.segmented_control(
-    "Kind of attention", list(KIND_NAMES), default="encoder", required=True, format_func=KIND_NAMES.get,
-    key="kind", bind="query-params", label_visibility="collapsed",
-)  # fmt: skip
-st.caption(_EXPLANATIONS[kind])
+kind = choices.one_of("Kind of attention", list(KIND_NAMES), "kind")
+st.caption(f"{_EXPLANATIONS[kind]} {_SUM}")
 maps = masked_maps(trace, kind)
 layers, heads = maps.shape[:2]
 
 overview = st.container()
-layer, head = choices.layer_and_head(layers, heads)
-rows = "fed" if kind == "encoder" else choices.row_label()
-specials = st.segmented_control(
-    "Special tokens <s> and </s>", SPECIALS, default="shown", required=True, format_func=_SPECIAL_WORDS.get,
-    key="specials", bind="query-params",
-)  # fmt: skip
+with st.container(horizontal=True, gap="medium"):
+    layer, head = choices.layer_and_head(layers, heads)
+    rows = "fed" if kind == "encoder" else choices.row_label()
+    specials = choices.one_of("Special tokens <s> and </s>", SPECIALS, "specials")
 with overview:
     st.subheader(f"All {layers} x {heads} heads")
     st.plotly_chart(
@@ -60,5 +53,5 @@ if specials != "shown":
         else "Special tokens are left out and the rows are not renormalised: each lacks what went there."
     )
 if chosen.weights.size:
-    st.plotly_chart(attention_map_figure(chosen), key="map", alt=f"Heatmap. {map_title(chosen)}")
+    st.plotly_chart(attention_map_figure(chosen), key="map", width="content", alt=f"Heatmap. {map_title(chosen)}")
 st.info(plain(describe_map(chosen)), icon=":material/search:")

@@ -28,10 +28,12 @@ show_probabilities(
 
 st.subheader("What the translation read")
 layers, heads = trace.cross.shape[:2]
-layer, head = choices.layer_and_head(layers, heads)
-chosen = attention_map(trace, "cross", layer, head, choices.row_label())
+with st.container(horizontal=True, gap="medium"):
+    layer, head = choices.layer_and_head(layers, heads)
+    rows = choices.row_label()
+chosen = attention_map(trace, "cross", layer, head, rows)
 st.markdown(f"**{map_title(chosen)}**")
-st.plotly_chart(attention_map_figure(chosen), key="cross_map", alt=f"Heatmap. {map_title(chosen)}")
+st.plotly_chart(attention_map_figure(chosen), key="cross_map", width="content", alt=f"Heatmap. {map_title(chosen)}")
 best_layer, best_head, sharpness = sharpest_head(trace, "cross")
 st.info(
     plain(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
+from torch import Tensor
 
 from .decoding import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
 from .model import Transformer
@@ -73,8 +74,8 @@ def beam_search(
     active = list(searches)
     tokens = torch.full((len(sources) * size,), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
-        log_probabilities = forbid_specials(state.step(tokens).log_softmax(dim=-1), model)
-        best, indices = _best_candidates(log_probabilities, active, step, size)
+        log_probabilities = state.step(tokens).log_softmax(dim=-1)
+        best, indices = _best_candidates(log_probabilities, active, step, size, model)
         rows, remaining = [], []
         for number, search in enumerate(active):
             origins = _advance(search, best[number], indices[number], log_probabilities.shape[-1], model, beam)
@@ -90,15 +91,19 @@ def beam_search(
     return [sorted(search.found, key=lambda found: -found.score)[:size] for search in searches]
 
 
-def _best_candidates(log_probabilities, active: list[_Search], step: int, size: int):
+def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer):
     """The 2 x size best continuations of each sentence: enough to fill the beam though `size` of them may end."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
-    for number, search in enumerate(active):
-        if step < len(search.prefix):
-            forced = totals[number, :, search.prefix[step]].clone()
-            totals[number] = -math.inf
-            totals[number, :, search.prefix[step]] = forced
+    forced = {
+        number: (search.prefix[step], totals[number, :, search.prefix[step]].clone())
+        for number, search in enumerate(active)
+        if step < len(search.prefix)
+    }
+    totals = forbid_specials(totals, model)
+    for number, (token, kept) in forced.items():
+        totals[number] = -math.inf
+        totals[number, :, token] = kept
     best, indices = totals.flatten(1).topk(min(2 * size, totals[0].numel()), dim=1)
     return best.tolist(), indices.tolist()
 

@@ -17,7 +17,7 @@ class Dropout(nn.Dropout):
         """Zero each value with probability p and scale the others by 1/(1 - p); the identity in eval mode."""
         if not self.training or self.p == 0 or x.device.type != "cpu":
             return super().forward(x)
-        dropped = round(self.p * _STEPS)
+        dropped = min(round(self.p * _STEPS), _STEPS - 1)
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
         kept = (bits >= dropped - _STEPS // 2).to(x.dtype)

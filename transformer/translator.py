@@ -110,7 +110,8 @@ class Translator:
         """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
         text = _well_formed(text)
         unknown = [p for p in self.tokenizer.pieces(text) if p.id == self.tokenizer.unknown_id]
-        return list(dict.fromkeys(text[piece.begin : piece.end].strip() for piece in unknown))
+        parts = (text[piece.begin : piece.end].strip() for piece in unknown)
+        return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
 
     def _source_ids(self, text: str) -> list[int]:
         return [*self._checked_ids(text, "text"), self.tokenizer.end_id]
