@@ -25,7 +25,7 @@ def row_label() -> str:
 def one_of(label: str, options: Sequence[str], key: str, explanation: str | None = None) -> str:
     """A row of buttons of which one is always chosen, the first to begin with; `key` is its name in the URL."""
     return st.segmented_control(
-        label, options, default=options[0], required=True, key=key, bind="query-params", help=explanation
+        label, options, default=options[0], required=True, key=key, bind="query-params", help=explanation, wrap=True
     )
 
 

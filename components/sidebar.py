@@ -11,6 +11,7 @@ from transformer.device import describe_device
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
+from .navigation import navigation
 from .text import plain
 
 # Each shows something that translation has to solve.
@@ -100,6 +101,11 @@ def show_sentences(translator: Translator, trace: Trace) -> None:
 
 
 def _choice() -> Choice:
+    if "choice" not in st.session_state:
+        # Until app.py has run once in a server's life, Streamlit takes a link to a page in pages/ for a script of its
+        # own and runs it alone. Registering the pages ends that; the next run begins at app.py.
+        navigation()
+        st.rerun()
     return st.session_state["choice"]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from transformer.maps import AttentionMap, masked_maps
-from transformer.measures import confidence, main_pattern, row_entropy
+from transformer.measures import Pattern, confidence, main_pattern, row_entropy
 from transformer.trace import Trace
 
 from .style import head_name, sentence_case
@@ -56,7 +56,7 @@ def describe_map(chosen: AttentionMap) -> str:
     sharp = confidence(weights)
     if pattern is not None:
         return (
-            f"{name} looks at {pattern.target} in {percent(pattern.share)} of its rows; "
+            f"{name} looks most at {pattern.target} in {share_words(pattern)}; "
             f"a row's largest weight is {sharp:.2f} on average."
         )
     entropy = float(row_entropy(weights).mean())
@@ -75,14 +75,17 @@ def heads_worth_a_look(trace: Trace, kind: str, most: int = 3) -> list[tuple[int
         for head in range(maps.shape[1]):
             pattern = main_pattern(maps[layer, head], kind, keys)
             if pattern is not None:
-                found.append((pattern.share, confidence(maps[layer, head]), layer, head, pattern.target))
+                found.append((pattern.share, confidence(maps[layer, head]), layer, head, pattern))
     best: dict[str, tuple] = {}
-    for entry in sorted(found, reverse=True):
-        best.setdefault(entry[-1], entry)
-    chosen = sorted(best.values(), reverse=True)[:most]
+    for entry in sorted(found, key=lambda entry: entry[:4], reverse=True):
+        best.setdefault(entry[-1].target, entry)
     return [
-        (layer, head, f"layer {layer + 1}, head {head + 1} looks at {target} in {percent(share)} of its rows")
-        for share, _, layer, head, target in chosen
+        (
+            layer,
+            head,
+            f"layer {layer + 1}, head {head + 1} looks most at {pattern.target} in {share_words(pattern)}",
+        )
+        for _, _, layer, head, pattern in list(best.values())[:most]
     ]
 
 
@@ -92,6 +95,11 @@ def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
     sharp = np.nanmax(maps, axis=-1).mean(axis=-1)  # layers heads
     layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
     return int(layer), int(head), float(sharp[layer, head])
+
+
+def share_words(pattern: Pattern) -> str:
+    """A pattern's share with its count, such as "92 % of its rows (11 of 12)"."""
+    return f"{percent(pattern.share)} of its rows ({pattern.rows} of {pattern.eligible})"
 
 
 def percent(share: float) -> str:

@@ -138,7 +138,7 @@ def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: 
                 f"The weights in {folder} do not fit its config.json: {name} should be "
                 f"{_shape_text(expected.get(name))} and is {_shape_text(found.get(name))}."
             )
-    if not all(tensor.is_floating_point() and tensor.isfinite().all() for tensor in weights.values()):
+    if not all(tensor.is_floating_point() and tensor.float().isfinite().all() for tensor in weights.values()):
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
     model = Transformer(config)
     with torch.no_grad():

@@ -171,8 +171,10 @@ def load_experiment(path: Path) -> Experiment:
     unknown = set(tables) - {"model", "tokenizer", "training", "data"}
     _require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
     tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
+    model = tables.get("model", {})
+    _require(isinstance(model, dict), "[model] must be a table of settings.")
     return Experiment(
-        model=build(ModelConfig, {**tables.get("model", {}), "vocab_size": tokenizer.vocab_size}, "model"),
+        model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
         data=build(DataConfig, tables.get("data", {}), "data"),

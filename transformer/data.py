@@ -3,6 +3,7 @@
 import gzip
 import logging
 import random
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
                     skipped.append(number)
                 else:
                     pairs.append(pair)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if skipped:
         shown = ", ".join(map(str, skipped[:_SHOWN_LINES])) + (", …" if len(skipped) > _SHOWN_LINES else "")

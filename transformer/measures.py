@@ -10,14 +10,21 @@ import numpy as np
 
 POSITIONAL_SHARE = 0.9  # Voita et al. 2019, 5.2.1: at least 90 % of a positional head's maxima are at one offset
 NOTABLE_SHARE = 0.6  # below this share of rows a pattern is not named
+LEAST_ROWS = 3  # with fewer rows, anything looks like a pattern
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where most rows of a map have their largest weight, in words that end "looks at …", and the share of rows."""
+    """What rows of a map have their largest weight on: in how many of the `eligible` rows, which could have."""
 
     target: str
-    share: float
+    rows: int
+    eligible: int
+
+    @property
+    def share(self) -> float:
+        """rows / eligible; 0 where too few rows are eligible to call it a pattern."""
+        return self.rows / self.eligible if self.eligible >= LEAST_ROWS else 0.0
 
 
 def row_confidence(weights: np.ndarray) -> np.ndarray:
@@ -36,8 +43,8 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
     return -(weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
 
 
-def share_at_offset(weights: np.ndarray, offset: int) -> float:
-    """Share of rows whose maximum is `offset` places from the diagonal, among rows that have such a key to read."""
+def offset_pattern(weights: np.ndarray, offset: int, target: str) -> Pattern:
+    """Rows whose maximum is `offset` places from the diagonal, among those that have such a key to read."""
     weights = _open(weights)
     rows = _rows_with_choice(weights)
     columns = rows + offset
@@ -45,15 +52,14 @@ def share_at_offset(weights: np.ndarray, offset: int) -> float:
     rows, columns = rows[inside], columns[inside]
     readable = weights[rows, columns] > -np.inf
     rows, columns = rows[readable], columns[readable]
-    return float((weights[rows].argmax(axis=1) == columns).mean()) if len(rows) else 0.0
+    return Pattern(target, int((weights[rows].argmax(axis=1) == columns).sum()), len(rows))
 
 
-def share_on_keys(weights: np.ndarray, keys: np.ndarray) -> float:
-    """Share of rows whose maximum is on one of these keys (True in a [keys] array), among rows that may read one."""
+def keys_pattern(weights: np.ndarray, keys: np.ndarray, target: str) -> Pattern:
+    """Rows whose maximum is on one of these keys (True in a [keys] array), among all rows."""
     weights = _open(weights)
     rows = _rows_with_choice(weights)
-    rows = rows[(weights[rows][:, keys] > -np.inf).any(axis=1)] if keys.any() else rows[:0]
-    return float(keys[weights[rows].argmax(axis=1)].mean()) if len(rows) else 0.0
+    return Pattern(target, int(keys[weights[rows].argmax(axis=1)].sum()), len(rows))
 
 
 def main_pattern(weights: np.ndarray, kind: str, key_tokens: tuple[str, ...]) -> Pattern | None:
@@ -64,16 +70,16 @@ def main_pattern(weights: np.ndarray, kind: str, key_tokens: tuple[str, ...]) ->
     patterns = []
     if kind in ("encoder", "decoder"):
         patterns = [
-            Pattern("the token itself", share_at_offset(weights, 0)),
-            Pattern("the previous token", share_at_offset(weights, -1)),
-            Pattern("the token two before", share_at_offset(weights, -2)),
+            offset_pattern(weights, 0, "the token itself"),
+            offset_pattern(weights, -1, "the previous token"),
+            offset_pattern(weights, -2, "the token two before"),
         ]
     if kind == "encoder":
-        patterns.append(Pattern("the next token", share_at_offset(weights, 1)))
+        patterns.append(offset_pattern(weights, 1, "the next token"))
     names = np.array(key_tokens)
     patterns += [
-        Pattern(words, share_on_keys(weights, np.isin(names, tokens)))
-        for words, tokens in (
+        keys_pattern(weights, np.isin(names, tokens), target)
+        for target, tokens in (
             ("the end of sentence </s>", ["</s>"]),
             ("the beginning of sentence <s>", ["<s>"]),
             ("punctuation", list(".,!?;:")),

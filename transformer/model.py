@@ -7,6 +7,7 @@ from .attention import MultiHeadAttention
 from .cache import LayerCache
 from .config import ModelConfig
 from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
+from .linear import Linear
 from .masks import causal_mask, padding_mask, target_mask
 
 
@@ -27,7 +28,7 @@ class Transformer(nn.Module):
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = last_norm(config.d_model)
         self.decoder_norm = last_norm(config.d_model)
-        self.generator = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.generator = Linear(config.d_model, config.vocab_size, bias=False)
         if config.share_embeddings:
             self.generator.weight = self.source_embedding.embedding.weight
         self.reset_parameters()
