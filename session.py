@@ -19,22 +19,24 @@ def checkpoint_names() -> list[str]:
 
 def translator(name: str) -> Translator:
     """The translator of a checkpoint, shared by all visitors; raises UserError. A retrained one is read anew."""
-    folder = CHECKPOINTS / name
-    stamps = [path.stat().st_mtime_ns for path in sorted(folder.iterdir()) if path.is_file()]
-    return _load(name, tuple(stamps))
+    return _load(str(CHECKPOINTS / name), _stamps(name))
 
 
 def trace(name: str, text: str, strategy: Strategy) -> Trace:
     """The trace of a text, shared by all who ask for the same; raises UserError."""
-    loaded = translator(name)
-    return _trace(id(loaded), loaded, text, strategy)
+    return _trace(str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the checkpoint …")
-def _load(name: str, stamps: tuple[int, ...]) -> Translator:
-    return Translator.load(CHECKPOINTS / name)
+def _load(folder: str, stamps: tuple[int, ...]) -> Translator:
+    return Translator.load(folder)
 
 
 @st.cache_resource(max_entries=128, show_spinner="Translating …")
-def _trace(identity: int, _translator: Translator, text: str, strategy: Strategy) -> Trace:
+def _trace(folder: str, stamps: tuple[int, ...], text: str, strategy: Strategy, _translator: Translator) -> Trace:
     return _translator.trace(text, strategy=strategy)
+
+
+def _stamps(name: str) -> tuple[int, ...]:
+    """When each file of a checkpoint was last written: what is cached of it is valid for these alone."""
+    return tuple(path.stat().st_mtime_ns for path in sorted((CHECKPOINTS / name).iterdir()) if path.is_file())

@@ -49,7 +49,7 @@ def show() -> None:
     page = st.container()  # where a message about the checkpoint goes: the page, not the sidebar
     with st.sidebar:
         name = st.selectbox("Checkpoint", names, key="checkpoint", bind="query-params")
-        st.text_area("English sentence", DEFAULT_TEXT, key="text", bind="query-params", height=100)
+        st.text_area("Sentence to translate", DEFAULT_TEXT, key="text", bind="query-params", height=100)
         st.button("Translate", type="primary", width="stretch", help="Ctrl+Enter in the box does the same")
         st.selectbox(
             "Example sentences", list(EXAMPLES), index=None, key="example", placeholder="Choose one to try",

@@ -52,6 +52,10 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
     tensors = load_tensors(folder / _STATE)
     try:
         progress = Progress(**json.loads(bytes(tensors["progress"].tolist())))
+        expected = {f"weight/{name}" for name, _ in model.named_parameters()}
+        for name in tensors:
+            if name.startswith("weight/") and name not in expected:
+                raise KeyError(name)  # a smaller model would silently leave it out
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 parameter.copy_(tensors[f"weight/{name}"])

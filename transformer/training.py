@@ -3,6 +3,8 @@
 import contextlib
 import logging
 import math
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +71,7 @@ class Trainer:
         logger.info("resumed at step %d, epoch %d", self.progress.step, self.progress.epoch + 1)
 
     def run(self) -> None:
-        """Train until `max_steps`; an interruption (KeyboardInterrupt) saves the state before it goes on its way."""
+        """Train until `max_steps`; an interruption waits for the step under way, saves, and raises KeyboardInterrupt."""
         keep_freed_memory()
         # On a CPU the fused kernel is tuned for long sequences; sentences of ten tokens run faster unfused.
         kernel = sdpa_kernel(SDPBackend.MATH) if self.device.type == "cpu" else contextlib.nullcontext()
@@ -79,15 +81,14 @@ class Trainer:
         )  # fmt: skip
         self.model.train()
         meter = Meter(self.progress, self.settings.max_steps)
-        try:
-            with kernel:
-                for batch in self._batches():
-                    loss, tokens = self._step(batch)
-                    self._after_step(loss, tokens, meter)
-        except KeyboardInterrupt:
-            self._save(meter)
-            logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
-            raise
+        with kernel, _interruptions_held() as asked_to_stop:
+            for batch in self._batches():
+                loss, tokens = self._step(batch)
+                self._after_step(loss, tokens, meter)
+                if asked_to_stop.is_set():
+                    self._save(meter)
+                    logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
+                    raise KeyboardInterrupt
 
     def _batches(self) -> Iterator[list[Example]]:
         """The batches from where the run stands, epoch after epoch, until the last step."""
@@ -197,6 +198,29 @@ class Trainer:
         }
 
 
+@contextlib.contextmanager
+def _interruptions_held() -> Iterator[threading.Event]:
+    """Within the block SIGINT and SIGTERM set the event, so that no step is left half done; the second one raises.
+
+    Other threads than the main one receive no signals and may not set handlers: nothing is held there.
+    """
+    asked = threading.Event()
+
+    def hold(number, frame) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        logger.info("stopping after this step; interrupt again to stop at once")
+        asked.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = [(number, signal.signal(number, hold)) for number in numbers]
+    try:
+        yield asked
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
 def train(
     experiment: Experiment,
     pairs: list[tuple[str, str]],
@@ -207,13 +231,15 @@ def train(
 ) -> None:
     """Learn the tokenizer, then the model, into the checkpoint folder `out`; with `resume`, go on with the run there.
 
-    Raises ConfigError when `out` holds an unfinished run that is not to be resumed or is of another shape, and
-    DataError when the corpus cannot be trained on.
+    Raises ConfigError when `out` holds a run that is not to be resumed, CheckpointError when it is of another shape,
+    and DataError when the corpus cannot be trained on.
     """
     out = Path(out)
     unfinished = has_state(out / "resume")
     if unfinished and not resume:
         raise ConfigError(f"{out} already holds a run; give --resume to go on with it, or another --out.")
+    if (out / "config.json").exists() and not resume:
+        raise ConfigError(f"{out} already holds a checkpoint; give another --out.")
     if unfinished:
         tokenizer = Tokenizer.load(out / "resume" / "tokenizer.model")
     else:

@@ -1,0 +1,43 @@
+"""What several test files share: a tokenizer and a model for the tiny language, and one trained run."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from small import small_config
+from tiny import VOCABULARY, make_pairs, tiny_experiment
+
+from transformer.checkpoint import Checkpoint, save_checkpoint
+from transformer.config import TokenizerConfig
+from transformer.model import Transformer
+from transformer.tokenizer import Tokenizer
+from transformer.training import train
+from transformer.translator import Translator
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train((side for pair in make_pairs(400, 1) for side in pair), TokenizerConfig(VOCABULARY))
+
+
+@pytest.fixture(scope="session")
+def translator(tokenizer) -> Translator:
+    """A translator that knows nothing yet: random weights."""
+    torch.manual_seed(1)
+    return Translator(Checkpoint(Transformer(small_config(vocab_size=VOCABULARY)), tokenizer))
+
+
+@pytest.fixture
+def checkpoint_folder(tmp_path, translator) -> Path:
+    """A whole checkpoint on disk that a test may damage."""
+    checkpoint = Checkpoint(translator.model, translator.tokenizer, {"steps": 7}, [{"step": 7, "valid_loss": 1.5}])
+    save_checkpoint(tmp_path / "checkpoint", checkpoint)
+    return tmp_path / "checkpoint"
+
+
+@pytest.fixture(scope="session")
+def trained_folder(tmp_path_factory) -> Path:
+    """The checkpoint folder of one run on the tiny language; to be read, not written to."""
+    folder = tmp_path_factory.mktemp("trained") / "tiny"
+    train(tiny_experiment(), make_pairs(1500, 1), make_pairs(40, 2), folder, torch.device("cpu"))
+    return folder

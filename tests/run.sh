@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs what the tests need into a virtual environment, a browser included, and runs them.
+# VENV names the environment's folder (.venv otherwise); arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=${VENV:-.venv}
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --requirement requirements.txt --requirement tests/requirements.txt
+
+# The journeys through the pages need a Chromium: the system's, Debian's, or the one that Playwright brings.
+if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+  else
+    "$venv/bin/python" -m playwright install chromium
+  fi
+fi
+exec "$venv/bin/python" -m pytest "$@"

@@ -1,0 +1,83 @@
+"""Which device computes."""
+
+import pytest
+import torch
+
+from transformer.device import choose_device, describe_device, keep_freed_memory
+from transformer.errors import DeviceError
+
+
+@pytest.fixture(autouse=True)
+def no_wish(monkeypatch):
+    monkeypatch.delenv("HEADLIGHT_DEVICE", raising=False)
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """Pretend that this machine has two CUDA cards."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.fixture
+def no_cards(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+
+
+def test_the_best_device_is_chosen_when_none_is_asked_for(cards):
+    assert choose_device() == torch.device("cuda")
+
+
+def test_mps_comes_after_cuda_and_before_the_cpu(no_cards, monkeypatch):
+    assert choose_device() == torch.device("cpu")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device() == torch.device("mps")
+
+
+def test_the_environment_variable_is_obeyed(cards, monkeypatch):
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    assert choose_device() == torch.device("cpu")
+
+
+def test_an_argument_beats_the_environment_variable(cards, monkeypatch):
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+
+
+def test_an_empty_environment_variable_is_no_wish(no_cards, monkeypatch):
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "")
+    assert choose_device() == torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["abacus", "cuda:x", "cpu cpu", "cuda:-1", "🙂", "CPU", "cuda:99999999999"])
+def test_an_unknown_name_is_refused(no_cards, name):
+    with pytest.raises(DeviceError, match="There is no device called|is not available"):
+        choose_device(name)
+
+
+def test_a_wrong_environment_variable_is_refused(no_cards, monkeypatch):
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "abacus")
+    with pytest.raises(DeviceError, match="'abacus'; choose cpu, cuda or mps"):
+        choose_device()
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps", "meta", "xpu"])
+def test_a_device_that_is_not_there_is_refused(no_cards, name):
+    with pytest.raises(DeviceError, match=f"'{name}' is not available on this machine"):
+        choose_device(name)
+
+
+def test_a_card_beyond_the_last_is_refused(cards):
+    with pytest.raises(DeviceError, match="this machine has 2"):
+        choose_device("cuda:2")
+
+
+def test_a_device_is_described_in_words():
+    assert describe_device(torch.device("cpu")) == f"CPU ({torch.get_num_threads()} threads)"
+    assert describe_device(torch.device("mps")) == "Apple GPU (MPS)"
+
+
+def test_keeping_freed_memory_does_nothing_elsewhere(monkeypatch):
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert keep_freed_memory() is None

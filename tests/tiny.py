@@ -1,0 +1,57 @@
+"""A tiny language that a model learns in seconds, and the files of a run on it."""
+
+import random
+from pathlib import Path
+
+from transformer.config import DataConfig, Experiment, ModelConfig, TokenizerConfig, TrainingConfig
+
+WORDS = {
+    "red": "rot", "blue": "blau", "green": "grün", "small": "klein", "big": "groß", "old": "alt",
+    "dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Wagen", "bird": "Vogel",
+}  # fmt: skip
+VOCABULARY = 90
+
+
+def make_pairs(number: int, seed: int) -> list[tuple[str, str]]:
+    """Sentences of 1 to 5 words of a tiny language, each translated word by word."""
+    generator = random.Random(seed)
+    pairs = []
+    for _ in range(number):
+        words = generator.choices(list(WORDS), k=generator.randint(1, 5))
+        pairs.append((" ".join(words) + ".", " ".join(WORDS[word] for word in words) + "."))
+    return pairs
+
+
+def tiny_experiment(**training) -> Experiment:
+    """A configuration that learns the tiny language in seconds."""
+    settings = {
+        "max_steps": 250, "batch_tokens": 400, "warmup_steps": 60, "rate_factor": 0.35, "validate_every": 100, "save_every": 50,
+        "validate_sentences": 30, "average_last": 1, "cooldown_steps": 80, "join_probability": 0.1,
+    }  # fmt: skip
+    return Experiment(
+        model=ModelConfig(
+            vocab_size=VOCABULARY, num_encoder_layers=2, num_decoder_layers=1, num_heads=4, d_model=48, d_ff=80,
+            dropout=0.0, max_length=24,
+        ),
+        tokenizer=TokenizerConfig(vocab_size=VOCABULARY),
+        training=TrainingConfig(**{**settings, **training}),
+        data=DataConfig("Tiny pairs", "Plain", "Schlicht", "CC0", "made up by the tests"),
+    )  # fmt: skip
+
+
+def write_toml(path: Path, experiment: Experiment) -> Path:
+    """The CONFIG.toml of an experiment."""
+    lines = []
+    for table, settings in experiment.as_dict().items():
+        lines.append(f"[{table}]")
+        for name, value in settings.items():
+            if (table, name) != ("model", "vocab_size"):
+                lines.append(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}")
+    path.write_text("\n".join(lines).replace("'", '"') + "\n", encoding="utf-8")
+    return path
+
+
+def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    """The pairs as TSV."""
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    return path
