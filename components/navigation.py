@@ -8,7 +8,7 @@ def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
     return st.navigation(
         [
-            st.Page("pages/translate.py", title="Translate", icon=":material/translate:", default=True),
-            st.Page("pages/attention.py", title="Attention", icon=":material/grid_on:"),
+            st.Page("pages/translate.py", title="Translate", default=True),
+            st.Page("pages/attention.py", title="Attention"),
         ]
     )

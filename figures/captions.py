@@ -89,6 +89,16 @@ def heads_worth_a_look(trace: Trace, kind: str, most: int = 3) -> list[tuple[int
     ]
 
 
+def worth_a_look(trace: Trace, kind: str) -> str:
+    """The heads to choose first, in one sentence: those with a clear pattern, and the sharpest."""
+    layer, head, sharpness = sharpest_head(trace, kind)
+    words = [words for _, _, words in heads_worth_a_look(trace, kind)]
+    words.append(
+        f"layer {layer + 1}, head {head + 1} is the sharpest (a row's largest weight is {sharpness:.2f} on average)"
+    )
+    return f"Heads to try in this sentence: {'; '.join(words)}."
+
+
 def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
     """The head whose row maxima are largest on average: (layer, head, that mean), counted from 0."""
     maps = masked_maps(trace, kind)

@@ -55,7 +55,8 @@ def overview_figure(maps: np.ndarray, chosen: tuple[int | None, int | None] = (N
 def _axis(name: str, count: int, step: int, size: int) -> dict:
     return {
         "tickvals": [index * step + (size - 1) / 2 for index in range(count)],
-        "ticktext": [f"{name} {index + 1}" for index in range(count)],
+        "ticktext": [str(index + 1) for index in range(count)],
+        "title": {"text": name, "standoff": 4},
         "showgrid": False,
         "zeroline": False,
         "automargin": True,

@@ -5,7 +5,7 @@ import streamlit as st
 from components import choices, sidebar
 from components.text import plain
 from figures.attention_map import attention_map_figure, map_title
-from figures.captions import describe_map, heads_worth_a_look
+from figures.captions import describe_map, worth_a_look
 from figures.overview import overview_figure
 from figures.style import KIND_NAMES
 from transformer.maps import SPECIALS, attention_map, masked_maps
@@ -38,11 +38,7 @@ with overview:
         overview_figure(maps, (layer, head)), key="overview",
         alt=f"{KIND_NAMES[kind]}: thumbnails of {layers} layers by {heads} heads",
     )  # fmt: skip
-    worth = heads_worth_a_look(trace, kind)
-    if worth:
-        st.info(
-            plain("Worth a look in this sentence: " + "; ".join(w for _, _, w in worth) + "."), icon=":material/search:"
-        )
+    st.info(plain(worth_a_look(trace, kind)), icon=":material/search:")
 
 chosen = attention_map(trace, kind, layer, head, rows, specials)
 st.subheader(map_title(chosen))

@@ -28,7 +28,7 @@ def unobserved(model: Transformer, source: list[int], fed: list[int]) -> torch.T
 
 
 def stitched_while_decoding(model: Transformer, source: list[int], strategy=None) -> tuple[dict, list[int]]:
-    """Attention as cached decoding computes it, row by row, and the tokens fed: {(kind, layer): [heads, rows, keys]}."""
+    """Attention as cached decoding computes it, row by row, {(kind, layer): [heads, rows, keys]}, and what was fed."""
     rows = defaultdict(list)
     handles = []
     for kind in KINDS:

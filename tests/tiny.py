@@ -25,8 +25,9 @@ def make_pairs(number: int, seed: int) -> list[tuple[str, str]]:
 def tiny_experiment(**training) -> Experiment:
     """A configuration that learns the tiny language in seconds."""
     settings = {
-        "max_steps": 250, "batch_tokens": 400, "warmup_steps": 60, "rate_factor": 0.35, "validate_every": 100, "save_every": 50,
-        "validate_sentences": 30, "average_last": 1, "cooldown_steps": 80, "join_probability": 0.1,
+        "max_steps": 250, "batch_tokens": 400, "warmup_steps": 60, "rate_factor": 0.35,
+        "validate_every": 100, "save_every": 50, "validate_sentences": 30,
+        "average_last": 1, "cooldown_steps": 80, "join_probability": 0.1,
     }  # fmt: skip
     return Experiment(
         model=ModelConfig(

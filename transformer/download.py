@@ -2,12 +2,14 @@
 
 import gzip
 import hashlib
+import http.client
 import logging
 import random
 import re
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +43,7 @@ def download_tatoeba(pair: str, out: Path, url: str | None = None) -> list[Path]
         _fetch(url or TATOEBA[pair], archive)
     try:
         pairs = list(_read_archive(archive))
-    except (zipfile.BadZipFile, UnicodeDecodeError, StopIteration) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
         archive.unlink()
         raise DownloadError(f"What came from the publisher is not the corpus ({error}); please try again.") from error
     if not pairs:
@@ -99,7 +101,7 @@ def _fetch(url: str, path: Path) -> None:
         if error.code == 416:  # the part on disk is longer than what the publisher now has
             part.unlink()
         raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(f"{url} cannot be reached ({reason}); what has come so far is kept.") from error
     if total is not None and done != total:

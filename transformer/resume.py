@@ -59,9 +59,12 @@ def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer)
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 parameter.copy_(tensors[f"weight/{name}"])
-                state = {key: tensors[f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+                # A fused Adam counts its steps on the device, any other on the CPU.
+                counter = parameter.device if optimizer.defaults["fused"] else torch.device("cpu")
                 optimizer.state[parameter] = {
-                    key: value.clone() if key == "step" else value.to(parameter.device) for key, value in state.items()
+                    "step": tensors[f"step/{name}"].to(counter, copy=True),
+                    "exp_avg": tensors[f"exp_avg/{name}"].to(parameter.device),
+                    "exp_avg_sq": tensors[f"exp_avg_sq/{name}"].to(parameter.device),
                 }
         torch.set_rng_state(tensors["random/cpu"])
         if torch.cuda.is_available() and "random/cuda" in tensors:

@@ -71,7 +71,7 @@ class Trainer:
         logger.info("resumed at step %d, epoch %d", self.progress.step, self.progress.epoch + 1)
 
     def run(self) -> None:
-        """Train until `max_steps`; an interruption waits for the step under way, saves, and raises KeyboardInterrupt."""
+        """Train until `max_steps`; an interruption ends the step under way, saves, and raises KeyboardInterrupt."""
         keep_freed_memory()
         # On a CPU the fused kernel is tuned for long sequences; sentences of ten tokens run faster unfused.
         kernel = sdpa_kernel(SDPBackend.MATH) if self.device.type == "cpu" else contextlib.nullcontext()

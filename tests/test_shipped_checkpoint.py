@@ -1,0 +1,84 @@
+"""The checkpoint that comes with the repository: complete, small, described, and able to translate."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from test_recording import stitched_while_decoding
+
+from transformer import Translator
+from transformer.recording import KINDS, record, silenced
+
+FOLDER = Path(__file__).parent.parent / "checkpoints" / "en-de"
+SENTENCES = {
+    "I love my teacher.": ("Ich", "Lehrer"),
+    "The dog sleeps.": ("Hund",),
+    "Where is the book?": ("Wo", "Buch"),
+    "I am hungry.": ("Ich", "Hunger"),
+    "We are learning German.": ("Wir", "Deutsch"),
+    "She drinks water.": ("Sie", "Wasser"),
+}
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Translator:
+    return Translator.load(FOLDER, "cpu")
+
+
+def test_it_is_complete_and_at_most_40_megabytes():
+    names = {"config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"}
+    assert names <= {path.name for path in FOLDER.iterdir()}
+    assert sum((FOLDER / name).stat().st_size for name in names) <= 40e6
+
+
+def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is():
+    training = json.loads((FOLDER / "training.json").read_text(encoding="utf-8"))
+    for name in ("name", "licence", "attribution", "source_language", "target_language"):
+        assert training["data"][name]
+    assert set(training["configuration"]) == {"model", "tokenizer", "training", "data"}
+    assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
+    assert training["device"]
+    scored = [score for score in training["scores"].values() if isinstance(score, dict)]
+    assert scored, "run evaluate --write on the test pairs"
+    assert all(score["bleu"] > 20 and "version:" in score["signature"] for score in scored)
+
+
+def test_its_history_ends_better_than_it_began(shipped):
+    history = shipped.checkpoint.history
+    assert len(history) > 3 and history[-1]["valid_loss"] < history[0]["valid_loss"]
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_it_translates_simple_sentences_into_sensible_german(shipped, beam):
+    for (source, words), found in zip(SENTENCES.items(), shipped.translate(list(SENTENCES), beam), strict=True):
+        assert all(word in found for word in words), f"{source} -> {found}"
+        assert found[-1] in ".?!"
+
+
+def test_its_traces_obey_the_laws(shipped):
+    trace = shipped.trace("I love my teacher.")
+    assert trace.finished
+    for kind in KINDS:
+        np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
+    assert (np.triu(trace.decoder, 1) == 0).all()
+    with torch.inference_mode():
+        plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0]
+    assert torch.equal(record(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
+
+
+def test_its_attention_while_decoding_equals_the_replay(shipped):
+    source = list(shipped.trace("Where is the book?").source_ids)
+    stitched, fed = stitched_while_decoding(shipped.model, source)
+    replay = record(shipped.model, source, fed)
+    for (kind, layer), rows in stitched.items():
+        torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
+
+
+def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped):
+    config = shipped.model.config
+    heads = [("cross", layer, head) for layer in range(config.num_decoder_layers) for head in range(config.num_heads)]
+    with silenced(shipped.model, heads):
+        assert len(set(shipped.translate(list(SENTENCES)))) == 1
+    assert len(set(shipped.translate(list(SENTENCES)))) == len(SENTENCES)
