@@ -91,3 +91,10 @@ def test_tensors_are_replaced_in_one_piece(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         save_tensors(path, {"a": torch.zeros(3)})
     assert torch.equal(load_file(path)["a"], torch.ones(3))
+
+
+def test_every_file_can_be_read_by_other_users(checkpoint_folder):
+    """A server often runs as another user than the one who trained."""
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in checkpoint_folder.iterdir()} == dict.fromkeys(
+        FILES, "0o644"
+    )

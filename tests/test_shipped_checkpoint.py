@@ -16,7 +16,7 @@ SENTENCES = {
     "I love my teacher.": ("Ich", "Lehrer"),
     "The dog sleeps.": ("Hund",),
     "Where is the book?": ("Wo", "Buch"),
-    "I am hungry.": ("Ich", "Hunger"),
+    "I am hungry.": ("Ich", "ung"),
     "We are learning German.": ("Wir", "Deutsch"),
     "She drinks water.": ("Sie", "Wasser"),
 }

@@ -13,7 +13,7 @@ from .config import load_experiment
 from .data import read_pairs
 from .device import choose_device
 from .download import TATOEBA, download_tatoeba
-from .errors import EmptyTextError, UserError
+from .errors import DataError, EmptyTextError, UserError
 from .scoring import score
 from .training import train
 from .translator import Translator
@@ -32,6 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"headlight: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
+        return 1
+    except OSError as error:  # a disk that is full, a folder that is a file
+        print(f"headlight: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -125,6 +128,11 @@ def _translate(options: argparse.Namespace) -> int:
 def _evaluate(options: argparse.Namespace) -> None:
     translator = Translator.load(options.checkpoint, options.device)
     pairs = read_pairs(options.pairs)
+    for number, (source, _) in enumerate(pairs, start=1):
+        try:
+            translator.pieces(source)
+        except UserError as error:
+            raise DataError(f"Pair {number} of {options.pairs}: {error}") from error
     started = time.perf_counter()
     translations = translator.translate([source for source, _ in pairs], options.beam, progress=_reporter(len(pairs)))
     seconds = time.perf_counter() - started

@@ -114,6 +114,7 @@ def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors as safetensors in one piece."""
     part = path.with_suffix(".part")
     save_file(tensors, part)
+    os.chmod(part, 0o644)  # safetensors leaves it readable by its owner alone
     os.replace(part, path)
 
 

@@ -16,8 +16,9 @@ _STATE = "state.safetensors"
 
 @dataclass
 class Progress:
-    """Where a run stands: optimiser steps done, the epoch and its next batch, and what has been measured."""
+    """Where a run of `model` stands: optimiser steps done, the epoch and its next batch, what was measured."""
 
+    model: dict = field(default_factory=dict)
     step: int = 0
     epoch: int = 0
     batch: int = 0

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from .checkpoint import Checkpoint, save_checkpoint, save_history, write_atomica
 from .config import Experiment
 from .data import Example, collate, epoch_batches, make_examples
 from .device import describe_device, keep_freed_memory
-from .errors import ConfigError, DataError
+from .errors import CheckpointError, ConfigError, DataError
 from .loss import smoothed_cross_entropy
 from .meter import Meter
 from .model import Transformer
@@ -60,14 +61,17 @@ class Trainer:
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=device.type in ("cpu", "cuda")
         )
-        self.progress = Progress()
+        self.progress = Progress(model=asdict(config))
         self.loss = self._loss
         if self.settings.compile and device.type == "cuda":
             self.loss = torch.compile(self._loss, dynamic=True)
 
     def resume(self) -> None:
         """Go on from the last saved state of `out`; raises CheckpointError when it does not fit."""
-        self.progress = load_state(self.state_folder, self.model, self.optimizer)
+        progress = load_state(self.state_folder, self.model, self.optimizer)
+        if progress.model and progress.model != self.progress.model:
+            raise CheckpointError(f"The saved run in {self.state_folder} is of another model: {progress.model}.")
+        self.progress = replace(progress, model=self.progress.model)
         logger.info("resumed at step %d, epoch %d", self.progress.step, self.progress.epoch + 1)
 
     def run(self) -> None:
