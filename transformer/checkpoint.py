@@ -86,6 +86,8 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
         )
     weights = load_tensors(folder / "model.safetensors")
     model = _build_model(config, weights, folder).to(device).eval()
+    if model.device.type == "cpu":
+        model.arrange_for_few_rows()
     training = _read_json(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
 
@@ -113,7 +115,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors as safetensors in one piece."""
     part = path.with_suffix(".part")
-    save_file(tensors, part)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part)
     os.chmod(part, 0o644)  # safetensors leaves it readable by its owner alone
     os.replace(part, path)
 

@@ -84,8 +84,7 @@ def length_limits(model: Transformer, sources: Sequence[Sequence[int]]) -> list[
 
 
 def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
-    """A copy of [..., vocab] scores in which padding and begin of sentence can never be chosen."""
-    scores = scores.clone()
+    """Lower padding and begin of sentence in [..., vocab] scores, in place, so that they can never be chosen."""
     scores[..., model.config.pad_id] = -math.inf
     scores[..., model.config.begin_id] = -math.inf
     return scores
@@ -113,8 +112,9 @@ def decode(
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
         logits = state.step(tokens)
+        log_probabilities = logits.log_softmax(dim=1)  # of all tokens, before some are forbidden
         tokens = _force(choose(logits), running, prefixes, step)
-        gained = (logits.gather(1, tokens[:, None])[:, 0] - logits.logsumexp(1)).tolist()
+        gained = log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
         for row, token in enumerate(tokens.tolist()):
             sentence = running[row]
             if sentence is None:

@@ -44,8 +44,9 @@ def describe_device(device: torch.device) -> str:
 def keep_freed_memory() -> None:
     """Ask glibc to reuse the memory that tensors free instead of returning it to the system.
 
-    A training step frees and asks again for hundreds of megabytes; fetching those pages anew each time took more
-    than a quarter of a step on a CPU. Does nothing where the C library is another one.
+    A training step frees and asks again for hundreds of megabytes, a decoding step of a batch for a few; fetching
+    those pages anew each time took more than a quarter of a training step on a CPU. Does nothing where the C library
+    is another one.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -11,7 +11,6 @@ from .attention import MultiHeadAttention
 from .cache import LayerCache
 from .config import ModelConfig
 from .dropout import Dropout
-from .linear import Linear
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -67,8 +66,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int):
         super().__init__()
-        self.inner = Linear(d_model, d_ff)
-        self.outer = Linear(d_ff, d_model)
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""

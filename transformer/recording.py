@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .attention import MultiHeadAttention, attention_weights
+from .masks import causal_mask
 from .model import Transformer
 
 KINDS = ("encoder", "decoder", "cross")
@@ -60,9 +61,9 @@ def record(model: Transformer, source: Sequence[int], fed: Sequence[int]) -> Rec
 
     blocks = {kind: attention_blocks(model, kind) for kind in KINDS}
     with _hooked((block, keep(block)) for kind in KINDS for block in blocks[kind]):
-        logits = model(
-            torch.tensor([list(source)], device=model.device), torch.tensor([list(fed)], device=model.device)
-        )
+        memory = model.encode(torch.tensor([list(source)], device=model.device), None)  # one sentence: no padding
+        target = torch.tensor([list(fed)], device=model.device)
+        logits = model.generator(model.decode(target, memory, causal_mask(len(fed), model.device), None))
     maps = {kind: torch.stack([seen[block] for block in blocks[kind]]) for kind in KINDS}
     return Recording(**maps, logits=logits[0])
 

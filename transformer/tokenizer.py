@@ -90,9 +90,9 @@ class Tokenizer:
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with the characters that each covers; a piece's space before it counts as its own."""
-        proto = self._processor.encode(text, return_type="proto")
-        starts = _character_of_byte(text)
-        return [Piece(p.id, p.piece, starts[p.begin], starts[p.end]) for p in proto.pieces]
+        found = self._processor.encode(text, return_type="offset_mapping")
+        columns = zip(found["ids"], found["pieces"], found["offsets"], strict=True)
+        return [Piece(id, piece, begin, end) for id, piece, (begin, end) in columns]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these ids; special tokens leave nothing behind."""
@@ -105,11 +105,3 @@ class Tokenizer:
     def is_special(self, id: int) -> bool:
         """True for padding, begin and end of sentence: ids that stand for no text."""
         return int(id) in (self.pad_id, self.begin_id, self.end_id)
-
-
-def _character_of_byte(text: str) -> list[int]:
-    """Index of the character at each byte of the UTF-8 text, its end included: SentencePiece counts bytes."""
-    starts = []
-    for index, character in enumerate(text):
-        starts.extend([index] * len(character.encode("utf-8", "surrogatepass")))
-    return [*starts, len(text)]

@@ -8,7 +8,7 @@ import torch
 from .beam import Beam, beam_search
 from .checkpoint import Checkpoint, load_checkpoint
 from .decoding import LENGTH_MARGIN, Greedy, Hypothesis, Sampling, decode
-from .device import choose_device
+from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
 from .recording import record
 from .tokenizer import Piece
@@ -31,7 +31,9 @@ class Translator:
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device | None = None) -> "Translator":
         """Read a checkpoint folder onto a device (see `choose_device`); raises CheckpointError or DeviceError."""
-        return cls(load_checkpoint(Path(folder), choose_device(str(device) if device else None)))
+        chosen = choose_device(str(device) if device else None)
+        keep_freed_memory()
+        return cls(load_checkpoint(Path(folder), chosen))
 
     def translate(
         self,

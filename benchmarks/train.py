@@ -1,0 +1,166 @@
+"""Target tokens a second in training, against torch.nn.Transformer of the same shape in the same loop.
+
+python -m benchmarks.train --data TRAIN.tsv.gz [--config CONFIG.toml] [--checkpoint FOLDER] [--steps N]
+"""
+
+import argparse
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from benchmarks.timing import Timing, describe_machine, print_table, verdict
+from transformer.config import Experiment, ModelConfig, load_experiment
+from transformer.data import Example, collate, epoch_batches, make_examples, read_pairs
+from transformer.device import keep_freed_memory
+from transformer.layers import sinusoidal_positions
+from transformer.loss import smoothed_cross_entropy
+from transformer.model import Transformer
+from transformer.schedule import learning_rate
+from transformer.tokenizer import Tokenizer
+
+BAR = 1.0
+WARMUP = 5  # batches before the clock counts
+SAMPLE = 20_000  # pairs of the corpus that are used
+OURS, THEIRS = "Headlight", "torch.nn.Transformer"
+
+
+class PyTorchTransformer(nn.Module):
+    """torch.nn.Transformer with what it lacks: one embedding for source, target and output, sinusoids, dropout."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.register_buffer("table", sinusoidal_positions(config.max_length, config.d_model))
+        self.dropout = nn.Dropout(config.dropout)
+        self.transformer = nn.Transformer(
+            config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
+            config.dropout, batch_first=True, norm_first=False,
+        )  # fmt: skip
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Source [batch, source], fed target [batch, target] -> logits [batch, target, vocab]."""
+        source_padding, target_padding = (ids == self.config.pad_id for ids in (source, target))
+        length = target.shape[1]
+        hidden = self.transformer(
+            self.embed(source),
+            self.embed(target),
+            tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),  # True = may not attend
+            src_key_padding_mask=source_padding,
+            tgt_key_padding_mask=target_padding,
+            memory_key_padding_mask=source_padding,
+            tgt_is_causal=True,
+        )
+        return nn.functional.linear(hidden, self.embedding.weight)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """[batch, length] -> [batch, length, d_model]."""
+        scaled = self.embedding(ids) * math.sqrt(self.config.d_model)
+        return self.dropout(scaled + self.table[: ids.shape[1]])
+
+
+class Contender:
+    """A model with its optimizer, the attention kernel it runs under, and its times."""
+
+    def __init__(self, model: nn.Module, experiment: Experiment, kernel: Callable = nullcontext):
+        self.model, self.experiment, self.kernel = model.train(), experiment, kernel
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.seconds: list[float] = []
+
+    def step(self, number: int, batch: Sequence[Example]) -> None:
+        """One update as in `transformer.training.Trainer`, timed from the pairs' ids to the changed weights."""
+        started = time.perf_counter()
+        model, settings = self.experiment.model, self.experiment.training
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(number, model.d_model, settings)
+        source, fed, predicted = collate(batch, model.pad_id)
+        self.optimizer.zero_grad(set_to_none=True)
+        with self.kernel():
+            logits = self.model(source, fed)
+            loss = smoothed_cross_entropy(logits, predicted, model.pad_id, settings.label_smoothing)
+            (loss / count_tokens(batch)).backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip_norm)
+        loss.item()
+        self.optimizer.step()
+        self.seconds.append(time.perf_counter() - started)
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = _arguments()
+    experiment = load_experiment(Path(arguments.config))
+    tokenizer = Tokenizer.load(Path(arguments.checkpoint) / "tokenizer.model")
+    batches = make_batches(Path(arguments.data), tokenizer, experiment, WARMUP + arguments.steps)
+    keep_freed_memory()
+    contenders = make_contenders(experiment)
+    for number, batch in enumerate(batches, start=1):
+        for contender in contenders.values():
+            contender.step(number, batch)
+    print(describe_machine())
+    print_rates(contenders, sum(map(count_tokens, batches[WARMUP:])))
+
+
+def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count: int) -> list[list[Example]]:
+    """The first batches of a run on a random sample of the corpus, epoch after epoch."""
+    settings, max_length = experiment.training, experiment.model.max_length
+    pairs = read_pairs(path)
+    sample = random.Random(settings.seed).sample(pairs, min(SAMPLE, len(pairs)))
+    examples = make_examples(sample, tokenizer, max_length)
+    epochs = (
+        epoch_batches(examples, settings.batch_tokens, settings.join_probability, max_length, seed)
+        for seed in itertools.count()
+    )
+    return list(itertools.islice(itertools.chain.from_iterable(epochs), count))
+
+
+def make_contenders(experiment: Experiment) -> dict[str, Contender]:
+    """Headlight as its Trainer runs it on a CPU, and PyTorch's under its default attention kernel and that same one."""
+
+    def unfused() -> object:
+        return sdpa_kernel(SDPBackend.MATH)
+
+    torch.manual_seed(experiment.training.seed)
+    config = experiment.model
+    return {
+        OURS: Contender(Transformer(config), experiment, unfused),
+        f"{THEIRS}, default kernel": Contender(PyTorchTransformer(config), experiment),
+        f"{THEIRS}, unfused kernel": Contender(PyTorchTransformer(config), experiment, unfused),
+    }
+
+
+def count_tokens(batch: Sequence[Example]) -> int:
+    """Target tokens that are predicted: all but begin of sentence."""
+    return sum(len(example.target) - 1 for example in batch)
+
+
+def print_rates(contenders: dict[str, Contender], tokens: int) -> None:
+    """Target tokens a second of each, and Headlight's over the better of PyTorch's."""
+    timings = {name: Timing(tuple(contender.seconds[WARMUP:])) for name, contender in contenders.items()}
+    rates = {name: tokens / sum(timing.seconds) for name, timing in timings.items()}
+    rows = [[name, f"{rate:.0f}", timings[name].milliseconds] for name, rate in rates.items()]
+    best = max(rate for name, rate in rates.items() if name != OURS)
+    rows.append(["ratio to the better", verdict(rates[OURS] / best, BAR, at_most=False), ""])
+    title = f"Training, {tokens} target tokens in {len(timings[OURS].seconds)} batches"
+    print_table(title, ["", "target tokens a second", "ms a step: median (fastest - slowest)"], rows)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="TSV file of sentence pairs, the training split")
+    parser.add_argument("--config", default="configs/en-de.toml", help="shape and settings of the run")
+    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder whose tokenizer.model is used")
+    parser.add_argument("--steps", type=int, default=40, help="timed batches a contender")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
