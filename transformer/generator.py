@@ -18,9 +18,11 @@ class Generator(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., d_model] -> [..., vocab]."""
-        if x.device.type != "cpu" or torch.is_grad_enabled():
+        # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
+        if x.device.type != "cpu" or torch.is_grad_enabled() or self.weight.is_inference():
             return super().forward(x)
-        return x @ self._columns()
+        logits = x @ self._columns()
+        return logits if self.bias is None else logits + self.bias
 
     def _columns(self) -> Tensor:
         """W^T, contiguous. Assigned whole, so that threads which race for it get one that is right."""
