@@ -62,16 +62,14 @@ def show() -> None:
     st.session_state["choice"] = Choice(name, st.session_state["text"] or "", strategy)
 
 
-def current_translator() -> Translator:
-    """The translator chosen in the sidebar."""
-    return session.translator(_choice().checkpoint)
+def current() -> tuple[Translator, Trace]:
+    """The translator and the trace that the sidebar asks for; where there is none, say why on the page and stop.
 
-
-def current_trace() -> Trace:
-    """The trace of what the sidebar asks for; where it cannot be made, say why on the page and stop."""
-    choice = _choice()
+    Called once in a run of a page.
+    """
+    choice = _taken_choice()
     try:
-        return session.trace(choice.checkpoint, choice.text, choice.strategy)
+        return session.translator(choice.checkpoint), session.trace(choice.checkpoint, choice.text, choice.strategy)
     except UserError as error:
         st.warning(plain(str(error)), icon=":material/edit:")
         st.stop()
@@ -100,13 +98,14 @@ def show_sentences(translator: Translator, trace: Trace) -> None:
         st.warning("The translation was cut at the length limit before its end of sentence.", icon=":material/cut:")
 
 
-def _choice() -> Choice:
+def _taken_choice() -> Choice:
+    """What this run's sidebar left for the page, taken away so that no later run finds it without a sidebar."""
     if "choice" not in st.session_state:
         # Until app.py has run once in a server's life, Streamlit takes a link to a page in pages/ for a script of its
         # own and runs it alone. Registering the pages ends that; the next run begins at app.py.
         navigation()
         st.rerun()
-    return st.session_state["choice"]
+    return st.session_state.pop("choice")
 
 
 def _take_example() -> None:

@@ -19,8 +19,7 @@ _EXPLANATIONS = {
 }
 
 st.title("Attention")
-translator = sidebar.current_translator()
-trace = sidebar.current_trace()
+translator, trace = sidebar.current()
 sidebar.show_sentences(translator, trace)
 kind = choices.one_of("Kind of attention", list(KIND_NAMES), "kind")
 st.caption(f"{_EXPLANATIONS[kind]} {_SUM}")

@@ -10,8 +10,7 @@ from figures.captions import least_certain_step, sharpest_head, strongest_readin
 from transformer.maps import attention_map
 
 st.title("Translate")
-translator = sidebar.current_translator()
-trace = sidebar.current_trace()
+translator, trace = sidebar.current()
 sidebar.show_sentences(translator, trace)
 st.info(plain(least_certain_step(trace)), icon=":material/search:")
 
