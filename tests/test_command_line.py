@@ -128,6 +128,8 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
 
 def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, tmp_path):
     model, out = ["--checkpoint", str(trained_folder)], ["--out", str(tmp_path / "t.npz")]
+    long = write_pairs(tmp_path / "long.tsv", [("red dog.", "rot Hund."), ("red " * 99, "rot")])
+    file_as_folder = train_arguments(tmp_path, "a.tsv/run")
     for arguments, message in [
         (["trace", " ", *model, *out], "text is empty"),
         (["trace", "red " * 99, *model, *out], "Please shorten it"),
@@ -135,6 +137,8 @@ def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, t
         (["trace", "red", "--checkpoint", str(tmp_path / "no"), *out], "There is no checkpoint folder"),
         (["trace", "red", *model, *out, "--device", "abacus"], "There is no device"),
         (["evaluate", *model, "--pairs", str(tmp_path / "no.tsv")], "cannot be read"),
+        (["evaluate", *model, "--pairs", str(long)], "Pair 2 of"),
+        (file_as_folder, "Not a directory"),
         (["train", str(tmp_path / "no.toml"), "--data", "a", "--valid", "b", "--out", "c"], "cannot be read"),
     ]:
         assert main(arguments) == 1

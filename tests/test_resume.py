@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
@@ -145,6 +146,15 @@ def test_a_run_of_another_shape_is_not_resumed(stopped, changes):
     model = ModelConfig(**{**plain.as_dict()["model"], **changes})
     other = type(plain)(model=model, tokenizer=plain.tokenizer, training=plain.training, data=plain.data)
     with pytest.raises(CheckpointError, match="does not fit this configuration"):
+        train(other, PAIRS, VALID, stopped, CPU, resume=True)
+
+
+@pytest.mark.parametrize("changes", [{"num_heads": 2}, {"dropout": 0.3}, {"max_length": 30}], ids=str)
+def test_a_run_of_another_model_with_the_same_shapes_is_not_resumed(stopped, changes):
+    plain = experiment()
+    assert all(getattr(plain.model, name) != value for name, value in changes.items())
+    other = replace(plain, model=replace(plain.model, **changes))
+    with pytest.raises(CheckpointError, match="is of another model"):
         train(other, PAIRS, VALID, stopped, CPU, resume=True)
 
 
