@@ -77,14 +77,14 @@ def current() -> tuple[Translator, Trace]:
 
 def show_sentences(translator: Translator, trace: Trace) -> None:
     """Source and translation, and what about them a visitor should know: characters unread, or an end not reached."""
-    data = translator.checkpoint.training.get("data", {})
+    data = translator.checkpoint.data
     columns = st.columns(2)
     for column, language, text in (
         (columns[0], data.get("source_language", "Source"), trace.source_text),
         (columns[1], data.get("target_language", "Translation"), trace.target_text),
     ):
         with column.container(gap="xxsmall"):
-            st.caption(plain(str(language)))
+            st.caption(plain(language))
             words = plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
             st.markdown(f"#### {words}", anchors=False)
     unknown = translator.unknown_characters(trace.source_text)
@@ -151,13 +151,15 @@ def _translator(name: str, page: DeltaGenerator) -> Translator:
 
 def _describe(translator: Translator) -> None:
     """The model in a few facts, its device, and whose data it was trained on."""
-    config, training = translator.model.config, translator.checkpoint.training
-    data = training.get("data", {})
+    config, data = translator.model.config, translator.checkpoint.data
     st.caption(
         f"Running on **{describe_device(translator.model.device)}**  \n"
         f"{config.num_encoder_layers} + {config.num_decoder_layers} layers of {config.num_heads} heads, "
         f"d_model {config.d_model}, {translator.model.count_parameters() / 1e6:.1f} M parameters, "
         f"{config.norm}-norm"
     )
-    if isinstance(data, dict) and data.get("attribution"):
-        st.caption(plain(f"Trained on {data.get('name', 'a corpus')} ({data.get('licence')}): {data['attribution']}"))
+    for name, bleu in translator.checkpoint.bleu.items():
+        st.caption(plain(f"BLEU {bleu:.1f} on {name}"))
+    if "attribution" in data:
+        text = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')}): "
+        st.caption(plain(text + data["attribution"]))

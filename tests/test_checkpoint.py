@@ -98,3 +98,11 @@ def test_every_file_can_be_read_by_other_users(checkpoint_folder):
     assert {path.name: oct(path.stat().st_mode & 0o777) for path in checkpoint_folder.iterdir()} == dict.fromkeys(
         FILES, "0o644"
     )
+
+
+@pytest.mark.parametrize(
+    "training", [{}, {"data": [1], "scores": "many"}, {"data": {"name": 3}, "scores": {"x": {"bleu": "a"}}}]
+)
+def test_a_strangers_training_notes_may_hold_anything(translator, training):
+    checkpoint = Checkpoint(translator.model, translator.tokenizer, training)
+    assert checkpoint.data == {} and checkpoint.bleu == {}

@@ -33,10 +33,28 @@ class Checkpoint:
     training: dict = field(default_factory=dict)
     history: list[dict] = field(default_factory=list)
 
+    @property
+    def data(self) -> dict[str, str]:
+        """What `training` says of the corpus: name, languages, licence, attribution; only what is text."""
+        data = self.training.get("data")
+        items = data.items() if isinstance(data, dict) else ()
+        return {name: value for name, value in items if isinstance(value, str)}
+
+    @property
+    def bleu(self) -> dict[str, float]:
+        """What `training` says of BLEU, by test set and decoding."""
+        scores = self.training.get("scores")
+        found = {}
+        for name, score in scores.items() if isinstance(scores, dict) else ():
+            if isinstance(score, dict) and isinstance(score.get("bleu"), float):
+                found[name] = score["bleu"]
+        return found
+
     def add_score(self, folder: Path, pairs: str, beam: int, score: dict) -> None:
         """Add what these pairs scored to the training.json in `folder`."""
         key = f"{pairs} {'greedy' if beam == 1 else f'beam {beam}'}"
-        self.training.setdefault("scores", {})[key] = score
+        before = self.training.get("scores")
+        self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
         write_atomically(Path(folder) / "training.json", _json(self.training))
 
 
