@@ -10,6 +10,7 @@ from transformer.trace import Trace
 from transformer.translator import Strategy
 
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
+_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json")
 
 
 def checkpoint_names() -> list[str]:
@@ -32,11 +33,18 @@ def _load(folder: str, stamps: tuple[int, ...]) -> Translator:
     return Translator.load(folder)
 
 
-@st.cache_resource(max_entries=128, show_spinner="Translating …")
+@st.cache_resource(max_entries=32, show_spinner="Translating …")
 def _trace(folder: str, stamps: tuple[int, ...], text: str, strategy: Strategy, _translator: Translator) -> Trace:
     return _translator.trace(text, strategy=strategy)
 
 
 def _stamps(name: str) -> tuple[int, ...]:
-    """When each file of a checkpoint was last written: what is cached of it is valid for these alone."""
-    return tuple(path.stat().st_mtime_ns for path in sorted((CHECKPOINTS / name).iterdir()) if path.is_file())
+    """When each file of a checkpoint was last written, 0 where it is missing: caches are valid for these alone."""
+    return tuple(_stamp(CHECKPOINTS / name / file) for file in _FILES)
+
+
+def _stamp(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -138,10 +138,14 @@ def generate(model: MarianMTModel, case: Case, with_maps: bool) -> None:
 
 
 def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
-    """Seconds to read the encoder's weights once and the decoder's and the generator's at each step."""
-    encoder = _bytes(model.encoder) + _bytes(model.encoder_norm)
-    step = _bytes(model.decoder) + _bytes(model.decoder_norm) + _bytes(model.generator)
-    return (encoder + case.new_tokens * step) / bandwidth
+    """Seconds to read what is used once a sentence once, and the decoder's other weights and the generator's each step.
+
+    Cross-attention's W_K and W_V, two thirds of its first projection, are used once: the memory does not change.
+    """
+    memory = sum(_bytes(layer.cross_attention.query_key_value) for layer in model.decoder) * 2 // 3
+    once = _bytes(model.encoder) + _bytes(model.encoder_norm) + memory
+    step = _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + _bytes(model.generator)
+    return (once + case.new_tokens * step) / bandwidth
 
 
 def print_times(cases: Sequence[Case], timings: Sequence[dict[str, Timing]], floors: Sequence[float]) -> None:

@@ -46,6 +46,7 @@ class PyTorchTransformer(nn.Module):
             config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
             config.dropout, batch_first=True, norm_first=False,
         )  # fmt: skip
+        self._leave_out_what_the_paper_has_not()
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Source [batch, source], fed target [batch, target] -> logits [batch, target, vocab]."""
@@ -61,6 +62,15 @@ class PyTorchTransformer(nn.Module):
             tgt_is_causal=True,
         )
         return nn.functional.linear(hidden, self.embedding.weight)
+
+    def _leave_out_what_the_paper_has_not(self) -> None:
+        """Dropout on attention weights and in the feed-forward, and a last norm on each stack: like for like."""
+        for module in self.transformer.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                module.dropout = 0.0
+            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                module.dropout.p = 0.0
+        self.transformer.encoder.norm = self.transformer.decoder.norm = None
 
     def embed(self, ids: Tensor) -> Tensor:
         """[batch, length] -> [batch, length, d_model]."""

@@ -23,8 +23,15 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
     chips = []
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(_chip(token, f"{probability:.1%}", style=colour, title=f"rank {rank} of all pieces"))
+        chips.append(_chip(token, _percent(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
     _show(chips, label)
+
+
+def _percent(probability: float) -> str:
+    """One decimal; never rounded to all or to nothing."""
+    if probability > 0.999:
+        return "> 99.9%"
+    return "< 0.1%" if probability < 0.001 else f"{probability:.1%}"
 
 
 def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str = "") -> str:

@@ -7,7 +7,8 @@ from transformer.maps import AttentionMap
 
 from .style import KIND_NAMES, WEIGHT_SCALE, head_name, sentence_case, token_label
 
-MOST_CELLS_WITH_VALUES = 420  # beyond this the numbers no longer fit their cells; hovering still shows them
+SMALLEST_CELL_WITH_VALUE = 26  # pixels; in smaller ones the numbers no longer fit, hovering still shows them
+SMALLEST_LABEL = 8  # pixels; of tokens closer than this, every second or third is labelled
 
 _ROW_NAMES = {"fed": "decoder row: token it was fed", "predicted": "decoder row: token it predicts"}
 
@@ -29,18 +30,19 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
             colorbar={"title": {"text": "weight"}, "thickness": 12, "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         )
     )
-    cell = min(48, max(14, 640 // max(rows, columns)))
-    if rows * columns <= MOST_CELLS_WITH_VALUES:
+    cell = min(48, max(7, 900 // max(rows, columns)))
+    if cell >= SMALLEST_CELL_WITH_VALUE:
         figure.add_trace(_values(chosen.weights, size=min(12, cell // 3 + 1)))
-    label_size = min(13, max(8, cell - 3))
+    label_size = min(13, max(SMALLEST_LABEL, cell - 3))
+    every = -(-SMALLEST_LABEL // cell)
     key_name = "key: target token fed" if chosen.kind == "decoder" else "key: source token"
     row_name = "query: source token" if chosen.kind == "encoder" else _ROW_NAMES[chosen.row_label]
     figure.update_xaxes(
-        **_axis(chosen.keys, label_size), side="top", tickangle=-60, range=[-0.5, columns - 0.5],
+        **_axis(chosen.keys, label_size, every), side="top", tickangle=-60, range=[-0.5, columns - 0.5],
         constrain="domain", title={"text": key_name, "standoff": 8},
     )  # fmt: skip
     figure.update_yaxes(
-        **_axis(chosen.queries, label_size), range=[rows - 0.5, -0.5], scaleanchor="x", constrain="domain",
+        **_axis(chosen.queries, label_size, every), range=[rows - 0.5, -0.5], scaleanchor="x", constrain="domain",
         constraintoward="top", title={"text": row_name, "standoff": 8},
     )  # fmt: skip
     letter = 0.6 * label_size
@@ -59,11 +61,11 @@ def map_title(chosen: AttentionMap) -> str:
     return f"{KIND_NAMES[chosen.kind]}: {head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)}"
 
 
-def _axis(tokens: tuple[str, ...], size: int) -> dict:
+def _axis(tokens: tuple[str, ...], size: int, every: int) -> dict:
     # Ticks by number: as categories, equal tokens would fall into one.
     return {
-        "tickvals": list(range(len(tokens))),
-        "ticktext": [token_label(token) for token in tokens],
+        "tickvals": list(range(0, len(tokens), every)),
+        "ticktext": [token_label(token) for token in tokens[::every]],
         "tickfont": {"size": size},
         "showgrid": False,
         "zeroline": False,

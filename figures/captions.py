@@ -3,7 +3,15 @@
 import numpy as np
 
 from transformer.maps import AttentionMap, masked_maps
-from transformer.measures import Pattern, confidence, main_pattern, row_entropy
+from transformer.measures import (
+    LEAST_ROWS,
+    Pattern,
+    confidence,
+    main_pattern,
+    mean_maximum,
+    row_entropy,
+    rows_with_choice,
+)
 from transformer.trace import Trace
 
 from .style import head_name, sentence_case
@@ -47,19 +55,23 @@ def strongest_reading(chosen: AttentionMap) -> str:
 
 
 def describe_map(chosen: AttentionMap) -> str:
-    """What most rows of a map look at, with the share; or that no single pattern holds, with how sharp it is."""
+    """What most rows of a map with all its tokens look at, with the share; or that no single pattern holds.
+
+    Raises ValueError for a map from which special tokens were taken out: its rows are no longer a whole.
+    """
+    if chosen.specials != "shown":
+        raise ValueError("describe_map expects a map with its special tokens")
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    if not chosen.weights.size or np.isnan(chosen.weights).all():
-        return "Nothing is left to look at: every token of one side is a special token."
-    weights = chosen.weights[~np.isnan(chosen.weights).all(axis=1)]
-    pattern = main_pattern(weights, chosen.kind, chosen.keys) if len(weights) == len(chosen.weights) else None
-    sharp = confidence(weights)
+    if rows_with_choice(chosen.weights) < LEAST_ROWS:
+        return f"{name}: the sentence is too short to tell a pattern."
+    pattern = main_pattern(chosen.weights, chosen.kind, chosen.keys)
+    sharp = mean_maximum(chosen.weights)
     if pattern is not None:
         return (
             f"{name} looks most at {pattern.target} in {share_words(pattern)}; "
             f"a row's largest weight is {sharp:.2f} on average."
         )
-    entropy = float(row_entropy(weights).mean())
+    entropy = float(row_entropy(chosen.weights).mean())
     return (
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
         f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."
@@ -75,7 +87,7 @@ def heads_worth_a_look(trace: Trace, kind: str, most: int = 3) -> list[tuple[int
         for head in range(maps.shape[1]):
             pattern = main_pattern(maps[layer, head], kind, keys)
             if pattern is not None:
-                found.append((pattern.share, confidence(maps[layer, head]), layer, head, pattern))
+                found.append((pattern.share, mean_maximum(maps[layer, head]), layer, head, pattern))
     best: dict[str, tuple] = {}
     for entry in sorted(found, key=lambda entry: entry[:4], reverse=True):
         best.setdefault(entry[-1].target, entry)
@@ -94,15 +106,17 @@ def worth_a_look(trace: Trace, kind: str) -> str:
     layer, head, sharpness = sharpest_head(trace, kind)
     words = [words for _, _, words in heads_worth_a_look(trace, kind)]
     words.append(
-        f"layer {layer + 1}, head {head + 1} is the sharpest (a row's largest weight is {sharpness:.2f} on average)"
+        f"layer {layer + 1}, head {head + 1} is the sharpest (a row's largest weight, </s> aside, is {sharpness:.2f} "
+        "on average)"
     )
     return f"Heads to try in this sentence: {'; '.join(words)}."
 
 
 def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
-    """The head whose row maxima are largest on average: (layer, head, that mean), counted from 0."""
+    """The head of the greatest confidence, end of sentence left out: (layer, head, that mean), counted from 0."""
     maps = masked_maps(trace, kind)
-    sharp = np.nanmax(maps, axis=-1).mean(axis=-1)  # layers heads
+    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    sharp = np.array([[confidence(weights, keys) for weights in layer] for layer in maps])  # layers heads
     layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
     return int(layer), int(head), float(sharp[layer, head])
 

@@ -3,16 +3,21 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from .style import WEIGHT_SCALE
+from .style import WEIGHT_SCALE, token_label
 
 MOST_CELLS_WITH_HOVER = 40_000  # hover texts beyond this would weigh more than the maps themselves
 
 
-def overview_figure(maps: np.ndarray, chosen: tuple[int | None, int | None] = (None, None)) -> go.Figure:
+def overview_figure(
+    maps: np.ndarray,
+    queries: tuple[str, ...],
+    keys: tuple[str, ...],
+    chosen: tuple[int | None, int | None] = (None, None),
+) -> go.Figure:
     """Thumbnails of maps [layers, heads, queries, keys] (masked cells NaN), the chosen (layer, head) outlined.
 
-    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. With a layer or
-    head of None, all that an average goes over is outlined.
+    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. With a layer
+    or a head of None all that the average goes over is outlined, nothing when it goes over all.
     """
     layers, heads, rows, columns = maps.shape
     gap_y, gap_x = max(1, round(rows * 0.12)), max(1, round(columns * 0.12))
@@ -29,7 +34,7 @@ def overview_figure(maps: np.ndarray, chosen: tuple[int | None, int | None] = (N
             zmax=1,
             colorscale=WEIGHT_SCALE,
             showscale=False,
-            hovertext=_hover_texts(maps, canvas.shape, step_y, step_x) if maps.size <= MOST_CELLS_WITH_HOVER else None,
+            hovertext=_hover_texts(maps, queries, keys, canvas.shape) if maps.size <= MOST_CELLS_WITH_HOVER else None,
             hoverinfo="text" if maps.size <= MOST_CELLS_WITH_HOVER else "skip",
             hoverongaps=False,
         )
@@ -74,14 +79,18 @@ def _frame(top: float, left: float, rows: int, columns: int, emphasised: bool) -
     }
 
 
-def _hover_texts(maps: np.ndarray, shape: tuple[int, int], step_y: int, step_x: int) -> np.ndarray:
+def _hover_texts(
+    maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], shape: tuple[int, int]
+) -> np.ndarray:
+    """For each cell of the canvas: which head, which row reads which key, with what weight."""
     layers, heads, rows, columns = maps.shape
+    step_y = (shape[0] - rows) // (layers - 1) if layers > 1 else 0
+    step_x = (shape[1] - columns) // (heads - 1) if heads > 1 else 0
+    names = [[f"row “{token_label(q)}” reads “{token_label(k)}”" for k in keys] for q in queries]
     texts = np.full(shape, "", dtype=object)
-    for layer in range(layers):
-        for head in range(heads):
-            name = f"Layer {layer + 1}, head {head + 1}"
-            for row in range(rows):
-                for column in range(columns):
-                    weight = maps[layer, head, row, column]
-                    texts[layer * step_y + row, head * step_x + column] = f"{name}: {weight:.4f}"
+    for layer, head, row, column in np.ndindex(maps.shape):
+        weight = maps[layer, head, row, column]
+        texts[layer * step_y + row, head * step_x + column] = (
+            f"Layer {layer + 1}, head {head + 1}<br>{names[row][column]} with weight {weight:.4f}"
+        )
     return texts

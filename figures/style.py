@@ -23,12 +23,16 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     if layer is not None and head is not None:
         return f"layer {layer + 1}, head {head + 1}"
     if layer is not None:
-        return f"average over the {heads} heads of layer {layer + 1}"
+        return f"average over the {_number(heads, 'head')} of layer {layer + 1}"
     if head is not None:
-        return f"average over head {head + 1} of all {layers} layers"
-    return f"average over all {layers} layers and {heads} heads"
+        return f"average over head {head + 1} of all {_number(layers, 'layer')}"
+    return f"average over all {_number(layers, 'layer')} and {_number(heads, 'head')}"
 
 
 def sentence_case(text: str) -> str:
     """The text with its first letter large."""
     return text[:1].upper() + text[1:]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -13,9 +13,9 @@ from transformer.maps import SPECIALS, attention_map, masked_maps
 _SUM = "Rows are queries, the tokens that read; columns are keys, the tokens that are read. A row's weights sum to 1."
 _EXPLANATIONS = {
     "encoder": "**Encoder self-attention.** Every source token reads every source token.",
-    "decoder": "**Masked decoder self-attention.** Every target token reads itself and the ones before it; the cells "
-    "of later tokens are masked and stay blank.",
-    "cross": "**Cross-attention.** Every target token reads the whole source sentence.",
+    "decoder": "**Masked decoder self-attention.** Each row is one step of the decoder: it reads the token just "
+    "fed and all fed before; the cells of later tokens are masked and stay blank.",
+    "cross": "**Cross-attention.** Each row is one step of the decoder: it reads the whole source sentence.",
 }
 
 st.title("Attention")
@@ -31,15 +31,16 @@ with st.container(horizontal=True, gap="medium"):
     layer, head = choices.layer_and_head(layers, heads)
     rows = "fed" if kind == "encoder" else choices.row_label()
     specials = choices.one_of("Special tokens <s> and </s>", SPECIALS, "specials")
+whole = attention_map(trace, kind, layer, head, rows)
 with overview:
     st.subheader(f"All {layers} x {heads} heads")
     st.plotly_chart(
-        overview_figure(maps, (layer, head)), key="overview",
+        overview_figure(maps, whole.queries, whole.keys, (layer, head)), key="overview",
         alt=f"{KIND_NAMES[kind]}: thumbnails of {layers} layers by {heads} heads",
     )  # fmt: skip
     st.info(plain(worth_a_look(trace, kind)), icon=":material/search:")
 
-chosen = attention_map(trace, kind, layer, head, rows, specials)
+chosen = whole if specials == "shown" else attention_map(trace, kind, layer, head, rows, specials)
 st.subheader(map_title(chosen))
 if specials != "shown":
     st.caption(
@@ -49,4 +50,5 @@ if specials != "shown":
     )
 if chosen.weights.size:
     st.plotly_chart(attention_map_figure(chosen), key="map", width="content", alt=f"Heatmap. {map_title(chosen)}")
-st.info(plain(describe_map(chosen)), icon=":material/search:")
+counted = "" if specials == "shown" else "With the special tokens: "
+st.info(plain(counted + describe_map(whole)), icon=":material/search:")

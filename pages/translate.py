@@ -20,7 +20,10 @@ st.caption(
     "The number is the piece's id: its row in the embedding matrix."
 )
 show_pieces(trace.source_tokens, trace.source_ids, "Source pieces with their ids", translator.tokenizer.unknown_id)
-st.caption("The translation's pieces, each with the probability the model gave it: the stronger the blue, the surer.")
+st.caption(
+    "The translation's pieces, each with the probability the model gave it (before temperature or top-k): the "
+    "stronger the blue, the surer."
+)
 show_probabilities(
     trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Target pieces with their probabilities"
 )
@@ -37,7 +40,7 @@ best_layer, best_head, sharpness = sharpest_head(trace, "cross")
 st.info(
     plain(
         f"{strongest_reading(chosen)} Try layer {best_layer + 1}, head {best_head + 1}: the sharpest cross-attention "
-        f"of this sentence, where a row's largest weight is {sharpness:.2f} on average."
+        f"of this sentence, where a row's largest weight, </s> aside, is {sharpness:.2f} on average."
     ),
     icon=":material/search:",
 )

@@ -183,3 +183,8 @@ def test_a_run_killed_by_sigkill_is_resumed_and_ends_like_an_uninterrupted_one(t
     for name in set(whole) - {"progress"}:
         assert whole[name].tolist() == killed[name].tolist(), name
     assert translate(monkeypatch, tmp_path / "killed", b"red dog.\n") == 0
+
+
+def test_a_lone_carriage_return_ends_no_line(monkeypatch, capsys, trained_folder):
+    assert translate(monkeypatch, trained_folder, b"red\rdog.\r\nbig tree.\n") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2

@@ -15,6 +15,7 @@ from figures.captions import (
     strongest_reading,
 )
 from figures.overview import overview_figure
+from figures.style import head_name
 from transformer.maps import attention_map, masked_maps
 
 
@@ -80,7 +81,7 @@ def test_averages_are_called_averages(trace):
 def test_the_overview_holds_every_head_in_its_place(trace):
     maps = masked_maps(trace, "cross")
     layers, heads, rows, columns = maps.shape
-    figure = overview_figure(maps, (1, 2))
+    figure = overview_figure(maps, trace.fed_tokens, trace.source_tokens, (1, 2))
     canvas = figure.data[0].z
     step_y = (canvas.shape[0] - rows) // (layers - 1)
     step_x = (canvas.shape[1] - columns) // (heads - 1)
@@ -94,7 +95,16 @@ def test_the_overview_holds_every_head_in_its_place(trace):
 
 def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trace):
     long = np.full((3, 4, 128, 128), 1 / 128, dtype=np.float32)
-    assert overview_figure(long).data[0].hoverinfo == "skip"
+    tokens = ("x",) * 128
+    assert overview_figure(long, tokens, tokens).data[0].hoverinfo == "skip"
+    one = dataclasses.replace(
+        attention_map(trace, "encoder", 0, 0), weights=long[0, 0], fed=tokens, keys=tokens, predicted=None
+    )
+    figure = attention_map_figure(one)
+    assert figure.data[0].hovertext[127][127]
+    assert len(figure.data) == 1, "no numbers in cells too small for them"
+    assert figure.layout.width < 1200
+    assert 40 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
 
 
 def test_the_captions_numbers_are_the_traces(trace):
@@ -117,9 +127,22 @@ def test_a_map_without_pattern_is_said_to_have_none(trace):
     assert "no single pattern" in describe_map(even)
 
 
-def test_an_empty_map_is_described_as_empty(trace):
-    empty = dataclasses.replace(attention_map(trace, "cross", 0, 0), weights=np.zeros((3, 0)), keys=())
-    assert "Nothing is left" in describe_map(empty)
+def test_a_short_sentence_is_called_too_short_and_a_map_without_specials_is_refused(trace):
+    whole = attention_map(trace, "cross", 0, 0)
+    assert "too short" in describe_map(dataclasses.replace(whole, weights=whole.weights[:2]))
+    with pytest.raises(ValueError, match="special tokens"):
+        describe_map(attention_map(trace, "cross", 0, 0, "fed", "hidden"))
+
+
+def test_the_overviews_hover_names_head_row_and_key(trace):
+    maps = masked_maps(trace, "cross")
+    text = overview_figure(maps, trace.next_tokens, trace.source_tokens).data[0].hovertext[0, 0]
+    for words in ("Layer 1, head 1", trace.next_tokens[0], trace.source_tokens[0], f"{maps[0, 0, 0, 0]:.4f}"):
+        assert words in text
+
+
+def test_one_head_is_not_called_heads():
+    assert head_name(None, None, 1, 1) == "average over all 1 layer and 1 head"
 
 
 def test_heads_worth_a_look_name_each_pattern_once(trace):

@@ -60,6 +60,12 @@ def test_renormalised_rows_sum_to_one_again(trace):
     np.testing.assert_allclose(np.nansum(chosen.weights, axis=1), 1, rtol=1e-5)
 
 
+def test_a_row_that_may_read_special_tokens_only_goes_with_them(trace):
+    hidden = attention_map(trace, "decoder", 0, 0, "predicted", "hidden")
+    assert hidden.fed[0] == trace.fed_tokens[1], "the row fed <s> reads <s> alone"
+    assert not np.isnan(hidden.weights).all(axis=1).any()
+
+
 @pytest.mark.parametrize(
     "arguments", [("sideways",), ("cross", 99), ("cross", 0, 99), ("cross", -1), ("cross", 0, 0, "both")]
 )

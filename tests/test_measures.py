@@ -50,12 +50,24 @@ def test_two_rows_make_no_pattern():
 def test_masked_cells_never_hold_the_maximum():
     weights = np.where(np.tri(5, dtype=bool), looking_at(0, 5), np.nan)
     pattern = measures.main_pattern(weights, "decoder", ("<s>", "a", "b", "c", "d"))
-    assert pattern.target == "the token itself"
+    assert pattern.target == "the token just fed"
     assert pattern.eligible == 4  # the first row can read itself only
 
 
-def test_confidence_is_the_mean_of_the_row_maxima():
-    assert measures.confidence(np.array([[0.7, 0.3], [0.5, np.nan]])) == pytest.approx(0.6)
+def test_the_mean_maximum_leaves_out_rows_without_a_choice():
+    assert measures.mean_maximum(np.array([[0.7, 0.3], [0.6, 0.4], [1.0, np.nan]])) == pytest.approx(0.65)
+    assert np.isnan(measures.mean_maximum(np.array([[1.0, np.nan]])))
+
+
+def test_confidence_does_not_count_the_end_of_sentence():
+    weights = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1]])
+    assert measures.confidence(weights, ("a", "b", "</s>")) == pytest.approx(0.5)
+    assert measures.confidence(weights, ("</s>",) * 3) == 0
+
+
+def test_a_decoder_row_on_its_diagonal_reads_the_token_just_fed():
+    weights = np.where(np.tri(5, dtype=bool), looking_at(0, 5), np.nan)
+    assert measures.main_pattern(weights, "decoder", ("<s>", "a", "b", "c", "d")).target == "the token just fed"
 
 
 def test_entropy_is_zero_for_one_key_and_log_n_for_an_even_spread():

@@ -1,6 +1,7 @@
 """A run that was killed and resumed ends as if it had never stopped, bit for bit."""
 
 import json
+import shutil
 import signal
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from tiny import make_pairs, tiny_experiment
 
 from transformer import resume, training
 from transformer.config import ModelConfig
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, ConfigError
 from transformer.training import train
 
 CPU = torch.device("cpu")
@@ -76,8 +77,8 @@ def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> No
         ("learning_rate", 2, Killed),  # before anything was saved
         ("smoothed_cross_entropy", 8, Killed),  # in the middle of a step
         ("smoothed_cross_entropy", 8, KeyboardInterrupt),
-        ("validation_bleu", 1, Killed),  # within a validation
-        ("validation_bleu", 1, KeyboardInterrupt),
+        ("validation_score", 1, Killed),  # within a validation
+        ("validation_score", 1, KeyboardInterrupt),
         ("save_checkpoint", 2, Killed),  # a validation measured but not kept
         ("drop_snapshots", 2, Killed),  # a validation kept and saved but not tidied up
         ("save_state", 3, Killed),  # instead of a save
@@ -174,3 +175,12 @@ def test_a_missing_snapshot_is_named(tmp_path, monkeypatch):
         path.unlink()
     with pytest.raises(CheckpointError, match="snapshot-0000005.safetensors is missing"):
         run(tmp_path, resume=True)
+
+
+def test_resuming_where_a_finished_checkpoint_lies_without_its_run_leaves_it_alone(tmp_path):
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "resume")  # as in a fresh clone: the unfinished run is not part of the repository
+    before = (tmp_path / "model.safetensors").read_bytes()
+    with pytest.raises(ConfigError, match="no unfinished run"):
+        run(tmp_path, resume=True)
+    assert (tmp_path / "model.safetensors").read_bytes() == before

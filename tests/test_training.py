@@ -13,8 +13,9 @@ from transformer.data import collate
 from transformer.errors import ConfigError, DataError
 from transformer.loss import smoothed_cross_entropy
 from transformer.schedule import learning_rate
+from transformer.scoring import Score
 from transformer.training import Trainer, train
-from transformer.validation import validation_bleu, validation_loss
+from transformer.validation import validation_loss, validation_score
 
 CPU = torch.device("cpu")
 
@@ -53,19 +54,25 @@ def test_the_checkpoint_says_how_it_came_to_be(trained_folder):
     assert training["configuration"] == tiny_experiment().as_dict()
     assert (training["steps"], training["seed"], training["training_pairs"]) == (250, 1, 1500)
     assert training["device"].startswith("CPU (")
-    assert set(training["scores"]) == {"valid_loss", "valid_bleu"}
+    assert set(training["scores"]) == {"valid_loss", "validation greedy"}
+    assert "tok:13a" in training["scores"]["validation greedy"]["signature"]
+
+
+def made_up_score(bleu: float) -> Score:
+    return Score(bleu=bleu, chrf=0.0, signature="none", sentences=1)
 
 
 def test_the_checkpoint_scores_what_it_says(trained_folder):
     checkpoint = load_checkpoint(trained_folder)
     scores = checkpoint.training["scores"]
     pairs = make_pairs(40, 2)[:30]
-    assert validation_bleu(checkpoint.model, checkpoint.tokenizer, pairs) == pytest.approx(scores["valid_bleu"], abs=3)
+    again = validation_score(checkpoint.model, checkpoint.tokenizer, pairs)
+    assert again.bleu == pytest.approx(scores["validation greedy"]["bleu"], abs=3)
 
 
 def test_the_best_validation_is_kept_and_not_the_last(tokenizer, tmp_path, monkeypatch):
     scores = iter([5.0, 20.0, 10.0])
-    monkeypatch.setattr("transformer.training.validation_bleu", lambda *_: next(scores))
+    monkeypatch.setattr("transformer.training.validation_score", lambda *_: made_up_score(next(scores)))
     make_trainer(tokenizer, tmp_path, max_steps=6, validate_every=2, save_every=2, cooldown_steps=0).run()
     checkpoint = load_checkpoint(tmp_path)
     assert checkpoint.training["steps"] == 4
@@ -77,11 +84,11 @@ def test_the_kept_weights_are_the_mean_of_the_last_validations(tokenizer, tmp_pa
     settings = {"max_steps": 6, "validate_every": 2, "save_every": 2, "average_last": 2, "cooldown_steps": 0}
     trainer = make_trainer(tokenizer, tmp_path, **settings)
 
-    def look(*_) -> float:
+    def look(*_) -> Score:
         seen.append({name: p.detach().clone() for name, p in trainer.model.named_parameters()})
-        return float(len(seen))
+        return made_up_score(float(len(seen)))
 
-    monkeypatch.setattr("transformer.training.validation_bleu", look)
+    monkeypatch.setattr("transformer.training.validation_score", look)
     trainer.run()
     for name, parameter in trainer.validated.named_parameters():
         torch.testing.assert_close(parameter.detach(), (seen[1][name] + seen[2][name]) / 2)

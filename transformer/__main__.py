@@ -105,8 +105,8 @@ def _train(options: argparse.Namespace) -> None:
 def _translate(options: argparse.Namespace) -> int:
     """Translate what can be translated; a line that cannot leaves an empty line and a message with its number."""
     translator = Translator.load(options.checkpoint, options.device)
-    sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-    lines = [line.rstrip("\n") for line in sys.stdin]
+    sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # a lone CR ends no line
+    lines = [line.rstrip("\r\n") for line in sys.stdin]
     usable, status = [], 0
     for number, line in enumerate(lines, start=1):
         try:
@@ -149,6 +149,7 @@ def _trace(options: argparse.Namespace) -> None:
         trace.save(options.out)
     except OSError as error:
         raise UserError(f"{options.out} cannot be written: {error.strerror}.") from error
+    sys.stdout.reconfigure(encoding="utf-8")
     print(trace.target_text)
 
 

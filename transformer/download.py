@@ -98,7 +98,10 @@ def _fetch(url: str, path: Path) -> None:
                         logger.info("%.1f of %s MB", done / 1e6, f"{total / 1e6:.1f}" if total else "?")
                         reported = done
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # the part on disk is longer than what the publisher now has
+        if error.code == 416:  # nothing comes after what is on disk: it is all there, or of another file
+            if error.headers.get("Content-Range") == f"bytes */{done}":
+                part.rename(path)
+                return
             part.unlink()
         raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
     except (OSError, http.client.HTTPException) as error:

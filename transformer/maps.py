@@ -48,8 +48,8 @@ def attention_map(
 ) -> AttentionMap:
     """One head's map, or the average over layers, heads, or both; raises ValueError for what the trace has not.
 
-    Hiding special tokens takes out their columns, and the rows whose shown label is one. "renormalised" then divides
-    each row by its sum; a row that read special tokens only has nothing left and becomes NaN.
+    Hiding special tokens takes out their columns, and the rows whose shown label is one or that may read nothing else.
+    "renormalised" then divides each row by its sum, after any averaging; a row without weight left becomes NaN.
     """
     if row_label not in ROW_LABELS or specials not in SPECIALS:
         raise ValueError(f"row_label must be in {ROW_LABELS} and specials in {SPECIALS}, got {row_label}, {specials}")
@@ -85,7 +85,11 @@ def _labels(trace: Trace, kind: str) -> tuple[tuple[str, ...], tuple[str, ...] |
 
 def _without_specials(whole: AttentionMap) -> AttentionMap:
     columns = [index for index, token in enumerate(whole.keys) if token not in SPECIAL_TOKENS]
-    rows = [index for index, token in enumerate(whole.queries) if token not in SPECIAL_TOKENS]
+    rows = [
+        index
+        for index, token in enumerate(whole.queries)
+        if token not in SPECIAL_TOKENS and not np.isnan(whole.weights[index, columns]).all()
+    ]
     weights = whole.weights[np.ix_(rows, columns)]
     if whole.specials == "renormalised":
         sums = np.nansum(weights, axis=1, keepdims=True)

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-POSITIONAL_SHARE = 0.9  # Voita et al. 2019, 5.2.1: at least 90 % of a positional head's maxima are at one offset
 NOTABLE_SHARE = 0.6  # below this share of rows a pattern is not named
 LEAST_ROWS = 3  # with fewer rows, anything looks like a pattern
+
+# A decoder row is the step that predicts the next token; what stands on its diagonal is the token just fed.
+_OFFSETS = {
+    "encoder": {0: "the token itself", -1: "the previous token", -2: "the token two before", 1: "the next token"},
+    "decoder": {0: "the token just fed", -1: "the token fed one step before", -2: "the token fed two steps before"},
+}
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,19 @@ class Pattern:
         return self.rows / self.eligible if self.eligible >= LEAST_ROWS else 0.0
 
 
-def row_confidence(weights: np.ndarray) -> np.ndarray:
-    """The largest weight of each row: [queries]."""
-    return np.nanmax(weights, axis=-1)
+def mean_maximum(weights: np.ndarray) -> float:
+    """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
+    rows = _rows_with_choice(_open(weights))
+    return float(np.nanmax(weights[rows], axis=1).mean()) if len(rows) else float("nan")
 
 
-def confidence(weights: np.ndarray) -> float:
-    """Mean of the row maxima (Voita et al. 2019, 5.1): 1 when every query reads a single key."""
-    return float(row_confidence(weights).mean())
+def confidence(weights: np.ndarray, key_tokens: tuple[str, ...]) -> float:
+    """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 5.1): a head that only
+    rests there is not confident of anything. 0 where no other key is left.
+    """
+    others = np.array(key_tokens) != "</s>"
+    rows = _rows_with_choice(_open(weights))
+    return float(np.nanmax(weights[rows][:, others], axis=1).mean()) if len(rows) and others.any() else 0.0
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
@@ -67,15 +77,7 @@ def main_pattern(weights: np.ndarray, kind: str, key_tokens: tuple[str, ...]) ->
 
     Offsets are asked of self-attention only: rows and columns of cross-attention are different sentences.
     """
-    patterns = []
-    if kind in ("encoder", "decoder"):
-        patterns = [
-            offset_pattern(weights, 0, "the token itself"),
-            offset_pattern(weights, -1, "the previous token"),
-            offset_pattern(weights, -2, "the token two before"),
-        ]
-    if kind == "encoder":
-        patterns.append(offset_pattern(weights, 1, "the next token"))
+    patterns = [offset_pattern(weights, offset, words) for offset, words in _OFFSETS.get(kind, {}).items()]
     names = np.array(key_tokens)
     patterns += [
         keys_pattern(weights, np.isin(names, tokens), target)
@@ -87,6 +89,11 @@ def main_pattern(weights: np.ndarray, kind: str, key_tokens: tuple[str, ...]) ->
     ]
     best = max(patterns, key=lambda pattern: pattern.share)
     return best if best.share >= NOTABLE_SHARE else None
+
+
+def rows_with_choice(weights: np.ndarray) -> int:
+    """Number of rows that have more than one key to read."""
+    return len(_rows_with_choice(_open(weights)))
 
 
 def _open(weights: np.ndarray) -> np.ndarray:

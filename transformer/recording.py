@@ -12,6 +12,8 @@ from .attention import MultiHeadAttention, attention_weights
 from .masks import causal_mask
 from .model import Transformer
 
+_registry = threading.Lock()  # PyTorch numbers its hooks without one
+
 KINDS = ("encoder", "decoder", "cross")
 
 
@@ -107,8 +109,10 @@ def _hooked(hooks: Iterable[tuple[MultiHeadAttention, Callable]]) -> Iterator[No
     handles = []
     try:
         for block, hook in hooks:
-            handles.append(block.core.register_forward_hook(own(hook)))
+            with _registry:
+                handles.append(block.core.register_forward_hook(own(hook)))
         yield
     finally:
         for handle in handles:
-            handle.remove()
+            with _registry:
+                handle.remove()

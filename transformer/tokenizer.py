@@ -101,7 +101,3 @@ class Tokenizer:
     def piece_text(self, id: int) -> str:
         """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
         return self._processor.id_to_piece(int(id))
-
-    def is_special(self, id: int) -> bool:
-        """True for padding, begin and end of sentence: ids that stand for no text."""
-        return int(id) in (self.pad_id, self.begin_id, self.end_id)

@@ -23,8 +23,9 @@ from .meter import Meter
 from .model import Transformer
 from .resume import Progress, average_snapshots, drop_snapshots, has_state, load_state, save_snapshot, save_state
 from .schedule import learning_rate
+from .scoring import Score
 from .tokenizer import Tokenizer
-from .validation import validation_bleu, validation_loss
+from .validation import validation_loss, validation_score
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +159,7 @@ class Trainer:
             for name, parameter in self.validated.named_parameters():
                 parameter.copy_(mean[name])
         started = time.monotonic()
+        score = validation_score(self.validated, self.tokenizer, self.valid_pairs)
         row = {
             "step": progress.step,
             "epoch": progress.epoch + 1,
@@ -165,7 +167,7 @@ class Trainer:
             "rate": self.optimizer.param_groups[0]["lr"],
             "train_loss": meter.mean_loss(),
             "valid_loss": validation_loss(self.validated, self.valid_examples, settings.batch_tokens),
-            "valid_bleu": validation_bleu(self.validated, self.tokenizer, self.valid_pairs),
+            "valid_bleu": score.bleu,
         }
         progress.history.append(row)
         logger.info(
@@ -175,7 +177,7 @@ class Trainer:
         if row["valid_bleu"] > progress.best_bleu:
             progress.best_bleu, progress.best_step = row["valid_bleu"], progress.step
             save_checkpoint(
-                self.out, Checkpoint(self.validated, self.tokenizer, self._description(row), progress.history)
+                self.out, Checkpoint(self.validated, self.tokenizer, self._description(row, score), progress.history)
             )
         else:
             save_history(self.out, progress.history)
@@ -186,7 +188,7 @@ class Trainer:
         self.progress.seconds = meter.seconds()
         save_state(self.state_folder, self.model, self.optimizer, self.progress)
 
-    def _description(self, row: dict) -> dict:
+    def _description(self, row: dict, score: Score) -> dict:
         """What the checkpoint's training.json says of itself."""
         return {
             "data": self.experiment.as_dict()["data"],
@@ -198,7 +200,7 @@ class Trainer:
             "torch": torch.__version__,
             "seconds": row["seconds"],
             "training_pairs": len(self.examples),
-            "scores": {"valid_loss": row["valid_loss"], "valid_bleu": row["valid_bleu"]},
+            "scores": {"valid_loss": row["valid_loss"], "validation greedy": asdict(score)},
         }
 
 
@@ -242,8 +244,8 @@ def train(
     unfinished = has_state(out / "resume")
     if unfinished and not resume:
         raise ConfigError(f"{out} already holds a run; give --resume to go on with it, or another --out.")
-    if (out / "config.json").exists() and not resume:
-        raise ConfigError(f"{out} already holds a checkpoint; give another --out.")
+    if (out / "config.json").exists() and not unfinished:
+        raise ConfigError(f"{out} already holds a checkpoint and no unfinished run; give another --out.")
     if unfinished:
         tokenizer = Tokenizer.load(out / "resume" / "tokenizer.model")
     else:

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import torch
 
+from .checkpoint import Checkpoint
 from .data import Example, collate, epoch_batches
-from .decoding import Greedy, decode
 from .loss import smoothed_cross_entropy
 from .model import Transformer
-from .scoring import score
+from .scoring import Score, score
 from .tokenizer import Tokenizer
-
-DECODING_BATCH = 64  # sentences decoded side by side
+from .translator import Translator
 
 
 @torch.inference_mode()
@@ -25,14 +24,7 @@ def validation_loss(model: Transformer, examples: Sequence[Example], batch_token
     return total / tokens
 
 
-def validation_bleu(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> float:
-    """sacreBLEU (13a, cased) of greedy translations; every source must fit the model."""
-    sources = [[*ids, tokenizer.end_id] for ids in tokenizer.encode_all([source for source, _ in pairs])]
-    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-    translations = [""] * len(sources)
-    for start in range(0, len(order), DECODING_BATCH):
-        indices = order[start : start + DECODING_BATCH]
-        hypotheses = decode(model, [sources[index] for index in indices], Greedy())
-        for index, hypothesis in zip(indices, hypotheses, strict=True):
-            translations[index] = tokenizer.decode(hypothesis.ids)
-    return score(translations, [target for _, target in pairs]).bleu
+def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Score:
+    """BLEU and chrF of greedy translations; every source must fit the model."""
+    translations = Translator(Checkpoint(model, tokenizer)).translate([source for source, _ in pairs])
+    return score(translations, [target for _, target in pairs])
