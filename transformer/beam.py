@@ -54,16 +54,17 @@ def beam_search(
     sources: Sequence[Sequence[int]],
     beam: Beam,
     prefixes: Sequence[Sequence[int]] | None = None,
+    memory: torch.Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence of the batch its translations found, best first, at most `beam.size` of them.
 
-    sources and prefixes as in `decode`. A sentence is done when as many translations have ended as the beam is wide,
-    or at its length limit.
+    sources, prefixes and memory as in `decode`. A sentence is done when as many translations have ended as the beam is
+    wide, or at its length limit.
     """
     prefixes = check_batch(model, sources, prefixes)
     limits = length_limits(model, sources)
     size = beam.size
-    state = DecodingState(model, sources, max(limits))
+    state = DecodingState(model, sources, max(limits), memory)
     state.select(torch.arange(len(sources), device=model.device).repeat_interleave(size))
     # All rows of a sentence begin alike: only the first counts until they differ.
     first_scores = [0.0] + [-math.inf] * (size - 1)

@@ -52,13 +52,16 @@ class Hypothesis:
 class DecodingState:
     """The sentences under way: their memory's keys and values, the caches, and what has to be masked."""
 
-    def __init__(self, model: Transformer, sources: Sequence[Sequence[int]], capacity: int):
+    def __init__(
+        self, model: Transformer, sources: Sequence[Sequence[int]], capacity: int, memory: Tensor | None = None
+    ):
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
         self.model = model
         self.source_mask = None if same_length else padding_mask(source, config.pad_id)
-        memory = model.encode(source, self.source_mask)
+        if memory is None:
+            memory = model.encode(source, self.source_mask)
         self.caches = model.start_caches(memory, capacity)
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -96,16 +99,18 @@ def decode(
     sources: Sequence[Sequence[int]],
     strategy: Greedy | Sampling,
     prefixes: Sequence[Sequence[int]] | None = None,
+    memory: Tensor | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
 
-    sources: ids ending with end of sentence; prefixes: ids that each translation must begin with.
+    sources: ids ending with end of sentence; prefixes: ids that each translation must begin with; memory: the encoded
+    sources, [batch, source, d_model], where they are already there.
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
-    state = DecodingState(model, sources, max(limits))
+    state = DecodingState(model, sources, max(limits), memory)
     outputs: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)
     running = list(range(len(sources)))  # the sentence of each row; None once it is finished

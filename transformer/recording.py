@@ -42,7 +42,14 @@ def attention_blocks(model: Transformer, kind: str) -> list[MultiHeadAttention]:
     raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
 
 
-@torch.inference_mode()
+@dataclass(frozen=True)
+class SourceRecording:
+    """What the encoder's pass showed: its maps [layers, heads, source, source] and the memory [1, source, d_model]."""
+
+    encoder: Tensor
+    memory: Tensor
+
+
 def record(model: Transformer, source: Sequence[int], fed: Sequence[int]) -> Recording:
     """One teacher-forced pass over one sentence with every attention watched.
 
@@ -50,24 +57,40 @@ def record(model: Transformer, source: Sequence[int], fed: Sequence[int]) -> Rec
     The logits are bit-identical to an unobserved pass. Raises ValueError when the model is in training mode, whose
     dropout would make the maps of one pass differ from the next.
     """
-    if model.training:
-        raise ValueError("record expects a model in eval mode, got one in training mode")
-    seen: dict[MultiHeadAttention, Tensor] = {}
+    return record_target(model, record_source(model, source), fed)
 
-    def keep(block: MultiHeadAttention) -> Callable:
-        def hook(core, arguments, output):
-            query, key, _, mask = arguments
-            seen[block] = attention_weights(query, key, mask)[0]
 
-        return hook
-
-    blocks = {kind: attention_blocks(model, kind) for kind in KINDS}
-    with _hooked((block, keep(block)) for kind in KINDS for block in blocks[kind]):
+@torch.inference_mode()
+def record_source(model: Transformer, source: Sequence[int]) -> SourceRecording:
+    """The encoder's half of `record`; its memory may serve to decode before the other half."""
+    with _watched(model, "encoder") as maps:
         memory = model.encode(torch.tensor([list(source)], device=model.device), None)  # one sentence: no padding
-        target = torch.tensor([list(fed)], device=model.device)
-        logits = model.generator(model.decode(target, memory, causal_mask(len(fed), model.device), None))
-    maps = {kind: torch.stack([seen[block] for block in blocks[kind]]) for kind in KINDS}
-    return Recording(**maps, logits=logits[0])
+    return SourceRecording(torch.stack(maps), memory)
+
+
+@torch.inference_mode()
+def record_target(model: Transformer, seen: SourceRecording, fed: Sequence[int]) -> Recording:
+    """The decoder's half of `record`."""
+    target = torch.tensor([list(fed)], device=model.device)
+    with _watched(model, "decoder") as decoder, _watched(model, "cross") as cross:
+        hidden = model.decode(target, seen.memory, causal_mask(len(fed), model.device), None)
+        logits = model.generator(hidden)
+    return Recording(seen.encoder, torch.stack(decoder), torch.stack(cross), logits[0])
+
+
+@contextlib.contextmanager
+def _watched(model: Transformer, kind: str) -> Iterator[list[Tensor]]:
+    """Within the block, a pass over one sentence fills the list with each layer's weights, [heads, queries, keys]."""
+    if model.training:
+        raise ValueError("recording expects a model in eval mode, got one in training mode")
+    maps: list[Tensor] = []
+
+    def keep(core, arguments, output) -> None:
+        query, key, _, mask = arguments
+        maps.append(attention_weights(query, key, mask)[0])
+
+    with _hooked((block, keep) for block in attention_blocks(model, kind)):
+        yield maps
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from .checkpoint import Checkpoint, load_checkpoint
 from .decoding import LENGTH_MARGIN, Greedy, Hypothesis, Sampling, decode
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
-from .recording import record
+from .recording import record_source, record_target
 from .tokenizer import Piece
 from .trace import Trace, make_trace
 
@@ -80,24 +80,23 @@ class Translator:
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
-        A decoded translation may be made to begin with `prefix` (text or ids). The target is replayed in one
-        teacher-forced pass, which gives the same attention as the decoding did. Raises EmptyTextError, TooLongError,
-        and ValueError for a target and a prefix at once.
+        A decoded translation may be made to begin with `prefix` (text or ids). The source is encoded once; the target
+        is replayed in one teacher-forced pass, which gives the same attention as its decoding did. Raises
+        EmptyTextError, TooLongError, and ValueError for a target and a prefix at once.
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         pieces = self.pieces(text)
-        if target is not None:
-            target_ids, origin = [*self._checked_ids(target, "target"), self.tokenizer.end_id], "target"
+        prefix_ids = self._prefix_ids(prefix)
+        target_ids = None if target is None else [*self._checked_ids(target, "target"), self.tokenizer.end_id]
+        source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
+        source = record_source(self.model, source_ids)
+        if target_ids is not None:
+            origin = "target"
         else:
-            target_ids = list(self.hypotheses(text, strategy or strategy_for(beam), prefix)[0].ids)
-            origin = "prefix" if len(prefix) else "decoded"
-        return self.replay(text, pieces, target_ids, origin)
-
-    def replay(self, text: str, pieces: list[Piece], target_ids: list[int], origin: str) -> Trace:
-        """The trace of a text and the ids of its target, as `trace` makes it of what it decoded."""
-        source = [*(piece.id for piece in pieces), self.tokenizer.end_id]
-        recording = record(self.model, source, [self.tokenizer.begin_id, *target_ids[:-1]])
+            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], source.memory)
+            target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
+        recording = record_target(self.model, source, [self.tokenizer.begin_id, *target_ids[:-1]])
         return make_trace(
             recording, self.tokenizer,
             source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin,
@@ -137,15 +136,19 @@ class Translator:
         return ids
 
     def _search(
-        self, sources: list[list[int]], strategy: Strategy, prefixes: list[list[int]] | None
+        self,
+        sources: list[list[int]],
+        strategy: Strategy,
+        prefixes: list[list[int]] | None,
+        memory: torch.Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         if prefixes is not None:
             for source, prefix in zip(sources, prefixes, strict=True):
                 if len(prefix) >= min(len(source) + LENGTH_MARGIN, self.model.config.max_length):
                     raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
         if isinstance(strategy, Beam):
-            return beam_search(self.model, sources, strategy, prefixes)
-        return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes)]
+            return beam_search(self.model, sources, strategy, prefixes, memory)
+        return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes, memory)]
 
 
 def strategy_for(beam: int) -> Strategy:
