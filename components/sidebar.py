@@ -158,8 +158,8 @@ def _describe(translator: Translator) -> None:
         f"d_model {config.d_model}, {translator.model.count_parameters() / 1e6:.1f} M parameters, "
         f"{config.norm}-norm"
     )
-    for name, bleu in translator.checkpoint.bleu.items():
-        st.caption(plain(f"BLEU {bleu:.1f} on {name}"))
+    scores = translator.checkpoint.bleu.items()
+    st.caption("  \n".join(plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores))
     if "attribution" in data:
         text = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')}): "
         st.caption(plain(text + data["attribution"]))

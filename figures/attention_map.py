@@ -27,7 +27,15 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
             hoverongaps=False,
             xgap=1,
             ygap=1,
-            colorbar={"title": {"text": "weight"}, "thickness": 12, "tickvals": [0, 0.25, 0.5, 0.75, 1]},
+            colorbar={
+                "title": {"text": "weight"},
+                "thickness": 10,
+                "lenmode": "pixels",
+                "len": 180,
+                "y": 1,
+                "yanchor": "top",
+                "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            },
         )
     )
     cell = min(48, max(7, 900 // max(rows, columns)))

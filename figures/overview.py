@@ -61,7 +61,7 @@ def _axis(name: str, count: int, step: int, size: int) -> dict:
     return {
         "tickvals": [index * step + (size - 1) / 2 for index in range(count)],
         "ticktext": [str(index + 1) for index in range(count)],
-        "title": {"text": name, "standoff": 4},
+        "title": {"text": name, "standoff": 14},
         "showgrid": False,
         "zeroline": False,
         "automargin": True,
