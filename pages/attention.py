@@ -15,7 +15,9 @@ _EXPLANATIONS = {
     "encoder": "**Encoder self-attention.** Every source token reads every source token.",
     "decoder": "**Masked decoder self-attention.** Each row is one step of the decoder: it reads the token just "
     "fed and all fed before; the cells of later tokens are masked and stay blank.",
-    "cross": "**Cross-attention.** Each row is one step of the decoder: it reads the whole source sentence.",
+    "cross": "**Cross-attention.** Each row is one step of the decoder: it reads the whole source sentence. "
+    "Try both names for its rows: a word often fits the step it was fed to better than the one that predicts it "
+    "(Chen et al. 2020).",
 }
 
 st.title("Attention")

@@ -44,7 +44,10 @@ class Publisher(http.server.BaseHTTPRequestHandler):
             return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and server.answer != "no range" else 0
         if start >= len(server.content):
-            self.send_error(416)
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(server.content)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
             return
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(server.content) - start))
@@ -105,6 +108,12 @@ def test_a_part_longer_than_the_file_is_thrown_away(publisher, tmp_path):
     with pytest.raises(DownloadError, match="416"):
         download_tatoeba("en-de", tmp_path, publisher.url)
     assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+
+
+def test_a_part_that_is_already_whole_is_used(publisher, tmp_path):
+    (tmp_path / "tatoeba.en-de.part").write_bytes(publisher.content)
+    assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+    assert (tmp_path / "tatoeba.en-de.zip").read_bytes() == publisher.content
 
 
 def test_a_missing_file_is_told(publisher, tmp_path):
