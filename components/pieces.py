@@ -1,12 +1,12 @@
-"""A sentence as its pieces: one chip a token, with what is known of it. Token text is escaped, always."""
+"""A sentence as its pieces: one chip a token, with what is known of it; page.css dresses them.
+
+Token text is escaped, always.
+"""
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
-
-_STYLE = (Path(__file__).parent / "pieces.css").read_text(encoding="utf-8")
 
 
 def show_pieces(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
@@ -43,4 +43,4 @@ def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str =
 
 def _show(chips: list[str], label: str) -> None:
     items = "".join(chips)
-    st.html(f'<style>{_STYLE}</style><ol class="pieces" aria-label="{html.escape(label)}">{items}</ol>')
+    st.html(f'<ol class="pieces" aria-label="{html.escape(label)}">{items}</ol>')

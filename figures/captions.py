@@ -8,8 +8,8 @@ from transformer.measures import (
     Pattern,
     confidence,
     main_pattern,
+    mean_entropy,
     mean_maximum,
-    row_entropy,
     rows_with_choice,
 )
 from transformer.trace import Trace
@@ -71,7 +71,7 @@ def describe_map(chosen: AttentionMap) -> str:
             f"{name} looks most at {pattern.target} in {share_words(pattern)}; "
             f"a row's largest weight is {sharp:.2f} on average."
         )
-    entropy = float(row_entropy(chosen.weights).mean())
+    entropy = mean_entropy(chosen.weights)
     return (
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
         f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."

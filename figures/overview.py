@@ -27,6 +27,7 @@ def overview_figure(
         for head in range(heads):
             top, left = layer * step_y, head * step_x
             canvas[top : top + rows, left : left + columns] = maps[layer, head]
+    hover = maps.size <= MOST_CELLS_WITH_HOVER
     figure = go.Figure(
         go.Heatmap(
             z=canvas,
@@ -34,8 +35,8 @@ def overview_figure(
             zmax=1,
             colorscale=WEIGHT_SCALE,
             showscale=False,
-            hovertext=_hover_texts(maps, queries, keys, canvas.shape) if maps.size <= MOST_CELLS_WITH_HOVER else None,
-            hoverinfo="text" if maps.size <= MOST_CELLS_WITH_HOVER else "skip",
+            hovertext=_hover_texts(maps, queries, keys, canvas.shape, (step_y, step_x)) if hover else None,
+            hoverinfo="text" if hover else "skip",
             hoverongaps=False,
         )
     )
@@ -80,17 +81,14 @@ def _frame(top: float, left: float, rows: int, columns: int, emphasised: bool) -
 
 
 def _hover_texts(
-    maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], shape: tuple[int, int]
+    maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], shape: tuple[int, int], steps: tuple[int, int]
 ) -> np.ndarray:
     """For each cell of the canvas: which head, which row reads which key, with what weight."""
-    layers, heads, rows, columns = maps.shape
-    step_y = (shape[0] - rows) // (layers - 1) if layers > 1 else 0
-    step_x = (shape[1] - columns) // (heads - 1) if heads > 1 else 0
     names = [[f"row “{token_label(q)}” reads “{token_label(k)}”" for k in keys] for q in queries]
     texts = np.full(shape, "", dtype=object)
     for layer, head, row, column in np.ndindex(maps.shape):
         weight = maps[layer, head, row, column]
-        texts[layer * step_y + row, head * step_x + column] = (
+        texts[layer * steps[0] + row, head * steps[1] + column] = (
             f"Layer {layer + 1}, head {head + 1}<br>{names[row][column]} with weight {weight:.4f}"
         )
     return texts

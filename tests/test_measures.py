@@ -73,3 +73,7 @@ def test_a_decoder_row_on_its_diagonal_reads_the_token_just_fed():
 def test_entropy_is_zero_for_one_key_and_log_n_for_an_even_spread():
     entropies = measures.row_entropy(np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, np.nan, np.nan]]))
     assert entropies == pytest.approx([0, np.log(4), np.log(2)])
+
+
+def test_the_mean_entropy_leaves_out_rows_without_a_choice():
+    assert measures.mean_entropy(np.array([[1.0, np.nan], [0.5, 0.5]])) == pytest.approx(np.log(2))

@@ -64,14 +64,19 @@ def test_logits_have_a_row_for_each_fed_token(model):
     assert model(random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET)).shape == (BATCH, TARGET, 31)
 
 
+def with_other_words(ids: torch.Tensor, position: int) -> torch.Tensor:
+    """The same ids but for one position, which gets another ordinary word in every row."""
+    changed = ids.clone()
+    changed[:, position] = (ids[:, position] - 4 + 1) % 27 + 4
+    return changed
+
+
 @torch.inference_mode()
 def test_changing_a_later_target_token_changes_nothing_earlier(model):
     source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
     before = model(source, target)
     for position in range(TARGET):
-        changed = target.clone()
-        changed[:, position] = (target[:, position] - 4 + 1) % 27 + 4
-        after = model(source, changed)
+        after = model(source, with_other_words(target, position))
         assert torch.equal(after[:, :position], before[:, :position])
         assert not torch.isclose(after[:, position], before[:, position]).all()
 
@@ -81,8 +86,7 @@ def test_every_source_token_matters_to_every_target_position(model):
     source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
     before = model(source, target)
     for position in range(SOURCE):
-        changed = source.clone()
-        changed[:, position] = (source[:, position] - 4 + 1) % 27 + 4
+        changed = with_other_words(source, position)
         assert ((model(changed, target) - before).abs().amax(-1) > 1e-6).all()
 
 

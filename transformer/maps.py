@@ -1,6 +1,6 @@
 """One attention map cut out of a trace: which head or average, which labels, which tokens. NumPy only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,11 +94,10 @@ def _without_specials(whole: AttentionMap) -> AttentionMap:
     if whole.specials == "renormalised":
         sums = np.nansum(weights, axis=1, keepdims=True)
         weights = np.divide(weights, sums, out=np.full_like(weights, np.nan), where=sums > 0)
-    return AttentionMap(
-        whole.kind, whole.layer, whole.head, whole.layers, whole.heads,
-        weights,
-        tuple(whole.keys[index] for index in columns),
-        tuple(whole.fed[index] for index in rows),
-        None if whole.predicted is None else tuple(whole.predicted[index] for index in rows),
-        whole.row_label, whole.specials,
-    )  # fmt: skip
+    return replace(
+        whole,
+        weights=weights,
+        keys=tuple(whole.keys[index] for index in columns),
+        fed=tuple(whole.fed[index] for index in rows),
+        predicted=None if whole.predicted is None else tuple(whole.predicted[index] for index in rows),
+    )

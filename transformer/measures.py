@@ -1,7 +1,7 @@
 """What can be measured on an attention map: where its rows look, and how sharply. NumPy only.
 
-Weights are [queries, keys], masked cells NaN or 0. Rows in which a query has only one key to read are left out of
-shares: such a row says nothing about the head.
+Weights are [queries, keys], masked cells NaN. Rows in which a query has only one key to read are left out of
+shares and means: such a row says nothing about the head.
 """
 
 from dataclasses import dataclass
@@ -36,6 +36,12 @@ def mean_maximum(weights: np.ndarray) -> float:
     """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
     rows = _rows_with_choice(_open(weights))
     return float(np.nanmax(weights[rows], axis=1).mean()) if len(rows) else float("nan")
+
+
+def mean_entropy(weights: np.ndarray) -> float:
+    """Mean entropy in nats of the rows that have a choice, NaN without such a row."""
+    rows = _rows_with_choice(_open(weights))
+    return float(row_entropy(weights)[rows].mean()) if len(rows) else float("nan")
 
 
 def confidence(weights: np.ndarray, key_tokens: tuple[str, ...]) -> float:

@@ -24,7 +24,6 @@ class Progress:
     batch: int = 0
     seconds: float = 0.0
     best_bleu: float = -1.0
-    best_step: int = 0
     snapshots: list[int] = field(default_factory=list)
     history: list[dict] = field(default_factory=list)
 

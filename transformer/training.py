@@ -175,7 +175,7 @@ class Trainer:
             progress.step, row["valid_loss"], row["valid_bleu"], time.monotonic() - started,
         )  # fmt: skip
         if row["valid_bleu"] > progress.best_bleu:
-            progress.best_bleu, progress.best_step = row["valid_bleu"], progress.step
+            progress.best_bleu = row["valid_bleu"]
             save_checkpoint(
                 self.out, Checkpoint(self.validated, self.tokenizer, self._description(row, score), progress.history)
             )

@@ -7,7 +7,7 @@ import torch
 
 from .beam import Beam, beam_search
 from .checkpoint import Checkpoint, load_checkpoint
-from .decoding import LENGTH_MARGIN, Greedy, Hypothesis, Sampling, decode
+from .decoding import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
 from .recording import record_source, record_target
@@ -143,8 +143,8 @@ class Translator:
         memory: torch.Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         if prefixes is not None:
-            for source, prefix in zip(sources, prefixes, strict=True):
-                if len(prefix) >= min(len(source) + LENGTH_MARGIN, self.model.config.max_length):
+            for limit, prefix in zip(length_limits(self.model, sources), prefixes, strict=True):
+                if len(prefix) >= limit:
                     raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
         if isinstance(strategy, Beam):
             return beam_search(self.model, sources, strategy, prefixes, memory)
