@@ -3,8 +3,9 @@
 import streamlit as st
 
 from components import choices, sidebar
+from components.map import show_map
 from components.text import plain
-from figures.attention_map import attention_map_figure, map_title
+from figures.attention_map import map_title
 from figures.captions import describe_map, worth_a_look
 from figures.overview import overview_figure
 from figures.style import KIND_NAMES
@@ -51,6 +52,6 @@ if specials != "shown":
         else "Special tokens are left out and the rows are not renormalised: each lacks what went there."
     )
 if chosen.weights.size:
-    st.plotly_chart(attention_map_figure(chosen), key="map", width="content", alt=f"Heatmap. {map_title(chosen)}")
+    show_map(chosen, "map")
 counted = "" if specials == "shown" else "With the special tokens: "
 st.info(plain(counted + describe_map(whole)), icon=":material/search:")

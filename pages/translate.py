@@ -3,9 +3,10 @@
 import streamlit as st
 
 from components import choices, sidebar
+from components.map import show_map
 from components.pieces import show_pieces, show_probabilities
 from components.text import plain
-from figures.attention_map import attention_map_figure, map_title
+from figures.attention_map import map_title
 from figures.captions import least_certain_step, sharpest_head, strongest_reading
 from transformer.maps import attention_map
 
@@ -35,7 +36,7 @@ with st.container(horizontal=True, gap="medium"):
     rows = choices.row_label()
 chosen = attention_map(trace, "cross", layer, head, rows)
 st.markdown(f"**{map_title(chosen)}**")
-st.plotly_chart(attention_map_figure(chosen), key="cross_map", width="content", alt=f"Heatmap. {map_title(chosen)}")
+show_map(chosen, "cross_map")
 best_layer, best_head, sharpness = sharpest_head(trace, "cross")
 st.info(
     plain(

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -134,3 +135,16 @@ def test_nothing_is_asked_of_the_network(page, address):
     expect(charts(page)).to_have_count(2)
     outside = [url for url in asked if not url.startswith((address, "data:", "blob:", address.replace("http", "ws")))]
     assert outside == []
+
+
+@pytest.mark.parametrize(
+    "text, shown", [("I love my teacher.", True), ("I can't swim, and I don't want to learn it.", False)]
+)
+def test_on_a_phone_the_numbers_of_many_columns_are_left_out(browser, address, text, shown):
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{address}/?text={quote(text)}")
+    expect(sentences(page).first).to_have_text(text)
+    numbers = page.locator(".st-key-cross_map .scatterlayer text")
+    expect(numbers.first).to_be_visible(visible=shown)
+    context.close()

@@ -1,0 +1,16 @@
+"""A large attention map on a page."""
+
+import streamlit as st
+
+from figures.attention_map import attention_map_figure, map_title
+from transformer.maps import AttentionMap
+
+MOST_KEYS_ON_A_PHONE = 10  # with more, page.css leaves the numbers out of the cells on a narrow screen
+
+
+def show_map(chosen: AttentionMap, key: str) -> None:
+    """Draw the map with a name for screen readers; hovering or tapping a cell shows its weight in any case."""
+    room = "crowded" if len(chosen.keys) > MOST_KEYS_ON_A_PHONE else "roomy"
+    with st.container(key=f"{room}_{key}"):
+        figure = attention_map_figure(chosen)
+        st.plotly_chart(figure, key=key, width="content", alt=f"Heatmap. {map_title(chosen)}")
