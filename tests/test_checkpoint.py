@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -106,3 +109,14 @@ def test_every_file_can_be_read_by_other_users(checkpoint_folder):
 def test_a_strangers_training_notes_may_hold_anything(translator, training):
     checkpoint = Checkpoint(translator.model, translator.tokenizer, training)
     assert checkpoint.data == {} and checkpoint.bleu == {}
+
+
+def test_reading_a_checkpoint_does_not_read_pytorchs_compiler(checkpoint_folder):
+    # Initialising weights on the meta device does, which made a first visit wait 1.5 seconds longer.
+    code = f"""
+import sys
+from transformer import Translator
+Translator.load({str(checkpoint_folder)!r}, "cpu")
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent).returncode == 0

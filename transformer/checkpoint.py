@@ -11,6 +11,7 @@ from pathlib import Path
 import safetensors
 import torch
 from safetensors.torch import load_file, save_file
+from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, build
 from .errors import CheckpointError, ConfigError
@@ -150,7 +151,7 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
     """A model of this shape with exactly these weights; names and shapes are compared before memory is taken."""
-    with torch.device("meta"):
+    with torch.device("meta"), _Uninitialised():
         expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     for name in sorted(expected.keys() | found.keys()):
@@ -161,11 +162,24 @@ def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: 
             )
     if not all(tensor.is_floating_point() and tensor.float().isfinite().all() for tensor in weights.values()):
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
-    model = Transformer(config)
+    with _Uninitialised():
+        model = Transformer(config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
     return model
+
+
+class _Uninitialised(TorchFunctionMode):
+    """Within it torch.nn.init leaves tensors as they are: weights about to be overwritten need no random values, and
+    drawing those of a normal distribution on the meta device would import PyTorch's whole compiler, 1.5 seconds of it.
+    """
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        options = options or {}
+        if getattr(function, "__module__", None) == "torch.nn.init":
+            return options.get("tensor", arguments[0] if arguments else None)
+        return function(*arguments, **options)
 
 
 def _shape_text(shape: tuple[int, ...] | None) -> str:

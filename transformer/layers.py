@@ -33,7 +33,9 @@ class PositionalEncoding(nn.Module):
         super().__init__()
         self.dropout = Dropout(dropout)
         # A function of its shape, not a weight: it need not be stored with them.
-        self.register_buffer("table", sinusoidal_positions(max_length, d_model), persistent=False)
+        self.register_buffer("table", torch.empty(max_length, d_model), persistent=False)
+        if not self.table.is_meta:  # there, only shapes are asked for
+            self.table.copy_(sinusoidal_positions(max_length, d_model))
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x: [batch, length, d_model], its first token at position `start` -> the same shape."""

@@ -1,0 +1,27 @@
+"""The first visit to a fresh server, while PyTorch is being read: two seconds in which the page should not be blank."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+import streamlit as st
+
+
+@contextlib.contextmanager
+def starting() -> Iterator[None]:
+    """Within the block, when PyTorch is not there yet, the page says so.
+
+    A chart of nothing stands beside the message, so that the browser reads its charting library at the same time: that
+    takes as long, and the first real chart is then drawn at once.
+    """
+    if "torch" in sys.modules:
+        yield
+        return
+    place = st.empty()
+    with place.container():
+        st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
+        st.plotly_chart({"data": [{"type": "heatmap"}], "layout": {"height": 10}}, key="starting", alt="Nothing yet")
+    try:
+        yield
+    finally:
+        place.empty()
