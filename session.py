@@ -6,8 +6,13 @@ import streamlit as st
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
+from transformer.decoding import Hypothesis
+from transformer.masking import MaskedPass, run_masked
 from transformer.trace import Trace
 from transformer.translator import Strategy
+
+Ids = tuple[int, ...]
+Stamps = tuple[int, ...]
 
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
 _FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json")
@@ -23,22 +28,58 @@ def translator(name: str) -> Translator:
     return _load(str(CHECKPOINTS / name), _stamps(name))
 
 
-def trace(name: str, text: str, strategy: Strategy) -> Trace:
-    """The trace of a text, shared by all who ask for the same; raises UserError."""
-    return _trace(str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name))
+def trace(name: str, text: str, strategy: Strategy, prefix: Ids = (), rank: int = 1) -> Trace:
+    """The trace of a text, shared by all who ask for the same; raises UserError.
+
+    The translation begins with the ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best.
+    """
+    return _trace(str(CHECKPOINTS / name), _stamps(name), text, strategy, prefix, rank, translator(name))
+
+
+def hypotheses(name: str, text: str, strategy: Strategy, prefix: Ids = ()) -> list[Hypothesis]:
+    """The translations that the search found, best first; raises UserError."""
+    return _hypotheses(str(CHECKPOINTS / name), _stamps(name), text, strategy, prefix, translator(name))
+
+
+def masked_pass(name: str, text: str, second: str, strategy: Strategy, lifted: str) -> MaskedPass:
+    """The pass over two texts and their translations as one batch, a mask lifted or "nothing"; raises UserError."""
+    sentences = trace(name, text, strategy), trace(name, second, strategy)
+    return _masked_pass(
+        str(CHECKPOINTS / name), _stamps(name), text, second, strategy, lifted, translator(name), sentences
+    )
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the checkpoint …")
-def _load(folder: str, stamps: tuple[int, ...]) -> Translator:
+def _load(folder: str, stamps: Stamps) -> Translator:
     return Translator.load(folder)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Translating …")
-def _trace(folder: str, stamps: tuple[int, ...], text: str, strategy: Strategy, _translator: Translator) -> Trace:
-    return _translator.trace(text, strategy=strategy)
+def _trace(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, prefix: Ids, rank: int, _translator: Translator
+) -> Trace:
+    if rank == 1:
+        return _translator.trace(text, strategy=strategy, prefix=prefix)
+    found = _hypotheses(folder, stamps, text, strategy, prefix, _translator)
+    return _translator.trace(text, target=found[min(rank, len(found)) - 1])
 
 
-def _stamps(name: str) -> tuple[int, ...]:
+@st.cache_resource(max_entries=32, show_spinner="Searching …")
+def _hypotheses(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, prefix: Ids, _translator: Translator
+) -> list[Hypothesis]:
+    return _translator.hypotheses(text, strategy, prefix)
+
+
+@st.cache_resource(max_entries=12, show_spinner="Running the batch …")
+def _masked_pass(
+    folder: str, stamps: Stamps, text: str, second: str, strategy: Strategy, lifted: str,
+    _translator: Translator, _sentences: tuple[Trace, Trace],
+) -> MaskedPass:  # fmt: skip
+    return run_masked(_translator.model, _translator.tokenizer, _sentences, lifted)
+
+
+def _stamps(name: str) -> Stamps:
     """When each file of a checkpoint was last written, 0 where it is missing: caches are valid for these alone."""
     return tuple(_stamp(CHECKPOINTS / name / file) for file in _FILES)
 

@@ -14,6 +14,21 @@ def layer_and_head(layers: int, heads: int) -> tuple[int | None, int | None]:
     return layer, head
 
 
+def single_head(layers: int, heads: int) -> tuple[int, int]:
+    """The same buttons without the average, for a page that needs one head; returns both counted from 0."""
+    for key in ("layer", "head"):
+        if st.session_state.get(key) == AVERAGE:  # chosen on another page
+            st.session_state[key] = "1"
+    layer = one_of("Layer", tuple(map(str, range(1, layers + 1))), "layer")
+    head = one_of("Head", tuple(map(str, range(1, heads + 1))), "head")
+    return int(layer) - 1, int(head) - 1
+
+
+def take_head(layer: int, head: int) -> None:
+    """Choose a head, counted from 0, from elsewhere than its buttons; to be called in a callback."""
+    st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)
+
+
 def row_label() -> str:
     """Which token names a decoder row: the one it was "fed" or the one it "predicted"."""
     return one_of(

@@ -3,12 +3,19 @@
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from . import address
+
 
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
-    return st.navigation(
+    page = st.navigation(
         [
             st.Page("pages/translate.py", title="Translate", default=True),
+            st.Page("pages/decoding.py", title="Decoding"),
             st.Page("pages/attention.py", title="Attention"),
+            st.Page("pages/positions.py", title="Positional encoding"),
+            st.Page("pages/masks.py", title="Masks"),
         ]
     )
+    address.note_page(page.url_path)
+    return page

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from figures.captions import chance_words
+
 
 def show_pieces(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
     """Each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
@@ -23,15 +25,8 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
     chips = []
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(_chip(token, _percent(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
+        chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
     _show(chips, label)
-
-
-def _percent(probability: float) -> str:
-    """One decimal; never rounded to all or to nothing."""
-    if probability > 0.999:
-        return "> 99.9%"
-    return "< 0.1%" if probability < 0.001 else f"{probability:.1%}"
 
 
 def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str = "") -> str:

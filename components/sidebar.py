@@ -1,5 +1,7 @@
 """The sidebar, the same on every page: checkpoint, sentence, decoding. All of it lives in the URL."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
@@ -67,16 +69,23 @@ def current() -> tuple[Translator, Trace]:
 
     Called once in a run of a page.
     """
-    choice = _taken_choice()
-    try:
+    choice = taken_choice()
+    with messages():
         return session.translator(choice.checkpoint), session.trace(choice.checkpoint, choice.text, choice.strategy)
+
+
+@contextlib.contextmanager
+def messages() -> Iterator[None]:
+    """Within the block, what a visitor cannot have is said on the page in a sentence, and the page ends there."""
+    try:
+        yield
     except UserError as error:
         st.warning(plain(str(error)), icon=":material/edit:")
         st.stop()
 
 
 def show_sentences(translator: Translator, trace: Trace) -> None:
-    """Source and translation, and what about them a visitor should know: characters unread, or an end not reached."""
+    """Source and translation, and what about them a visitor should know (see `show_doubts`)."""
     data = translator.checkpoint.data
     columns = st.columns(2)
     for column, language, text in (
@@ -87,6 +96,11 @@ def show_sentences(translator: Translator, trace: Trace) -> None:
             st.caption(plain(language))
             words = plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
             st.markdown(f"#### {words}", anchors=False)
+    show_doubts(translator, trace)
+
+
+def show_doubts(translator: Translator, trace: Trace) -> None:
+    """What about a sentence and its translation a visitor should know: characters unread, or an end not reached."""
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
         shown = " ".join(unknown[:10])
@@ -98,8 +112,11 @@ def show_sentences(translator: Translator, trace: Trace) -> None:
         st.warning("The translation was cut at the length limit before its end of sentence.", icon=":material/cut:")
 
 
-def _taken_choice() -> Choice:
-    """What this run's sidebar left for the page, taken away so that no later run finds it without a sidebar."""
+def taken_choice() -> Choice:
+    """What this run's sidebar left for the page, taken away so that no later run finds it without a sidebar.
+
+    Called once in a run of a page that needs more than `current` gives.
+    """
     if "choice" not in st.session_state:
         # Until app.py has run once in a server's life, Streamlit takes a link to a page in pages/ for a script of its
         # own and runs it alone. Registering the pages ends that; the next run begins at app.py.

@@ -1,7 +1,10 @@
 """Sentences computed from a trace: what to look for in it, and what to try next."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
+from transformer.decoding import Hypothesis
 from transformer.maps import AttentionMap, masked_maps
 from transformer.measures import (
     LEAST_ROWS,
@@ -30,8 +33,40 @@ def least_certain_step(trace: Trace) -> str:
     rank = int(trace.next_ranks[step])
     place = "its first choice" if rank == 1 else f"its choice number {rank}"
     return (
-        f"The model is least sure of {quoted(chosen)}: {percent(trace.next_probabilities[step])}, {place}; "
-        f"{quoted(token)} got {percent(probability)}."
+        f"The model is least sure of {quoted(chosen)}: {chance_words(trace.next_probabilities[step])}, {place}; "
+        f"{quoted(token)} got {chance_words(probability)}."
+    )
+
+
+def hardest_step(trace: Trace) -> str:
+    """The step at which the model was least certain what comes, in words, and what to try there."""
+    step = int(trace.entropies.argmax())
+    chosen = trace.next_tokens[step]
+    other, probability = next(
+        (token, probability)
+        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
+        if token != chosen
+    )
+    likely = np.exp(trace.entropies[step])
+    return (
+        f"Step {step + 1} of {len(trace.next_tokens)} is the least certain: as open as between {likely:.1f} equally "
+        f"likely pieces; {quoted(chosen)} got {chance_words(trace.next_probabilities[step])}, {quoted(other)} "
+        f"{chance_words(probability)}. Go there, take {quoted(other)} instead, and see what the rest becomes."
+    )
+
+
+def search_sentence(found: Sequence[Hypothesis], greedy: Hypothesis, text: Callable[[list[int]], str]) -> str:
+    """What beam search gained over greedy decoding; `text` turns ids into words."""
+    best = found[0]
+    likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
+    if best.ids == greedy.ids:
+        others = f", before {len(found) - 1} others" if len(found) > 1 else ""
+        return f"Greedy decoding finds the same translation here{others}. Try a longer sentence, or another alpha."
+    if best.log_probability > greedy.log_probability:
+        return f"Greedy decoding writes “{text(list(greedy.ids))}”; beam search found a likelier one: {likelier}."
+    return (
+        f"Greedy decoding writes “{text(list(greedy.ids))}”, which is likelier ({likelier}); the length penalty ranks "
+        "the best hypothesis above it, or the beam lost it on the way. Try alpha 0."
     )
 
 
@@ -124,6 +159,15 @@ def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
 def share_words(pattern: Pattern) -> str:
     """A pattern's share with its count, such as "92 % of its rows (11 of 12)"."""
     return f"{percent(pattern.share)} of its rows ({pattern.rows} of {pattern.eligible})"
+
+
+def chance_words(probability: float) -> str:
+    """A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing."""
+    if probability > 0.999:
+        return "> 99.9 %"
+    if probability < 1e-6:
+        return "< 0.0001 %"
+    return f"{probability * 100:.{1 if probability >= 0.001 else -int(np.floor(np.log10(probability))) - 2}f} %"
 
 
 def percent(share: float) -> str:

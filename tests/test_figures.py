@@ -7,6 +7,7 @@ import pytest
 
 from figures.attention_map import attention_map_figure, map_title
 from figures.captions import (
+    chance_words,
     describe_map,
     heads_worth_a_look,
     is_word,
@@ -89,8 +90,10 @@ def test_the_overview_holds_every_head_in_its_place(trace):
         for head in range(heads):
             cut = canvas[layer * step_y :, head * step_x :][:rows, :columns]
             np.testing.assert_array_equal(cut, maps[layer, head])
-    outlined = [shape for shape in figure.layout.shapes if shape.line.width > 2]
-    assert [(shape.y0 + 0.5, shape.x0 + 0.5) for shape in outlined] == [(step_y, 2 * step_x)]
+    others, outlined = figure.layout.shapes
+    assert outlined.line.width > others.line.width
+    assert outlined.path.startswith(f"M{2 * step_x - 0.5},{step_y - 0.5} ") and outlined.path.count("M") == 1
+    assert others.path.count("M") == layers * heads - 1
 
 
 def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trace):
@@ -109,7 +112,7 @@ def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trac
 
 def test_the_captions_numbers_are_the_traces(trace):
     step = int(trace.next_probabilities.argmin())
-    assert percent(trace.next_probabilities[step]) in least_certain_step(trace)
+    assert chance_words(trace.next_probabilities[step]) in least_certain_step(trace)
     assert trace.next_tokens[step] in least_certain_step(trace)
 
 

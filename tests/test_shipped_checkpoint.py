@@ -9,6 +9,7 @@ import torch
 from test_recording import stitched_while_decoding
 
 from transformer import Translator
+from transformer.decoding import DecodingState
 from transformer.recording import KINDS, record, silenced
 
 FOLDER = Path(__file__).parent.parent / "checkpoints" / "en-de"
@@ -82,3 +83,15 @@ def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped):
     with silenced(shipped.model, heads):
         assert len(set(shipped.translate(list(SENTENCES)))) == 1
     assert len(set(shipped.translate(list(SENTENCES)))) == len(SENTENCES)
+
+
+@pytest.mark.parametrize("sentence", ["I love my teacher.", "I can't swim, and I don't want to learn it."])
+def test_the_candidates_of_a_step_are_the_softmax_of_its_cached_logits(shipped, sentence):
+    trace = shipped.trace(sentence)
+    with torch.inference_mode():
+        state = DecodingState(shipped.model, [list(trace.source_ids)], 60)
+        for step, fed in enumerate(trace.fed_ids):
+            probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
+            shown = probabilities[trace.candidate_ids[step]]
+            np.testing.assert_allclose(trace.candidate_probabilities[step], shown, atol=1e-5)
+            assert shown.min() >= np.sort(probabilities)[-10] - 1e-5

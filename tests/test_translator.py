@@ -182,3 +182,26 @@ def test_many_visitors_share_one_translator(trained):
     )
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(visit, range(8)))
+
+
+def test_a_hypothesis_is_traced_as_it_was_found(translator):
+    found = translator.hypotheses("red dog", Beam(size=3))
+    for one in found:
+        trace = translator.trace("red dog", target=one)
+        assert trace.next_ids == one.ids
+        assert trace.origin == "decoded"
+        assert float(np.log(trace.next_probabilities).sum()) == pytest.approx(one.log_probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("ids", [(-1,), (10_000,)])
+def test_ids_that_are_not_the_models_are_refused(translator, ids):
+    with pytest.raises(ValueError, match="ids must be in 0 to"):
+        translator.trace("red dog", prefix=ids)
+    assert not translator.may_begin_with(ids)
+
+
+def test_only_pieces_may_begin_a_translation_and_the_end_only_last(translator):
+    tokenizer = translator.tokenizer
+    assert translator.may_begin_with((8, 9, tokenizer.end_id))
+    for prefix in ((), (tokenizer.end_id, 8), (tokenizer.pad_id,), (8, tokenizer.begin_id), (8,) * 500):
+        assert not translator.may_begin_with(prefix)

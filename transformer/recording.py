@@ -63,7 +63,7 @@ def record(model: Transformer, source: Sequence[int], fed: Sequence[int]) -> Rec
 @torch.inference_mode()
 def record_source(model: Transformer, source: Sequence[int]) -> SourceRecording:
     """The encoder's half of `record`; its memory may serve to decode before the other half."""
-    with _watched(model, "encoder") as maps:
+    with watched(model, "encoder", _weights) as maps:
         memory = model.encode(torch.tensor([list(source)], device=model.device), None)  # one sentence: no padding
     return SourceRecording(torch.stack(maps), memory)
 
@@ -72,25 +72,33 @@ def record_source(model: Transformer, source: Sequence[int]) -> SourceRecording:
 def record_target(model: Transformer, seen: SourceRecording, fed: Sequence[int]) -> Recording:
     """The decoder's half of `record`."""
     target = torch.tensor([list(fed)], device=model.device)
-    with _watched(model, "decoder") as decoder, _watched(model, "cross") as cross:
+    with watched(model, "decoder", _weights) as decoder, watched(model, "cross", _weights) as cross:
         hidden = model.decode(target, seen.memory, causal_mask(len(fed), model.device), None)
         logits = model.generator(hidden)
     return Recording(seen.encoder, torch.stack(decoder), torch.stack(cross), logits[0])
 
 
 @contextlib.contextmanager
-def _watched(model: Transformer, kind: str) -> Iterator[list[Tensor]]:
-    """Within the block, a pass over one sentence fills the list with each layer's weights, [heads, queries, keys]."""
+def watched(model: Transformer, kind: str, look: Callable) -> Iterator[list]:
+    """Within the block, a pass of this thread fills the list with look(query, key, value, mask, output) of each layer.
+
+    That is what the attention's core of a kind was given and gave back, `Tensor`s with batch and heads in front. Raises
+    ValueError when the model is in training mode.
+    """
     if model.training:
         raise ValueError("recording expects a model in eval mode, got one in training mode")
-    maps: list[Tensor] = []
+    seen: list = []
 
     def keep(core, arguments, output) -> None:
-        query, key, _, mask = arguments
-        maps.append(attention_weights(query, key, mask)[0])
+        seen.append(look(*arguments, output))
 
     with _hooked((block, keep) for block in attention_blocks(model, kind)):
-        yield maps
+        yield seen
+
+
+def _weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, output: Tensor) -> Tensor:
+    """The weights of a batch of one sentence: [heads, queries, keys]."""
+    return attention_weights(query, key, mask)[0]
 
 
 @contextlib.contextmanager

@@ -73,26 +73,27 @@ class Translator:
         self,
         text: str,
         *,
-        target: str | None = None,
+        target: str | Hypothesis | None = None,
         prefix: str | Sequence[int] = (),
         beam: int = 1,
         strategy: Strategy | None = None,
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
-        A decoded translation may be made to begin with `prefix` (text or ids). The source is encoded once; the target
-        is replayed in one teacher-forced pass, which gives the same attention as its decoding did. Raises
-        EmptyTextError, TooLongError, and ValueError for a target and a prefix at once.
+        A decoded translation may be made to begin with `prefix` (text or ids). A target is a text, or one of the
+        `hypotheses` that a search has found. The source is encoded once; the target is replayed in one teacher-forced
+        pass, which gives the same attention as its decoding did. Raises EmptyTextError, TooLongError, and ValueError
+        for a target and a prefix at once or ids that are not the model's.
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         pieces = self.pieces(text)
         prefix_ids = self._prefix_ids(prefix)
-        target_ids = None if target is None else [*self._checked_ids(target, "target"), self.tokenizer.end_id]
+        target_ids = self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
         source = record_source(self.model, source_ids)
         if target_ids is not None:
-            origin = "target"
+            origin = "target" if isinstance(target, str) else "decoded"
         else:
             found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], source.memory)
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
@@ -107,6 +108,16 @@ class Translator:
         self._checked_ids(text, "text")
         return self.tokenizer.pieces(_well_formed(text))
 
+    def may_begin_with(self, prefix: Sequence[int]) -> bool:
+        """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
+        tokenizer = self.tokenizer
+        never, inside = {tokenizer.pad_id, tokenizer.begin_id}, {tokenizer.end_id}
+        return (
+            0 < len(prefix) < self.model.config.max_length
+            and all(0 <= id < len(tokenizer) and id not in never for id in prefix)
+            and not inside.intersection(prefix[:-1])
+        )
+
     def unknown_characters(self, text: str) -> list[str]:
         """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
         text = _well_formed(text)
@@ -117,8 +128,22 @@ class Translator:
     def _source_ids(self, text: str) -> list[int]:
         return [*self._checked_ids(text, "text"), self.tokenizer.end_id]
 
+    def _target_ids(self, target: str | Hypothesis | None) -> list[int] | None:
+        if target is None:
+            return None
+        if isinstance(target, str):
+            return [*self._checked_ids(target, "target"), self.tokenizer.end_id]
+        return self._known(target.ids)
+
+    def _known(self, ids: Sequence[int]) -> list[int]:
+        """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
+        known = list(map(int, ids))
+        if not all(0 <= id < len(self.tokenizer) for id in known):
+            raise ValueError(f"ids must be in 0 to {len(self.tokenizer) - 1}, got {known}")
+        return known
+
     def _prefix_ids(self, prefix: str | Sequence[int]) -> list[int]:
-        ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else list(map(int, prefix))
+        ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
         if len(ids) >= self.model.config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")
         return ids

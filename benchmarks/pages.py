@@ -1,0 +1,127 @@
+"""How fast the app feels: cold start, a new sentence, each change of page; bytes sent and memory held.
+
+Beside it, in the same run and in turns, an app with nothing but one small heatmap a page (`bare.py`): what Streamlit,
+Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`.
+"""
+
+import argparse
+import statistics
+import time
+
+from playwright.sync_api import Browser, sync_playwright
+
+from .timing import describe_machine, print_table, verdict
+from .visit import Server, Visitor, launch, serve
+
+BARS = {"cold": 6.0, "sentence": 1.0, "switch": 0.7, "memory": 900.0}
+SETTLE = 1.0  # seconds of rest before each timed act: what the browser still does for the last one is not this one's
+
+# link -> the title, and what must stand there: first what carries the sentence's tokens, where there is such a thing
+APP = {
+    "Translate": ("Translate", [".st-key-cross_map .xtick text", ".st-key-cross_map .heatmaplayer image"]),
+    "Decoding": ("Decoding", [".chips.source .token", "td.bar i"]),
+    "Attention": ("Attention", [".st-key-map .xtick text", ".st-key-overview .heatmaplayer image"]),
+    "Positional encoding": ("Positional encoding", ["[data-testid=stPlotlyChart] .main-svg .trace"]),
+    "Masks": ("Masks", ["[data-testid=stPlotlyChart] .xtick text", "[data-testid=stPlotlyChart] .heatmaplayer image"]),
+}
+BARE = {name: (name, ["[data-testid=stPlotlyChart] .heatmaplayer image"]) for name in ("First", "Second")}
+
+SENTENCES = [
+    "Nobody knows where the old man lives.", "Yesterday we saw a film about Berlin.", "Please close the window.",
+    "Maybe she will come tomorrow.", "Children like to play in the garden.", "Winter is colder than summer.",
+]  # fmt: skip
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each thing is timed")
+    rounds = parser.parse_args().rounds
+    print(describe_machine("streamlit", "plotly"))
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        cold = [(_cold(browser, "app.py", APP), _cold(browser, "benchmarks/bare.py", BARE)) for _ in range(rounds)]
+        with serve("app.py") as server, serve("benchmarks/bare.py") as bare:
+            warm = _warm(browser, server, bare, rounds)
+            memory = server.megabytes
+        browser.close()
+    _report(cold, warm, memory)
+
+
+def _cold(browser: Browser, script: str, pages: dict) -> float:
+    """Seconds from the start of the server's process to the first page drawn in a browser that never saw it."""
+    with serve(script) as server:
+        visitor = Visitor(browser)
+        visitor.page.goto(server.address, wait_until="commit")
+        visitor.wait(*next(iter(pages.values())))
+        seconds = time.monotonic() - server.started
+        visitor.close()
+    return seconds
+
+
+def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[str, list[float]]:
+    """One visitor's seconds: sentences, changes of page by name, and the bare app's beside them; bytes of each kind."""
+    seconds: dict[str, list[float]] = {}
+    visitor, other = Visitor(browser), Visitor(browser)
+    visitor.page.goto(server.address)
+    visitor.wait(*APP["Translate"])
+    other.page.goto(bare.address)
+    other.wait(*BARE["First"])
+    seconds["bytes: first page"], seconds["bare bytes: first page"] = [visitor.bytes], [other.bytes]
+    for name in [*APP][1:] + ["Translate"]:  # once each, untimed: the browser reads what a page is the first to need
+        _switch(visitor, name, APP)
+    for number in range(rounds):
+        for place, name in enumerate([*APP][1:] + ["Translate"]):
+            before = visitor.bytes
+            seconds.setdefault(name, []).append(_switch(visitor, name, APP))
+            seconds.setdefault(f"bytes: {name}", []).append(visitor.bytes - before)
+            seconds.setdefault("bare", []).append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+        before = visitor.bytes
+        seconds.setdefault("sentence", []).append(_sentence(visitor, number))
+        seconds.setdefault("bytes: sentence", []).append(visitor.bytes - before)
+    visitor.close()
+    other.close()
+    return seconds
+
+
+def _switch(visitor: Visitor, name: str, pages: dict) -> float:
+    visitor.page.wait_for_timeout(SETTLE * 1000)
+    return visitor.time(visitor.page.get_by_role("link", name=name, exact=True).click, *pages[name])
+
+
+def _sentence(visitor: Visitor, number: int) -> float:
+    """A sentence nobody asked for before, on the first page."""
+    # Beyond the list the sentences are numbered: no cache has them.
+    text = SENTENCES[number % len(SENTENCES)]
+    text = text if number < len(SENTENCES) else f"{text[:-1]} {number}."
+    box = visitor.page.get_by_label("Sentence to translate")
+    box.fill(text)
+    visitor.page.wait_for_timeout(SETTLE * 1000)
+    return visitor.time(lambda: box.press("Control+Enter"), *APP["Translate"], text)
+
+
+def _report(cold: list[tuple[float, float]], warm: dict[str, list[float]], memory: float) -> None:
+    ours, bare = (statistics.median(column) for column in zip(*cold, strict=True))
+    floor = statistics.median(warm["bare"])
+    rows = [["cold start to first page", _spread([pair[0] for pair in cold]), verdict(ours, BARS["cold"], True)]]
+    rows[0] += [f"{bare:.2f}", f"{ours / bare:.2f} x", f"{_kilobytes(warm, 'first page')}"]
+    for name, bar in [("sentence", "sentence"), *((page, "switch") for page in APP)]:
+        middle = statistics.median(warm[name])
+        label = "a new sentence" if name == "sentence" else f"to {name}"
+        rows.append([label, _spread(warm[name]), verdict(middle, BARS[bar], True), f"{floor:.2f}"])
+        rows[-1] += [f"{middle / floor:.2f} x", _kilobytes(warm, name)]
+    head = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
+    print_table("From the act to everything drawn", head, rows)
+    print(f"\nserver memory with one visitor: {verdict(memory, BARS['memory'], True)} MB")
+
+
+def _spread(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
+
+
+def _kilobytes(warm: dict[str, list[float]], name: str) -> str:
+    return f"{statistics.median(warm[f'bytes: {name}']) / 1000:,.0f}"
+
+
+if __name__ == "__main__":
+    main()

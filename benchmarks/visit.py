@@ -1,0 +1,116 @@
+"""A server started as a user starts it, and a visitor with a stopwatch in a real Chromium."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Playwright
+
+ROOT = Path(__file__).parent.parent
+
+# True when the page has this title, nothing of the run before is left, everything in `selectors` stands there, and a
+# sentence is both the page's heading and, by its first letters, among the labels of the figure. Components draw in a
+# shadow root, figures do not.
+_DRAWN = """([title, sentence, selectors]) => {
+  const roots = [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)];
+  const all = (selector) => roots.flatMap(root => [...root.querySelectorAll(selector)]);
+  const main = document.querySelector('[data-testid=stMain]');
+  return main?.querySelector('h1')?.textContent === title
+    && !main.querySelector('[data-stale=true]')
+    && selectors.every(selector => all(selector).length > 0)
+    && (!sentence || (main.querySelector('h4')?.textContent === sentence
+      && all(selectors[0]).some(e => e.textContent.includes(sentence.slice(0, 2)))));
+}"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app: its address, its process, and when it was started (time.monotonic)."""
+
+    address: str
+    process: subprocess.Popen
+    started: float
+
+    @property
+    def megabytes(self) -> float:
+        """Memory that the server's process holds now."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+@contextlib.contextmanager
+def serve(script: str) -> Iterator[Server]:
+    """Run `streamlit run SCRIPT` on a free port, on the CPU."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
+    started = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, "HEADLIGHT_DEVICE": "cpu"},
+    )  # fmt: skip
+    address = f"http://localhost:{port}"
+    try:
+        while True:
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
+                break
+            if process.poll() is not None:
+                raise RuntimeError(f"the server of {script} ended")
+            time.sleep(0.02)
+        yield Server(address, process, started)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def launch(playwright: Playwright) -> Browser:
+    """The system's Chromium, else Playwright's own."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    return playwright.chromium.launch(
+        executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    )
+
+
+class Visitor:
+    """A new visitor with an empty cache; counts the bytes that the server sends."""
+
+    def __init__(self, browser: Browser):
+        self.page: Page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+        self.bytes = 0
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Network.enable")
+        session.on("Network.loadingFinished", lambda event: self._count(event["encodedDataLength"]))
+        session.on("Network.webSocketFrameReceived", lambda event: self._count_frame(event["response"]))
+
+    def wait(self, title: str, selectors: list[str], sentence: str = "") -> None:
+        """Until the page is drawn (see _DRAWN), looked at in every frame."""
+        self.page.wait_for_function(_DRAWN, arg=[title, sentence, selectors], polling="raf", timeout=60_000)
+
+    def time(self, act: Callable[[], object], title: str, selectors: list[str], sentence: str = "") -> float:
+        """Seconds from the act to everything drawn."""
+        started = time.perf_counter()
+        act()
+        self.wait(title, selectors, sentence)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """Leave."""
+        self.page.context.close()
+
+    def _count(self, number: float) -> None:
+        self.bytes += int(number)
+
+    def _count_frame(self, frame: dict) -> None:
+        # Binary frames are reported in base64.
+        self.bytes += len(frame["payloadData"]) * 3 // 4 if frame["opcode"] == 2 else len(frame["payloadData"])

@@ -1,0 +1,63 @@
+"""Decoding: how does the translation come about, token by token, and what else could have come?"""
+
+import streamlit as st
+
+import session
+from components import address, branch, choices, sidebar
+from components.decoding_player import decoding_player
+from components.hypotheses import choose_hypothesis
+from components.text import plain
+from figures.captions import hardest_step, search_sentence
+from figures.decoding import decoding_steps
+from transformer import Beam, Greedy
+from transformer.maps import attention_map
+
+st.title("Decoding")
+choice = sidebar.taken_choice()
+bent, player, beam = st.container(), st.container(), st.container()
+with sidebar.messages():
+    translator = session.translator(choice.checkpoint)
+    with bent:
+        taken = branch.taken_pieces(choice, translator)
+        if taken:
+            st.button("Back to the model's own choice", on_click=branch.leave_it_to_the_model, icon=":material/undo:")
+    rank = 1
+    if isinstance(choice.strategy, Beam):
+        found = session.hypotheses(choice.checkpoint, choice.text, choice.strategy, taken)
+        with beam:
+            st.subheader("What beam search found")
+            rank = choose_hypothesis(found, choice.strategy, translator)
+            greedy = session.hypotheses(choice.checkpoint, choice.text, Greedy(), taken)[0]
+            st.info(plain(search_sentence(found, greedy, translator.tokenizer.decode)), icon=":material/search:")
+    trace = session.trace(choice.checkpoint, choice.text, choice.strategy, taken, rank)
+if taken:
+    own = session.trace(choice.checkpoint, choice.text, choice.strategy)
+    pieces = " ".join(trace.next_tokens[: len(taken)])
+    text = f"You made the translation begin with “{pieces}”. Left to itself, the model writes: {own.target_text}"
+    bent.warning(plain(text), icon=":material/alt_route:")
+
+with player:
+    sidebar.show_sentences(translator, trace)
+    st.caption(
+        "The decoder writes one piece at a time: it is fed what stands already, gives every piece of its vocabulary a "
+        "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "
+        "or top-k."
+    )
+    st.info(plain(hardest_step(trace)), icon=":material/search:")
+    layers, heads = trace.cross.shape[:2]
+    with st.container(horizontal=True, gap="medium"):
+        layer, head = choices.layer_and_head(layers, heads)
+    steps = decoding_steps(
+        trace,
+        attention_map(trace, "cross", layer, head),
+        attention_map(trace, "decoder", layer, head),
+        translator.model.config.vocab_size,
+        forced=len(taken),
+    )
+    step = address.remembered("step", "1")
+    decoding_player(
+        steps, int(step) if step.isascii() and step.isdigit() else 1, key="player",
+        on_step=lambda step: address.remember("step", str(step), "1"),
+        on_head=choices.take_head,
+        on_take=lambda step, id: branch.take(trace.next_ids[: step - 1], id),
+    )  # fmt: skip

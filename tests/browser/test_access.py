@@ -1,0 +1,55 @@
+"""Every page, wide and narrow, light and dark: usable without a mouse or good eyes, nothing wider than the screen."""
+
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+LONG = "I can't swim, and I don't want to learn it."
+PAGES = {
+    "/": "Translate",
+    "/decoding?step=3&layer=2": "Decoding",
+    "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
+    "/attention?kind=decoder": "Attention",
+    "/positions": "Positional encoding",
+    "/positions?positions=adding": "Positional encoding",
+    "/positions?positions=rotation": "Positional encoding",
+    "/masks": "Masks",
+    f"/masks?masks={quote('one head')}": "Masks",
+    f"/masks?masks={quote('without the mask')}": "Masks",
+}
+SCREENS = {
+    "wide, light": (1440, "light"),
+    "wide, dark": (1440, "dark"),
+    "phone, light": (390, "light"),
+    "phone, dark": (390, "dark"),
+}
+
+
+def drawn(page: Page, title: str) -> None:
+    """Wait until the page stands: its title, a figure or the player, and no script running."""
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place").first).to_be_visible()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_shuts_anyone_out(browser, address, path, screen):
+    width, scheme = SCREENS[screen]
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{address}{path}{'&' if '?' in path else '?'}text={quote(LONG)}")
+    drawn(page, PAGES[path])
+    violations = Axe().run(page).response["violations"]
+    grave = [
+        f"{violation['id']}: {node['html'][:120]}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+    assert not grave, "\n".join(grave)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    context.close()
