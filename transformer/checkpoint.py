@@ -171,14 +171,15 @@ def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: 
 
 
 class _Uninitialised(TorchFunctionMode):
-    """Within it torch.nn.init leaves tensors as they are: weights about to be overwritten need no random values, and
-    drawing those of a normal distribution on the meta device would import PyTorch's whole compiler, 1.5 seconds of it.
+    """Within it tensors keep what they have where modules would draw random values: they are about to be overwritten.
+
+    Drawing from a normal distribution on the meta device would import PyTorch's whole compiler, 1.5 seconds of it.
     """
 
     def __torch_function__(self, function, types, arguments=(), options=None):
         options = options or {}
-        if getattr(function, "__module__", None) == "torch.nn.init":
-            return options.get("tensor", arguments[0] if arguments else None)
+        if function.__name__ in ("normal_", "uniform_"):
+            return arguments[0] if arguments else options["tensor"]
         return function(*arguments, **options)
 
 
