@@ -20,9 +20,9 @@ from .text import plain
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
     "The dog didn't eat because it was too old.": "an ambiguous pronoun: what is “it”?",
-    "I think that he has never read this book.": "the verb moves to the end",
-    "He bought a ticket at the train station.": "a compound: train station, one German word",
-    "I can't swim, and I don't want to learn it.": "two negations, two German words for them",
+    "I think that he has never read this book.": "a clause within a clause: where does its verb go?",
+    "He bought a ticket at the train station.": "a compound noun: one word over there, or several?",
+    "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
     "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
 }
 DEFAULT_TEXT = next(iter(EXAMPLES))

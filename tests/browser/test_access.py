@@ -5,6 +5,7 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from rest import at_rest
 
 LONG = "I can't swim, and I don't want to learn it."
 PAGES = {
@@ -31,7 +32,7 @@ def drawn(page: Page, title: str) -> None:
     """Wait until the page stands: its title, a figure or the player, and no script running."""
     expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place").first).to_be_visible()
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    at_rest(page)
 
 
 @pytest.mark.parametrize("path, screen", CASES)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from rest import at_rest
 
 from transformer import Translator
 from transformer.decoding import Greedy
@@ -76,6 +77,7 @@ def test_back_returns_to_the_step_before(page, address):
     expect(place(page)).to_contain_text("Step 2 of")
     page.get_by_role("button", name="One step forward").click()
     expect(page).to_have_url(re.compile("step=3"))
+    at_rest(page)  # Streamlit drops a Back that comes while it still works on the last step
     page.go_back()
     expect(place(page)).to_contain_text("Step 2 of")
     expect(page).to_have_url(re.compile("step=2"))

@@ -1,0 +1,123 @@
+"""A lesson: one visitor walks through every page, and a second one opens each view from its address alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from transformer import Translator
+
+CHECKPOINTS = Path(__file__).parent.parent.parent / "checkpoints"
+SENTENCE = "She reads a book in the garden."
+SCREENS = {"at a desk": (1440, "light"), "on a phone in the dark": (390, "dark")}
+
+
+@pytest.fixture(scope="module")
+def other() -> Translator:
+    """The checkpoint that the app does not open with."""
+    return Translator.load(sorted(CHECKPOINTS.iterdir())[1], "cpu")
+
+
+def main(page: Page):
+    return page.get_by_test_id("stMain")
+
+
+def sentences(page: Page):
+    return main(page).locator("h4")
+
+
+def sidebar_is_open(page: Page) -> bool:
+    """On a phone it slides in and out from the left, over the page."""
+    return page.get_by_test_id("stSidebar").evaluate("sidebar => sidebar.getBoundingClientRect().right > 0")
+
+
+def open_sidebar(page: Page) -> None:
+    if not sidebar_is_open(page):
+        page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
+
+
+def close_sidebar(page: Page) -> None:
+    if page.viewport_size["width"] < 640 and sidebar_is_open(page):
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+        expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+
+
+def go_to(page: Page, name: str) -> None:
+    open_sidebar(page)
+    page.get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    close_sidebar(page)
+
+
+def choose(page: Page, key: str, option: str) -> None:
+    main(page).locator(f".st-key-{key}").get_by_role("radio", name=option, exact=True).click()
+
+
+def shows_everywhere(page: Page, browser: Browser, look: Callable[[Page], Locator], expected: str | list[str]) -> None:
+    """The page shows this, and so it does to a second visitor who has nothing but the address."""
+    expect(look(page)).to_have_text(expected)
+    context = browser.new_context(viewport=page.viewport_size)
+    second = context.new_page()
+    second.goto(page.url)
+    expect(second.get_by_label("Sentence to translate")).to_have_value(SENTENCE)
+    expect(look(second)).to_have_text(expected)
+    context.close()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser, address, other, screen):
+    width, scheme = SCREENS[screen]
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    trace = other.trace(SENTENCE)
+
+    # Translate: type, and change the checkpoint.
+    page.goto(address)
+    expect(sentences(page).nth(1)).not_to_be_empty()
+    open_sidebar(page)
+    page.get_by_label("Sentence to translate").fill(SENTENCE)
+    page.get_by_label("Sentence to translate").press("Control+Enter")
+    expect(sentences(page).first).to_have_text(SENTENCE)
+    page.get_by_role("combobox", name="Checkpoint").click()
+    page.get_by_role("option", name=sorted(CHECKPOINTS.iterdir())[1].name).click()
+    expect(sentences(page).nth(1)).to_have_text(trace.target_text)
+    close_sidebar(page)
+    shows_everywhere(page, browser, lambda one: sentences(one).nth(1), trace.target_text)
+
+    # Decoding: step.
+    go_to(page, "Decoding")
+    expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.next_ids)}")
+    page.get_by_role("button", name="One step forward").click()
+    page.wait_for_url("**step=2**")
+    candidates = list(trace.candidate_tokens[1])
+    shows_everywhere(page, browser, lambda one: one.locator("td.piece button"), candidates)
+
+    # Attention: a head.
+    go_to(page, "Attention")
+    choose(page, "kind", "cross")
+    choose(page, "layer", "2")
+    choose(page, "head", "4")
+    heading = "Cross-attention: layer 2, head 4"
+    shows_everywhere(page, browser, lambda one: one.get_by_role("heading", name="Cross-attention:"), heading)
+
+    # Positional encoding: another view, another pair.
+    go_to(page, "Positional encoding")
+    choose(page, "positions", "rotation")
+    page.get_by_label("Pair i").fill("7")
+    page.get_by_label("Pair i").press("Enter")
+    page.wait_for_url("**pair=7**")
+    shows_everywhere(page, browser, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
+
+    # Masks: the causal mask lifted, the same layer and head as before.
+    go_to(page, "Masks")
+    choose(page, "masks", "without the mask")
+    expect(page.get_by_role("heading", name="What it does to the next tokens")).to_be_visible()
+    changed = page.get_by_text("changed most").inner_text()
+    shows_everywhere(page, browser, lambda one: one.get_by_text("changed most"), changed)
+    expect(page.locator(".st-key-head [aria-checked=true]")).to_have_text("4")
+    assert not errors
+    context.close()
