@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer import Translator
+from transformer import Beam, Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.decoding import Hypothesis
 from transformer.masking import MaskedPass, run_masked
@@ -36,7 +36,7 @@ def trace(name: str, text: str, strategy: Strategy, prefix: Ids = (), rank: int 
     return _trace(str(CHECKPOINTS / name), _stamps(name), text, strategy, prefix, rank, translator(name))
 
 
-def hypotheses(name: str, text: str, strategy: Strategy, prefix: Ids = ()) -> list[Hypothesis]:
+def hypotheses(name: str, text: str, strategy: Strategy, prefix: Ids = ()) -> tuple[Hypothesis, ...]:
     """The translations that the search found, best first; raises UserError."""
     return _hypotheses(str(CHECKPOINTS / name), _stamps(name), text, strategy, prefix, translator(name))
 
@@ -58,7 +58,7 @@ def _load(folder: str, stamps: Stamps) -> Translator:
 def _trace(
     folder: str, stamps: Stamps, text: str, strategy: Strategy, prefix: Ids, rank: int, _translator: Translator
 ) -> Trace:
-    if rank == 1:
+    if not isinstance(strategy, Beam):
         return _translator.trace(text, strategy=strategy, prefix=prefix)
     found = _hypotheses(folder, stamps, text, strategy, prefix, _translator)
     return _translator.trace(text, target=found[min(rank, len(found)) - 1])
@@ -67,11 +67,11 @@ def _trace(
 @st.cache_resource(max_entries=32, show_spinner="Searching …")
 def _hypotheses(
     folder: str, stamps: Stamps, text: str, strategy: Strategy, prefix: Ids, _translator: Translator
-) -> list[Hypothesis]:
-    return _translator.hypotheses(text, strategy, prefix)
+) -> tuple[Hypothesis, ...]:
+    return tuple(_translator.hypotheses(text, strategy, prefix))
 
 
-@st.cache_resource(max_entries=12, show_spinner="Running the batch …")
+@st.cache_resource(max_entries=8, show_spinner="Running the batch …")
 def _masked_pass(
     folder: str, stamps: Stamps, text: str, second: str, strategy: Strategy, lifted: str,
     _translator: Translator, _sentences: tuple[Trace, Trace],

@@ -16,15 +16,17 @@ from .visit import Server, Visitor, launch, serve
 BARS = {"cold": 6.0, "sentence": 1.0, "switch": 0.7, "memory": 900.0}
 SETTLE = 1.0  # seconds of rest before each timed act: what the browser still does for the last one is not this one's
 
-# link -> the title, and what must stand there: first what carries the sentence's tokens, where there is such a thing
+# link -> the title, and what must stand there and how often: first what carries the sentence's tokens, where there is
+# such a thing
+CHART = "[data-testid=stPlotlyChart]"
 APP = {
-    "Translate": ("Translate", [".st-key-cross_map .xtick text", ".st-key-cross_map .heatmaplayer image"]),
-    "Decoding": ("Decoding", [".chips.source .token", "td.bar i"]),
-    "Attention": ("Attention", [".st-key-map .xtick text", ".st-key-overview .heatmaplayer image"]),
-    "Positional encoding": ("Positional encoding", ["[data-testid=stPlotlyChart] .main-svg .trace"]),
-    "Masks": ("Masks", ["[data-testid=stPlotlyChart] .xtick text", "[data-testid=stPlotlyChart] .heatmaplayer image"]),
+    "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
+    "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
+    "Attention": ("Attention", [(".st-key-map .xtick text", 1), (f"{CHART} .heatmaplayer image", 2)]),
+    "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
+    "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
 }
-BARE = {name: (name, ["[data-testid=stPlotlyChart] .heatmaplayer image"]) for name in ("First", "Second")}
+BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
 SENTENCES = [
     "Nobody knows where the old man lives.", "Yesterday we saw a film about Berlin.", "Please close the window.",

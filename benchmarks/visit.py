@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page, Playwright
 
 ROOT = Path(__file__).parent.parent
 
-# True when the page has this title, nothing of the run before is left, everything in `selectors` stands there, and a
+# True when the page has this title, its run is over with nothing left of the one before, of
+# everything in `selectors` as many stand there as must, and a
 # sentence is both the page's heading and, by its first letters, among the labels of the figure. Components draw in a
 # shadow root, figures do not.
 _DRAWN = """([title, sentence, selectors]) => {
@@ -25,9 +26,10 @@ _DRAWN = """([title, sentence, selectors]) => {
   const main = document.querySelector('[data-testid=stMain]');
   return main?.querySelector('h1')?.textContent === title
     && !main.querySelector('[data-stale=true]')
-    && selectors.every(selector => all(selector).length > 0)
+    && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+    && selectors.every(([selector, count]) => all(selector).length >= count)
     && (!sentence || (main.querySelector('h4')?.textContent === sentence
-      && all(selectors[0]).some(e => e.textContent.includes(sentence.slice(0, 2)))));
+      && all(selectors[0][0]).some(e => e.textContent.includes(sentence.slice(0, 2)))));
 }"""
 
 
@@ -93,11 +95,13 @@ class Visitor:
         session.on("Network.loadingFinished", lambda event: self._count(event["encodedDataLength"]))
         session.on("Network.webSocketFrameReceived", lambda event: self._count_frame(event["response"]))
 
-    def wait(self, title: str, selectors: list[str], sentence: str = "") -> None:
+    def wait(self, title: str, selectors: list[tuple[str, int]], sentence: str = "") -> None:
         """Until the page is drawn (see _DRAWN), looked at in every frame."""
         self.page.wait_for_function(_DRAWN, arg=[title, sentence, selectors], polling="raf", timeout=60_000)
 
-    def time(self, act: Callable[[], object], title: str, selectors: list[str], sentence: str = "") -> float:
+    def time(
+        self, act: Callable[[], object], title: str, selectors: list[tuple[str, int]], sentence: str = ""
+    ) -> float:
         """Seconds from the act to everything drawn."""
         started = time.perf_counter()
         act()

@@ -9,6 +9,9 @@ AVERAGE = "average"
 
 def layer_and_head(layers: int, heads: int) -> tuple[int | None, int | None]:
     """Two rows of buttons; returns layer and head counted from 0, None for the average over all."""
+    for key in ("layer", "head"):  # a page of single heads had to choose one in place of the average
+        if st.session_state.pop(_kept(key), None) and st.session_state.get(key) == "1":
+            st.session_state[key] = AVERAGE
     layer = _numbered("Layer", layers, "layer", "average = the mean over all layers")
     head = _numbered("Head", heads, "head", "average = the mean over all heads")
     return layer, head
@@ -18,7 +21,9 @@ def single_head(layers: int, heads: int) -> tuple[int, int]:
     """The same buttons without the average, for a page that needs one head; returns both counted from 0."""
     for key in ("layer", "head"):
         if st.session_state.get(key) == AVERAGE:  # chosen on another page
-            st.session_state[key] = "1"
+            st.session_state[key], st.session_state[_kept(key)] = "1", True
+        elif st.session_state.get(key) != "1":
+            st.session_state.pop(_kept(key), None)
     layer = one_of("Layer", tuple(map(str, range(1, layers + 1))), "layer")
     head = one_of("Head", tuple(map(str, range(1, heads + 1))), "head")
     return int(layer) - 1, int(head) - 1
@@ -47,3 +52,7 @@ def one_of(label: str, options: Sequence[str], key: str, explanation: str | None
 def _numbered(label: str, count: int, key: str, explanation: str) -> int | None:
     chosen = one_of(label, (AVERAGE, *map(str, range(1, count + 1))), key, explanation)
     return None if chosen == AVERAGE else int(chosen) - 1
+
+
+def _kept(key: str) -> str:
+    return f"{key}_was_average"

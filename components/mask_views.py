@@ -101,7 +101,10 @@ def show_head(head: MaskedHead, rows: str) -> None:
     st.info(plain(captions.describe_head(head)), icon=":material/search:")
     st.markdown("**One row by hand**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
-    chosen = st.selectbox("Row", numbers, index=min(2, len(numbers) - 1), key="query", bind="query-params", width=160)
+    chosen = st.selectbox(
+        "Row, counted from the top", numbers, index=min(2, len(numbers) - 1), key="query", bind="query-params",
+        width=220,
+    )  # fmt: skip
     row = int(chosen) - 1
     lines = row_by_hand(head, row)
     show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, [(~head.open[row]).tolist()] * len(lines))
@@ -131,9 +134,14 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
             st.markdown(f"**{title}**")
             st.plotly_chart(figure, key=title, alt=f"{title}: {KIND_NAMES[head.kind]}, {name}")
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
+    whence = (
+        "so already the first layer of the decoder reads a memory made without the mask"
+        if head.kind == "cross"
+        else "so from the second layer on a head also reads changed vectors"
+    )
     st.caption(
         "Rows of real tokens only. Orange cells are those that the mask closes; the last column is what leaks to them "
-        f"in all.{outlined} The mask is lifted in every layer, so from the second on a head also reads changed vectors."
+        f"in all.{outlined} The mask is lifted in every layer, {whence}."
     )
     leak = captions.describe_leak(masked, lifted, head)
     if leak:
@@ -144,7 +152,8 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
         next_tokens_figure(masked, lifted, sentence), key="next_tokens",
         alt=f"Probability of each next token of sentence {sentence + 1}, with the mask and without",
     )  # fmt: skip
-    st.info(plain(captions.describe_predictions(masked, lifted, sentence)), icon=":material/search:")
+    if lifted.lifted == "causal" or padded:
+        st.info(plain(captions.describe_predictions(masked, lifted, sentence)), icon=":material/search:")
     if lifted.lifted == "padding" and padded:
         st.info(plain(captions.describe_reading_padding(masked, sentence)), icon=":material/science:")
     if lifted.lifted == "causal":

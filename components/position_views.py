@@ -111,8 +111,8 @@ def show_wavelengths(settings: Encoding, model: Encoding) -> None:
     """The wavelength of every pair against the length."""
     st.subheader("Wavelength of every pair")
     st.markdown(
-        "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once within "
-        "their length, the horizontal line; hollow ones do not."
+        "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once on "
+        "the way from their first position to the last, the horizontal line; hollow ones do not."
     )
     st.plotly_chart(
         wavelengths_figure(settings, model), key="wavelengths",
@@ -134,6 +134,8 @@ def show_rotation(settings: Encoding, model: Encoding) -> None:
     with columns[2]:
         offset = st.slider("Offset k", 1, 100, 3, key="offset", bind="query-params")
     enough = encoding(max(settings.length, position + offset + 1), settings.d_model, settings.base)
+    if enough.length > settings.length:
+        st.caption(f"Position {position + offset} lies beyond the length chosen: the table is made longer to reach it.")
     for column, name, shown in _beside(enough, model):
         with column:
             if pair >= shown.d_model // 2 or position + offset >= shown.length:

@@ -13,6 +13,7 @@ from transformer.device import describe_device
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
+from . import address
 from .navigation import navigation
 from .text import plain
 
@@ -51,7 +52,9 @@ def show() -> None:
     page = st.container()  # where a message about the checkpoint goes: the page, not the sidebar
     with st.sidebar:
         name = st.selectbox("Checkpoint", names, key="checkpoint", bind="query-params")
-        st.text_area("Sentence to translate", DEFAULT_TEXT, key="text", bind="query-params", height=100)
+        st.text_area(
+            "Sentence to translate", DEFAULT_TEXT, key="text", bind="query-params", height=100, on_change=_new_sentence
+        )  # fmt: skip
         st.button("Translate", type="primary", width="stretch", help="Ctrl+Enter in the box does the same")
         st.selectbox(
             "Example sentences", list(EXAMPLES), index=None, key="example", placeholder="Choose one to try",
@@ -109,7 +112,9 @@ def show_doubts(translator: Translator, trace: Trace) -> None:
             icon=":material/help:",
         )
     if not trace.finished:
-        st.warning("The translation was cut at the length limit before its end of sentence.", icon=":material/cut:")
+        words = " ".join(trace.target_text.split()[:4])
+        text = f"The translation “{words} …” was cut at the length limit before its end of sentence."
+        st.warning(plain(text), icon=":material/cut:")
 
 
 def taken_choice() -> Choice:
@@ -129,6 +134,14 @@ def _take_example() -> None:
     if st.session_state["example"]:
         st.session_state["text"] = st.session_state["example"]
         st.session_state["example"] = None
+        _new_sentence()
+
+
+def _new_sentence() -> None:
+    """Places within the sentence before mean nothing in the next one."""
+    address.remember("step", "1", "1")
+    if "hypothesis" in st.session_state:
+        st.session_state["hypothesis"] = "1"
 
 
 def _decoding() -> Strategy:

@@ -19,17 +19,14 @@ from transformer.trace import Trace
 
 from .style import head_name, sentence_case
 
+NEVER_CHOSEN = ("<pad>", "<s>")  # decoding never chooses these, whatever their probability
+
 
 def least_certain_step(trace: Trace) -> str:
     """Where the model hesitated most, with its second thought."""
     step = int(trace.next_probabilities.argmin())
     chosen = trace.next_tokens[step]
-    others = [
-        (token, probability)
-        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != chosen
-    ]
-    token, probability = others[0]
+    token, probability = _second_thought(trace, step)
     rank = int(trace.next_ranks[step])
     place = "its first choice" if rank == 1 else f"its choice number {rank}"
     return (
@@ -39,35 +36,33 @@ def least_certain_step(trace: Trace) -> str:
 
 
 def hardest_step(trace: Trace) -> str:
-    """The step at which the model was least certain what comes, in words, and what to try there."""
+    """The step of the greatest entropy, where the model was least certain what comes, and what to try there."""
     step = int(trace.entropies.argmax())
     chosen = trace.next_tokens[step]
-    other, probability = next(
-        (token, probability)
-        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != chosen
-    )
-    likely = np.exp(trace.entropies[step])
+    other, probability = _second_thought(trace, step)
     return (
-        f"Step {step + 1} of {len(trace.next_tokens)} is the least certain: as open as between {likely:.1f} equally "
-        f"likely pieces; {quoted(chosen)} got {chance_words(trace.next_probabilities[step])}, {quoted(other)} "
-        f"{chance_words(probability)}. Go there, take {quoted(other)} instead, and see what the rest becomes."
+        f"Step {step + 1} of {len(trace.next_tokens)} is the least certain: as uncertain as a choice among "
+        f"{np.exp(trace.entropies[step]):.1f} equally likely pieces. {quoted(chosen)} got "
+        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}. Go there, take "
+        f"{quoted(other)} instead, and see what the rest becomes."
     )
 
 
-def search_sentence(found: Sequence[Hypothesis], greedy: Hypothesis, text: Callable[[list[int]], str]) -> str:
-    """What beam search gained over greedy decoding; `text` turns ids into words."""
+def search_sentence(
+    found: Sequence[Hypothesis], greedy: Hypothesis, alpha: float, text: Callable[[list[int]], str]
+) -> str:
+    """What beam search gained over greedy decoding, and what to try; `text` turns ids into words."""
     best = found[0]
     likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
     if best.ids == greedy.ids:
-        others = f", before {len(found) - 1} others" if len(found) > 1 else ""
-        return f"Greedy decoding finds the same translation here{others}. Try a longer sentence, or another alpha."
+        others = f", ranked above {len(found) - 1} others" if len(found) > 1 else ""
+        return f"Greedy decoding finds the same translation here{others}. Try a longer sentence."
+    words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
     if best.log_probability > greedy.log_probability:
-        return f"Greedy decoding writes “{text(list(greedy.ids))}”; beam search found a likelier one: {likelier}."
-    return (
-        f"Greedy decoding writes “{text(list(greedy.ids))}”, which is likelier ({likelier}); the length penalty ranks "
-        "the best hypothesis above it, or the beam lost it on the way. Try alpha 0."
-    )
+        return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they part."
+    if greedy.ids in {one.ids for one in found}:
+        return f"{words}, which is likelier ({likelier}); the length penalty (alpha {alpha:g}) ranks it lower. Try 0."
+    return f"{words}, which is likelier ({likelier}): the beam dropped it on the way. Try a wider beam."
 
 
 def strongest_reading(chosen: AttentionMap) -> str:
@@ -187,6 +182,15 @@ def quoted(token: str) -> str:
 def is_word(token: str) -> bool:
     """True for a token that carries letters or digits, unlike punctuation and special tokens."""
     return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
+
+
+def _second_thought(trace: Trace, step: int) -> tuple[str, float]:
+    """The most probable candidate that was not taken and could have been."""
+    return next(
+        (token, float(probability))
+        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
+        if token != trace.next_tokens[step] and token not in NEVER_CHOSEN
+    )
 
 
 def _noun(name: str) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 from transformer.maps import AttentionMap
 from transformer.trace import Trace
 
-from .captions import chance_words, quoted
-from .style import head_name
+from .captions import NEVER_CHOSEN, chance_words, quoted
+from .style import head_name, sentence_case
 
 
 def decoding_steps(trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0) -> dict:
@@ -45,7 +45,8 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     verb = "you chose" if forced else "comes"
     return (
         f"Fed {quoted(trace.fed_tokens[step])}, the model gives {chosen} {probability}: {place}; "
-        f"{chosen} {verb} next. It reads {_most(cross, step)} of the source and {_most(decoder, step)} of its own."
+        f"{chosen} {verb} next. {_reader(cross)} reads {_most(cross, step)} of the source and "
+        f"{_most(decoder, step)} of what it was fed."
     )
 
 
@@ -59,7 +60,7 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
     taken = trace.next_ids[step]
     candidates = [
         {"id": int(id), "token": token, "probability": float(probability), "words": chance_words(float(probability))}
-        | {"rank": rank, "taken": int(id) == taken}
+        | {"rank": rank, "taken": int(id) == taken, "special": token in NEVER_CHOSEN}
         for rank, (id, token, probability) in enumerate(
             zip(trace.candidate_ids[step], trace.candidate_tokens[step], probabilities, strict=True), start=1
         )
@@ -68,7 +69,7 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
         probability = float(trace.next_probabilities[step])
         candidates.append(
             {"id": taken, "token": trace.next_tokens[step], "probability": probability}
-            | {"words": chance_words(probability), "rank": int(trace.next_ranks[step]), "taken": True}
+            | {"words": chance_words(probability), "rank": int(trace.next_ranks[step]), "taken": True, "special": False}
         )
     rest = max(0.0, 1.0 - sum(candidate["probability"] for candidate in candidates))
     return {
@@ -77,10 +78,17 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
         "rank": int(trace.next_ranks[step]),
         "entropy": spread_words(float(trace.entropies[step])),
         "forced": forced,
+        # A translation cut at the length limit has no room after its last piece.
+        "takable": trace.finished or step + 1 < len(trace.next_ids),
         "candidates": candidates,
         "rest": rest,
         "rest_words": f"the other {vocabulary - len(candidates):,} pieces together {chance_words(rest)}",
     }
+
+
+def _reader(chosen: AttentionMap) -> str:
+    name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
+    return f"The {name}" if name.startswith("average") else sentence_case(name)
 
 
 def _most(chosen: AttentionMap, row: int) -> str:

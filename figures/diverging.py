@@ -3,14 +3,20 @@
 import numpy as np
 import plotly.graph_objects as go
 
+
 # Zero is the page itself, light or dark; the farther from zero, the more colour. Two hues that every colour vision
 # tells apart.
-DIVERGING_SCALE = [
-    [0.0, "rgba(31, 119, 224, 0.95)"],
-    [0.5, "rgba(31, 119, 224, 0.02)"],
-    [0.5, "rgba(232, 113, 10, 0.02)"],
-    [1.0, "rgba(232, 113, 10, 0.95)"],
-]
+def diverging_scale(strength: float) -> list[list]:
+    """A Plotly colour scale whose ends are this opaque: 0.95 for cells alone, less where numbers stand on them."""
+    return [
+        [0.0, f"rgba(31, 119, 224, {strength})"],
+        [0.5, "rgba(31, 119, 224, 0.02)"],
+        [0.5, "rgba(232, 113, 10, 0.02)"],
+        [1.0, f"rgba(232, 113, 10, {strength})"],
+    ]
+
+
+DIVERGING_SCALE = diverging_scale(0.95)
 
 
 def diverging_heatmap(z: np.ndarray, limit: float, name: str, hover: str, y: list[str] | None = None) -> go.Heatmap:

@@ -15,10 +15,19 @@ def describe_sum(summed: EmbeddingSum) -> str:
     least, most = int(cosines.argmin()), int(cosines.argmax())
     return (
         f"Every position has length √(d_model / 2) = {positions[0]:.2f}; times √d_model, the embeddings have "
-        f"{embeddings.min():.1f} to {embeddings.max():.1f}, so that the word is not drowned. The sum turns most from "
+        f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_drowned(summed)}. The sum turns most from "
         f"{quoted(summed.tokens[least])} at position {least} (cosine {cosines[least]:.2f}), least from "
         f"{quoted(summed.tokens[most])} at position {most} ({cosines[most]:.2f})."
     )
+
+
+def _drowned(summed: EmbeddingSum) -> str:
+    """Which tokens are shorter than what is added to them."""
+    embeddings, positions, _ = summed.norms
+    short = dict.fromkeys(
+        quoted(token) for token, own, added in zip(summed.tokens, embeddings, positions, strict=True) if own < added
+    )
+    return f"{', '.join(short)} shorter than the position added" if short else "every token outweighs its position"
 
 
 def try_dimensions(summed: EmbeddingSum) -> str:

@@ -12,8 +12,10 @@ from transformer.masked_head import (
 )
 from transformer.masking import MaskedPass
 
-from .captions import percent, quoted
-from .style import head_name
+from .captions import chance_words, percent, quoted
+from .style import counted, head_name, tiny
+
+ROUNDING = 1e-6  # probabilities of two passes that differ by less have not changed
 
 
 def describe_shapes(run: MaskedPass) -> str:
@@ -44,9 +46,9 @@ def describe_masks(run: MaskedPass, sentence: int) -> str:
         return f"{counts} It fills the whole width, so there is no padding to close here: {advice}."
     if not padding_only_concerns_padding(run, sentence):
         return f"{counts} The padding mask closes cells of real tokens that the causal mask leaves open."
-    rows = _number(size - real, "row")
+    rows = counted(size - real, "row")
     return (
-        f"{counts} Look at the {_number(real, 'row')} of real tokens: there, both together are the causal mask alone, "
+        f"{counts} Look at the {counted(real, 'row')} of real tokens: there, both together are the causal mask alone, "
         f"for padding on the right is always later. Only the {rows} of padding could read padding, and what they "
         "predict is thrown away."
     )
@@ -84,8 +86,8 @@ def describe_check(head: MaskedHead) -> str:
     """How exactly the scores and the mask explain the weights, and the weights the model's output."""
     return (
         f"Checked over the whole map: softmax of the masked scores and the weights differ by "
-        f"{_tiny(softmax_difference(head))} at most; weights times values and what the model's fused kernel really "
-        f"returned, by {_tiny(head.kernel_difference)}."
+        f"{tiny(softmax_difference(head))} at most; weights times values and what the model's fused kernel really "
+        f"returned, by {tiny(head.kernel_difference)}."
     )
 
 
@@ -136,17 +138,19 @@ def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) 
     token = quoted(masked.next_tokens[sentence][step])
     firsts = zip(masked.best_tokens[sentence][:steps], lifted.best_tokens[sentence][:steps], strict=True)
     changed = [index for index, (one, other) in enumerate(firsts) if one != other]
+    had, has = chance_words(float(before[step])), chance_words(float(after[step]))
+    means = [chance_words(float(values.mean())) for values in (before, after)]
     text = (
-        f"Step {step + 1} changed most: {token} had {percent(float(before[step]))} with the mask and has "
-        f"{percent(float(after[step]))} without it. Over the {_number(steps, 'step')} the next token's probability is "
-        f"{percent(float(before.mean()))} on average with the mask, {percent(float(after.mean()))} without; it rose in "
-        f"{int((after > before).sum())} and fell in {int((after < before).sum())}. "
+        f"Step {step + 1} changed most: {token} had {had} with the mask and has {has} without it. Over the "
+        f"{counted(steps, 'step')} the next token's probability is {means[0]} on average with the mask, {means[1]} "
+        f"without; it rose in {int((after - before > ROUNDING).sum())} and fell in "
+        f"{int((before - after > ROUNDING).sum())}. "
     )
     if not changed:
         return text + "The first choice is the same at every step."
     at = step if step in changed else changed[0]
     return text + (
-        f"The first choice is another one at {len(changed)} of {_number(steps, 'step')}, such as "
+        f"The first choice is another one at {len(changed)} of {counted(steps, 'step')}, such as "
         f"{quoted(lifted.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
         f"{at + 1}."
     )
@@ -156,16 +160,12 @@ def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> 
     """Whether seeing the answer helped this model, by the numbers, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
     gain = float((lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
-    verdict = (
-        "So here, seeing the answer did not help: this model was trained with the mask, never learned to use later "
-        "tokens, and is only disturbed by them."
-        if gain <= 0
-        else "So here, seeing the answer helped a little, though this model was trained with the mask and never "
-        "learned to use later tokens."
-    )
+    verdict = "did not help" if gain <= 0 else "helped"
     return (
-        f"{verdict} One trained without the mask would learn to copy the next column, and be useless "
-        "for decoding, where that column does not exist yet."
+        f"So here, seeing the answer {verdict}: {gain:+.2f} on average. These next tokens are the model's own choices, "
+        "made with the mask. It was trained with it and never learned to copy from later tokens. One trained without "
+        "the mask would learn to copy the next column, and be useless for decoding, where that column does not exist "
+        "yet."
     )
 
 
@@ -181,7 +181,7 @@ def describe_no_padding(masked: MaskedPass, lifted: MaskedPass, sentence: int) -
     )
     return (
         f"The source of sentence {sentence + 1} has no padding, so lifting its mask changes nothing (no probability by "
-        f"more than {_tiny(change)}); {advice}"
+        f"more than {tiny(change)}); {advice}"
     )
 
 
@@ -199,12 +199,3 @@ def _row_name(head: MaskedHead, row: int) -> str:
     if head.predicted is None:
         return f" ({quoted(head.fed[row])})"
     return f" (fed {quoted(head.fed[row])}, predicting {quoted(head.predicted[row])})"
-
-
-def _tiny(difference: float) -> str:
-    """One digit and the power of ten; 0 for no difference at all."""
-    return f"{difference:.0e}" if difference else "0"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

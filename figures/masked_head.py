@@ -6,18 +6,13 @@ import plotly.graph_objects as go
 from transformer.masked_head import MaskedHead
 
 from .cells import BLANK, EXTRA_COLUMNS, Labels, cells_figure, cells_heatmap, colour_bar
+from .diverging import diverging_scale
 from .masks import ROOM_OF_A_THIRD
 from .style import WEIGHT_SCALE, head_name, sentence_case, token_label
 
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side at a desk
 
-# Nothing at 0, blue below, orange above; as transparent as the scale of weights, so that both themes carry it.
-SCORE_SCALE = [
-    [0.0, "rgba(31, 119, 224, 0.72)"],
-    [0.5, "rgba(31, 119, 224, 0.02)"],
-    [0.5, "rgba(232, 113, 10, 0.02)"],
-    [1.0, "rgba(232, 113, 10, 0.72)"],
-]
+SCORE_SCALE = diverging_scale(0.72)  # as transparent as the scale of weights: numbers stand on it
 LEAK_SCALE = [[0.0, "rgba(232, 113, 10, 0.03)"], [1.0, "rgba(232, 113, 10, 0.8)"]]
 
 _TICKS = [0, 0.5, 1]

@@ -26,14 +26,20 @@ def row_words(head: MaskedHead, row: int) -> str:
     key = int(powers.argmax())
     total, largest = _power(powers.sum()), _power(powers[key])
     return (
-        f"Row {row + 1}: exp(score) summed over the {int(is_open.sum())} open cells is {total}. The largest term, "
-        f"“{head.keys[key]}”, is exp({_signed(head.scores[row, key])}) = {largest}, so its weight is {largest} / "
-        f"{total} = {powers[key] / powers.sum():.4f}; the model's own is {head.weights[row, key]:.4f}."
+        f"Row {row + 1}{_row_name(head, row)}: exp(score) summed over the {int(is_open.sum())} open cells is {total}. "
+        f"The largest term, “{head.keys[key]}”, is exp({_signed(head.scores[row, key])}) = {largest}, so its weight is "
+        f"{largest} / {total} = {powers[key] / powers.sum():.4f}; the model's own is {head.weights[row, key]:.4f}."
     )
 
 
+def _row_name(head: MaskedHead, row: int) -> str:
+    if row >= head.real_queries:
+        return ", padding that nobody reads"
+    return f", the query of “{head.fed[row]}”" if head.predicted is None else f", fed “{head.fed[row]}”"
+
+
 def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
+    return f"{value:.4f}".replace("-", "−") if abs(value) >= 0.00005 else "0.0000"
 
 
 def _power(value: float) -> str:

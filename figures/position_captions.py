@@ -12,11 +12,11 @@ from transformer.positions import (
     rotation_error,
 )
 
+from .style import tiny
+
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 NOTABLE_RISE = 0.05  # by this much the curve over the distance must rise again to be spoken of
 ONE_PAIR = "d_model 64: a single pair has the same wavelength with every base, many pairs share the work."
-
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def describe_size(shown: Encoding) -> str:
@@ -88,7 +88,7 @@ def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
     """The law that the distance alone decides, with the largest deviation found, and how fast nearness fades."""
     return (
         f"Every diagonal has one colour: the dot product depends on the distance alone. Of all products, none is more "
-        f"than {_tiny(settings.deviation)} (this model: {_tiny(model.deviation)}) from the mean of its distance, which "
+        f"than {tiny(settings.deviation)} (this model: {tiny(model.deviation)}) from the mean of its distance, which "
         f"is rounding. A position meets itself with d_model / 2 = {settings.means[0]:.0f}; {_fading(settings)}."
     )
 
@@ -98,7 +98,8 @@ def try_products(settings: Encoding) -> str:
     if settings.d_model == 2:
         return ONE_PAIR
     other = _with_another_base(settings)
-    return f"base {other.base:,.0f}: there {_fading(DistanceLaw(other.expected_products, 0.0))}."
+    law = DistanceLaw(other.expected_products, 0.0)
+    return f"base {other.base:,.0f}: a position meets itself with {law.means[0]:.0f} there too, but {_fading(law)}."
 
 
 def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
@@ -120,11 +121,11 @@ def try_wavelengths(settings: Encoding) -> str:
 def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> str:
     """The angle of this offset, and the largest error of the law in any pair and position, here and in the model."""
     error, error_of_model = rotation_error(settings, offset), rotation_error(model, offset)
-    in_model = "no two positions that far apart" if error_of_model is None else _tiny(error_of_model)
+    in_model = "no two positions that far apart" if error_of_model is None else tiny(error_of_model)
     return (
         f"{offset} {'step turns' if offset == 1 else 'steps turn'} the hand of pair {pair} by "
         f"{_turned(settings, pair, offset)}, wherever it starts. Over all pairs and positions, "
-        f"R(k) PE(p) differs from PE(p + k) by at most {_tiny(error)} (this model: {in_model}), "
+        f"R(k) PE(p) differs from PE(p + k) by at most {tiny(error)} (this model: {in_model}), "
         "which is rounding."
     )
 
@@ -166,7 +167,7 @@ def _still(shown: Encoding) -> int:
 
 
 def _turning(shown: Encoding) -> int:
-    return int((shown.wavelengths <= shown.length).sum())
+    return int((shown.wavelengths <= shown.length - 1).sum())  # from the first position to the last
 
 
 def _turns(shown: Encoding) -> str:
@@ -191,22 +192,14 @@ def _fading(law: DistanceLaw) -> str:
     shares = law.means / law.means[0]
     below = np.flatnonzero(shares < 0.5)
     if not len(below):
-        return f"up to distance {len(shares) - 1} half of that remains"
-    text = f"at distance {below[0]} half of that is lost"
+        return f"up to distance {len(shares) - 1} at least half of that remains"
+    text = f"at distance {below[0]} more than half of that is lost"
     gains = shares - np.minimum.accumulate(shares)
     best = int(gains.argmax())
     if gains[best] < NOTABLE_RISE:
         return text
     low = int(shares[:best].argmin())
     return f"{text}, yet from {shares[low]:.2f} of it at distance {low} it rises again to {shares[best]:.2f} at {best}"
-
-
-def _tiny(value: float) -> str:
-    """An error as people write it: 6·10⁻⁸; 0 for none at all."""
-    if not value:
-        return "0"
-    digit, exponent = f"{value:.0e}".split("e")
-    return f"{digit}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
 def _named(values: np.ndarray, name: str) -> str:

@@ -91,7 +91,7 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
 
 
 def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
-    """The wavelength of every pair on a log axis, and each length as a line; pairs above their line are hollow."""
+    """The wavelength of every pair on a log axis; a line for the steps of each length, pairs above theirs hollow."""
     figure = go.Figure()
     most = max(settings.d_model, model.d_model) // 2
     for encoding, name, colour, symbol, dash in (
@@ -99,7 +99,7 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
         (model, MODEL_NAME, MODEL_COLOUR, "diamond", "dot"),
     ):
         wavelengths = encoding.wavelengths
-        hollow = [f"{symbol}-open" if wavelength > encoding.length else symbol for wavelength in wavelengths]
+        hollow = [f"{symbol}-open" if wavelength > encoding.length - 1 else symbol for wavelength in wavelengths]
         figure.add_scatter(
             x=np.arange(len(wavelengths), dtype=np.int16),
             y=wavelengths.astype(np.float32),
@@ -110,11 +110,11 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
         )
         figure.add_scatter(
             x=[-0.5, most - 0.5],
-            y=[encoding.length] * 2,
+            y=[encoding.length - 1] * 2,
             mode="lines",
             line={"color": colour, "width": 1.5, "dash": dash},
-            name=f"its length: {encoding.length}",
-            hovertemplate=f"{name}: length {encoding.length}<extra></extra>",
+            name=f"first to last position: {encoding.length - 1}",
+            hovertemplate=f"{name}: {encoding.length - 1} steps from the first position to the last<extra></extra>",
         )
     figure.update_xaxes(title="pair i (dimensions 2i and 2i + 1)", range=[-0.5, most - 0.5], **_GRID)
     figure.update_yaxes(title="wavelength, positions", type="log", dtick=1, tickformat=",d", **_GRID)

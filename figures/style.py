@@ -2,6 +2,8 @@
 
 import html
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 # From all but transparent to a middle blue: on a light page and on a dark one alike, more colour is more weight, and
 # the page's own text colour stays readable on every cell. One hue, so that no colour vision is excluded.
 WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [1.0, "rgba(31, 119, 224, 0.72)"]]
@@ -23,10 +25,10 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     if layer is not None and head is not None:
         return f"layer {layer + 1}, head {head + 1}"
     if layer is not None:
-        return f"average over the {_number(heads, 'head')} of layer {layer + 1}"
+        return f"average over the {counted(heads, 'head')} of layer {layer + 1}"
     if head is not None:
-        return f"average over head {head + 1} of all {_number(layers, 'layer')}"
-    return f"average over all {_number(layers, 'layer')} and {_number(heads, 'head')}"
+        return f"average over head {head + 1} of all {counted(layers, 'layer')}"
+    return f"average over all {counted(layers, 'layer')} and {counted(heads, 'head')}"
 
 
 def sentence_case(text: str) -> str:
@@ -34,5 +36,14 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _number(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: "1 head", "8 heads"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def tiny(value: float) -> str:
+    """An error as people write it: 6·10⁻⁸; 0 for none at all."""
+    if not value:
+        return "0"
+    digit, exponent = f"{value:.0e}".split("e")
+    return f"{digit}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"

@@ -1,5 +1,7 @@
 """Decoding: how does the translation come about, token by token, and what else could have come?"""
 
+import re
+
 import streamlit as st
 
 import session
@@ -11,6 +13,18 @@ from figures.captions import hardest_step, search_sentence
 from figures.decoding import decoding_steps
 from transformer import Beam, Greedy
 from transformer.maps import attention_map
+
+
+def go_to_step(step: int) -> None:
+    """Keep the step at which the visitor stopped."""
+    address.remember("step", str(step), "1")
+
+
+def take(step: int, id: int) -> None:
+    """Take a candidate instead of what came in this step, and stay there."""
+    branch.take(trace.next_ids[: step - 1], id)
+    go_to_step(step)
+
 
 st.title("Decoding")
 choice = sidebar.taken_choice()
@@ -28,7 +42,8 @@ with sidebar.messages():
             st.subheader("What beam search found")
             rank = choose_hypothesis(found, choice.strategy, translator)
             greedy = session.hypotheses(choice.checkpoint, choice.text, Greedy(), taken)[0]
-            st.info(plain(search_sentence(found, greedy, translator.tokenizer.decode)), icon=":material/search:")
+            sentence = search_sentence(found, greedy, choice.strategy.alpha, translator.tokenizer.decode)
+            st.info(plain(sentence), icon=":material/search:")
     trace = session.trace(choice.checkpoint, choice.text, choice.strategy, taken, rank)
 if taken:
     own = session.trace(choice.checkpoint, choice.text, choice.strategy)
@@ -38,6 +53,8 @@ if taken:
 
 with player:
     sidebar.show_sentences(translator, trace)
+    if rank > 1:
+        st.caption(f"This is hypothesis {rank} of the beam's {len(found)}, not its best; choose another one below.")
     st.caption(
         "The decoder writes one piece at a time: it is fed what stands already, gives every piece of its vocabulary a "
         "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "
@@ -56,8 +73,6 @@ with player:
     )
     step = address.remembered("step", "1")
     decoding_player(
-        steps, int(step) if step.isascii() and step.isdigit() else 1, key="player",
-        on_step=lambda step: address.remember("step", str(step), "1"),
-        on_head=choices.take_head,
-        on_take=lambda step, id: branch.take(trace.next_ids[: step - 1], id),
+        steps, int(step) if re.fullmatch(r"[0-9]{1,4}", step) else 1, key="player",
+        on_step=go_to_step, on_head=choices.take_head, on_take=take,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+import session
 from components import choices, sidebar
 from components.position_views import VIEWS, chosen_settings, show_adding
 from components.text import plain
@@ -17,9 +18,13 @@ st.latex(
     r"\begin{aligned} PE_{(pos,\,2i)} &= \sin\big(pos \,/\, base^{2i/d_{model}}\big) \\ "
     r"PE_{(pos,\,2i+1)} &= \cos\big(pos \,/\, base^{2i/d_{model}}\big) \end{aligned}"
 )
-translator, trace = sidebar.current()
+choice = sidebar.taken_choice()
+with sidebar.messages():
+    translator = session.translator(choice.checkpoint)
 view = choices.one_of("Show", (*VIEWS, "adding"), "positions")
 if view == "adding":
+    with sidebar.messages():
+        trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
     show_adding(translator, trace)
 else:
     try:

@@ -31,7 +31,7 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     assert "least certain" in page_text(app)
 
 
-@pytest.mark.parametrize("step", ["-1", "9" * 40, "evil", "", "²", "<b>"])
+@pytest.mark.parametrize("step", ["-1", "9" * 5000, "evil", "", "²", "<b>"])
 def test_a_step_that_makes_no_sense_shows_some_step(step):
     app = open_page(PAGE, step=step)
     assert not app.exception and shown(app)["steps"]
@@ -54,7 +54,7 @@ def test_pieces_taken_in_the_address_begin_the_translation(shipped):
 )
 def test_pieces_that_the_model_has_not_get_a_message(prefix, shipped):
     app = open_page(PAGE, prefix=prefix)
-    assert "pieces that this model has not" in page_text(app)
+    assert "cannot begin a translation" in page_text(app)
     assert shown(app)["next"] == list(shipped.trace(SENTENCE).next_tokens)
 
 

@@ -81,8 +81,21 @@ def test_a_step_in_words_names_fed_next_and_what_is_read_most(trace):
     words = step_sentence(trace, 2, cross, decoder)
     assert f"Fed “{trace.fed_tokens[2]}”" in words and f"“{trace.next_tokens[2]}”" in words
     key = int(trace.cross[0, 1, 2].argmax())
+    assert "Layer 1, head 2 reads" in words
     assert f"“{trace.source_tokens[key]}” most ({trace.cross[0, 1, 2, key]:.2f}) of the source" in words
     assert "you chose" in step_sentence(trace, 2, cross, decoder, forced=True)
+
+
+def test_what_decoding_never_chooses_cannot_be_taken(trace):
+    padded = dataclasses.replace(
+        trace, candidate_tokens=(("<pad>", "<s>", *trace.candidate_tokens[0][2:]), *trace.candidate_tokens[1:])
+    )
+    shown = steps_of(padded)["steps"][0]
+    assert [candidate["special"] for candidate in shown["candidates"][:3]] == [True, True, False]
+    first = dataclasses.replace(padded, entropies=np.array([9.0] + [0.2] * (len(trace.entropies) - 1)))
+    assert "<pad>" not in hardest_step(first) and "<s>" not in hardest_step(first)
+    cut = dataclasses.replace(trace, finished=False)
+    assert [step["takable"] for step in steps_of(cut)["steps"]] == [True] * (len(trace.next_ids) - 1) + [False]
 
 
 def test_the_least_certain_step_is_that_of_the_greatest_entropy(trace):
@@ -112,6 +125,7 @@ def test_what_beam_search_gained_is_said_by_the_numbers():
     def text(ids):
         return f"words of {ids[0]}"
 
-    assert "the same translation" in search_sentence([greedy], greedy, text)
-    assert "likelier one: log P -1.50 against -2.00" in search_sentence([better, greedy], greedy, text)
-    assert "ranks the best hypothesis above it" in search_sentence([greedy], better, text)
+    assert "the same translation" in search_sentence([greedy], greedy, 0.6, text)
+    assert "likelier one: log P -1.50 against -2.00" in search_sentence([better, greedy], greedy, 0.6, text)
+    assert "(alpha 0.6) ranks it lower" in search_sentence([greedy, better], better, 0.6, text)
+    assert "the beam dropped it" in search_sentence([greedy], better, 0.0, text)

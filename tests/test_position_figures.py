@@ -96,9 +96,9 @@ def test_wavelengths_stand_on_a_log_axis_and_are_hollow_above_their_length(setti
     marks, line, models_marks, models_line = figure.data
     expected = [2 * math.pi * 100 ** (2 * i / D_MODEL) for i in range(D_MODEL // 2)]
     np.testing.assert_allclose(marks.y, expected, rtol=1e-6)
-    assert [symbol == "circle-open" for symbol in marks.marker.symbol] == [value > LENGTH for value in expected]
+    assert [symbol == "circle-open" for symbol in marks.marker.symbol] == [value > LENGTH - 1 for value in expected]
     assert {"circle", "circle-open"} == set(marks.marker.symbol)
-    assert (set(line.y), set(models_line.y)) == ({LENGTH}, {20})
+    assert (set(line.y), set(models_line.y)) == ({LENGTH - 1}, {19})
     assert len(models_marks.y) == 12
 
 
@@ -217,13 +217,13 @@ def test_the_caption_of_the_products_says_how_exact_the_law_is_and_where_half_is
     assert "·10⁻⁷" in text or "·10⁻⁶" in text
     assert "= 7;" in text
     half = next(k for k, value in enumerate(law.means) if value < law.means[0] / 2)
-    assert f"at distance {half} half of that is lost" in text
+    assert f"at distance {half} more than half of that is lost" in text
     short = distance_law(dot_products(settings.first(2)))
     assert "half of that remains" in captions.describe_products(short, short)
 
 
 def test_the_caption_of_the_wavelengths_counts_turning_pairs(settings, model):
-    turning = sum(2 * math.pi * 100 ** (2 * i / D_MODEL) <= LENGTH for i in range(7))
+    turning = sum(2 * math.pi * 100 ** (2 * i / D_MODEL) <= LENGTH - 1 for i in range(7))
     text = captions.describe_wavelengths(settings, model)
     assert f"{turning} of 7 pairs turn" in text
     assert f"{math.degrees(29 / 100 ** (12 / D_MODEL)):,.2f}°" in text

@@ -28,7 +28,8 @@ def decoding_player(
     """Show `steps` (see figures.decoding) from `step` on, counted from 1.
 
     Playing happens in the browser alone. Back come: the step where the visitor stopped, a head chosen among all
-    (layer, head, counted from 0), and a candidate taken instead of the model's choice (step, id).
+    (layer, head, counted from 0), and a candidate taken instead of the model's choice (step, id). All three are
+    triggers: the same step may be reported again after the Back button, and must be heard.
     """
 
     def told(name: str):

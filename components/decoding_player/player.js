@@ -6,13 +6,12 @@ const REPORT_AFTER = 350; // after the last key or click, so that stepping quick
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
 const players = new WeakMap();
 
-export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   let player = players.get(parentElement);
   if (!player) {
     player = new Player(parentElement);
     players.set(parentElement, player);
   }
-  player.setStateValue = setStateValue;
   player.setTriggerValue = setTriggerValue;
   player.receive(data);
   return () => {
@@ -26,6 +25,7 @@ class Player {
     this.root = root;
     this.timer = null;
     this.reporting = null;
+    this.sent = []; // steps that were reported and have not come back yet
     this.find = (selector) => root.querySelector(selector);
     const go = (target) => () => this.seek(target());
     this.find(".first").onclick = go(() => 1);
@@ -55,11 +55,11 @@ class Player {
       this.pause(false);
       this.layOut();
     }
-    // The address decides when it says something else than what was reported from here last.
-    if (other || data.step !== this.reported) {
-      this.reported = data.step;
-      this.step = Math.min(Math.max(1, data.step), this.count);
-    }
+    // The address decides where to stand when it says something new that was not said from here.
+    const echo = other ? -1 : this.sent.indexOf(data.step);
+    if (other || (echo < 0 && data.step !== this.address)) this.step = Math.min(Math.max(1, data.step), this.count);
+    this.sent = other ? [] : this.sent.slice(echo + 1);
+    this.address = data.step;
     this.show();
   }
 
@@ -108,14 +108,15 @@ class Player {
   report() {
     clearTimeout(this.reporting);
     this.reporting = setTimeout(() => {
-      if (this.timer || this.reported === this.step) return;
-      this.reported = this.step;
-      this.setStateValue("step", this.step);
+      if (this.timer || this.step === (this.sent.at(-1) ?? this.address)) return;
+      this.sent.push(this.step);
+      this.setTriggerValue("step", this.step);
     }, REPORT_AFTER);
   }
 
   key(event) {
-    if (event.target.matches("select, .slider") && event.key !== " ") return; // they have keys of their own
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: Alt and left is Back
+    if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
     const moves = { ArrowLeft: this.step - 1, ArrowRight: this.step + 1, Home: 1, End: this.count };
     if (event.key in moves) this.seek(moves[event.key]);
     else if (event.key === " " && !event.target.matches("button")) this.timer ? this.pause() : this.play();
@@ -200,9 +201,16 @@ class Player {
       row.className = candidate.taken ? "taken" : "";
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = candidate.token;
+      const takable = step.takable && !candidate.special;
       button.setAttribute("aria-label", candidate.taken ? `${candidate.token}, taken` : `Take ${candidate.token} instead`);
       button.title = candidate.taken ? "taken in this translation" : "take this piece instead and decode on";
-      button.onclick = () => candidate.taken || this.setTriggerValue("take", [this.step, candidate.id]);
+      button.disabled = !candidate.taken && !takable;
+      button.onclick = () => {
+        if (candidate.taken) return;
+        this.pause(false);
+        clearTimeout(this.reporting);
+        this.setTriggerValue("take", [this.step, candidate.id]);
+      };
       row.querySelector("i").style.width = `${(candidate.probability * WIDEST_BAR).toFixed(2)}%`;
       row.querySelector(".bar span").textContent = candidate.words + (candidate.taken ? " ✓" : "");
     });

@@ -7,16 +7,21 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from transformer import Translator
+from transformer.checkpoint import find_checkpoints
 
 CHECKPOINTS = Path(__file__).parent.parent.parent / "checkpoints"
 SENTENCE = "She reads a book in the garden."
 SCREENS = {"at a desk": (1440, "light"), "on a phone in the dark": (390, "dark")}
 
 
+def second_checkpoint() -> Path:
+    return find_checkpoints(CHECKPOINTS)[1]
+
+
 @pytest.fixture(scope="module")
 def other() -> Translator:
     """The checkpoint that the app does not open with."""
-    return Translator.load(sorted(CHECKPOINTS.iterdir())[1], "cpu")
+    return Translator.load(second_checkpoint(), "cpu")
 
 
 def main(page: Page):
@@ -83,7 +88,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_label("Sentence to translate").press("Control+Enter")
     expect(sentences(page).first).to_have_text(SENTENCE)
     page.get_by_role("combobox", name="Checkpoint").click()
-    page.get_by_role("option", name=sorted(CHECKPOINTS.iterdir())[1].name).click()
+    page.get_by_role("option", name=second_checkpoint().name).click()
     expect(sentences(page).nth(1)).to_have_text(trace.target_text)
     close_sidebar(page)
     shows_everywhere(page, browser, lambda one: sentences(one).nth(1), trace.target_text)

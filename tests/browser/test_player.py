@@ -1,5 +1,6 @@
 """What a person does on the decoding page: steps, plays, chooses a head, takes another piece, shares the step."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -7,10 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from rest import at_rest
 
-from transformer import Translator
+from figures.decoding import decoding_steps
+from transformer import Beam, Translator
 from transformer.decoding import Greedy
+from transformer.maps import attention_map
 
 ROOT = Path(__file__).parent.parent.parent
+PLAYER = ROOT / "components" / "decoding_player"
 SENTENCE = "I love my teacher."
 
 
@@ -50,13 +54,13 @@ def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(
     page.goto(f"{address}/decoding")
     expect(place(page)).to_have_text(f"Step 1 of {steps}")
     page.get_by_label("Speed").select_option("4")
-    page.evaluate("window.marked = document.querySelector('.st-key-player')")
+    page.locator("section.player").evaluate("player => { player.marked = true; }")
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(place(page)).to_have_text(f"Step {steps} of {steps}")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page).to_have_url(re.compile(f"step={steps}"))
-    assert page.evaluate("window.marked === document.querySelector('.st-key-player')"), "drawn anew while playing"
+    assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
 
 
 def test_arrow_keys_and_the_slider_step(page, address, trace):
@@ -137,8 +141,6 @@ def test_the_step_survives_a_visit_to_another_page(page, address):
 
 
 def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
-    from transformer import Beam
-
     found = shipped.hypotheses(SENTENCE, Beam(size=3, alpha=0.6))
     page.goto(f"{address}/decoding?decoding=beam&beam=3&hypothesis=2")
     expect(page.locator("[data-testid=stMain] h4").nth(1)).to_have_text(shipped.tokenizer.decode(list(found[1].ids)))
@@ -147,8 +149,70 @@ def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
         expect(table).to_contain_text(f"{one.score:.3f}")
 
 
-def test_hostile_tokens_are_text_in_the_player(page, address):
-    page.goto(f"{address}/decoding?text=<img src=x onerror=window.hurt=1> <b>cat</b>")
-    expect(page.locator(".chips.source .token").first).to_be_visible()
+def test_hostile_tokens_are_text_in_the_player(page, trace):
+    # No tokenizer of ours has such a piece; a stranger's checkpoint may.
+    evil = "<img src=x onerror=window.hurt=1>"
+    crafted = dataclasses.replace(
+        trace,
+        source_tokens=(evil, *trace.source_tokens[1:]),
+        fed_tokens=(trace.fed_tokens[0], evil, *trace.fed_tokens[2:]),
+        next_tokens=(evil, *trace.next_tokens[1:]),
+        candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
+    )
+    steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
+    page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
+    script = (PLAYER / "strips.js").read_text() + (PLAYER / "player.js").read_text()
+    page.evaluate(
+        """async ([script, data]) => {
+          const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+          const parentElement = document.getElementById("place");
+          player.default({ parentElement, data: { ...data, step: 1 }, setTriggerValue: () => {} });
+        }""",
+        [script, steps],
+    )
+    expect(page.locator(".chips.source .token").first).to_have_text(evil)
+    expect(page.locator("td.piece button").first).to_have_text(evil)
+    expect(page.locator(".chips.target .next .token")).to_have_text(evil)
+    assert page.locator("img").count() == 0
     assert page.evaluate("window.hurt") is None
-    assert page.locator(".st-key-player img").count() == 0
+
+
+def test_a_step_taken_back_and_forward_again_is_in_the_address_each_time(page, address):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile("step=3"))
+    at_rest(page)
+    page.go_back()
+    expect(place(page)).to_contain_text("Step 2 of")
+    at_rest(page)
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile("step=3"))
+    expect(place(page)).to_contain_text("Step 3 of")
+
+
+def test_a_piece_taken_while_playing_stays_in_sight(page, address, trace):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.get_by_label("Speed").select_option("0.5")
+    page.get_by_role("button", name="Play").click()
+    expect(place(page)).to_contain_text("Step 3 of")
+    page.get_by_role("button", name=f"Take {trace.candidate_tokens[2][1]} instead").click()
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    expect(place(page)).to_contain_text("Step 3 of")
+    expect(page.locator("li.next.forced .token")).to_have_text(trace.candidate_tokens[2][1])
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_pieces_taken_for_one_sentence_are_not_forced_on_the_next_by_back(page, address, shipped, trace):
+    page.goto(f"{address}/decoding?prefix={int(trace.candidate_ids[0, 1])}")
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    page.get_by_label("Sentence to translate").fill("Where is my cat?")
+    page.get_by_label("Sentence to translate").press("Control+Enter")
+    translation = page.locator("[data-testid=stMain] h4").nth(1)
+    expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
+    at_rest(page)
+    page.go_back()
+    at_rest(page)
+    expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
+    expect(page.get_by_text("Left to itself, the model writes")).to_have_count(0)
