@@ -1,4 +1,4 @@
-"""The checkpoint that comes with the repository: complete, small, described, and able to translate."""
+"""The checkpoints that come with the repository: complete, small, described, and able to translate."""
 
 import json
 from pathlib import Path
@@ -9,33 +9,53 @@ import torch
 from test_recording import stitched_while_decoding
 
 from transformer import Translator
+from transformer.checkpoint import find_checkpoints
 from transformer.decoding import DecodingState
 from transformer.recording import KINDS, record, silenced
 
-FOLDER = Path(__file__).parent.parent / "checkpoints" / "en-de"
+CHECKPOINTS = Path(__file__).parent.parent / "checkpoints"
 SENTENCES = {
-    "I love my teacher.": ("Ich", "Lehrer"),
-    "The dog sleeps.": ("Hund",),
-    "Where is the book?": ("Wo", "Buch"),
-    "I am hungry.": ("Ich", "ung"),
-    "We are learning German.": ("Wir", "Deutsch"),
-    "She drinks water.": ("Sie", "Wasser"),
+    "en-de": {
+        "I love my teacher.": ("Ich", "Lehrer"),
+        "The dog sleeps.": ("Hund",),
+        "Where is the book?": ("Wo", "Buch"),
+        "I am hungry.": ("Ich", "ung"),
+        "We are learning German.": ("Wir", "Deutsch"),
+        "She drinks water.": ("Sie", "Wasser"),
+    },
+    "en-fr": {
+        "I love my teacher.": ("aime", "prof"),
+        "The dog sleeps.": ("chien",),
+        "Where is the book?": ("livre",),
+        "I am hungry.": ("faim",),
+        "We are learning French.": ("ous", "français"),
+        "She drinks water.": ("Elle", "eau"),
+    },
 }
 
 
+@pytest.fixture(scope="module", params=SENTENCES)
+def folder(request) -> Path:
+    return CHECKPOINTS / request.param
+
+
 @pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(FOLDER, "cpu")
+def shipped(folder) -> Translator:
+    return Translator.load(folder, "cpu")
 
 
-def test_it_is_complete_and_at_most_40_megabytes():
+def test_every_checkpoint_that_is_shipped_is_tested():
+    assert [path.name for path in find_checkpoints(CHECKPOINTS)] == sorted(SENTENCES)
+
+
+def test_it_is_complete_and_at_most_40_megabytes(folder):
     names = {"config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"}
-    assert names <= {path.name for path in FOLDER.iterdir()}
-    assert sum((FOLDER / name).stat().st_size for name in names) <= 40e6
+    assert names <= {path.name for path in folder.iterdir()}
+    assert sum((folder / name).stat().st_size for name in names) <= 40e6
 
 
-def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is():
-    training = json.loads((FOLDER / "training.json").read_text(encoding="utf-8"))
+def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
+    training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     for name in ("name", "licence", "attribution", "source_language", "target_language"):
         assert training["data"][name]
     assert set(training["configuration"]) == {"model", "tokenizer", "training", "data"}
@@ -52,8 +72,9 @@ def test_its_history_ends_better_than_it_began(shipped):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_it_translates_simple_sentences_into_sensible_german(shipped, beam):
-    for (source, words), found in zip(SENTENCES.items(), shipped.translate(list(SENTENCES), beam), strict=True):
+def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
+    sentences = SENTENCES[folder.name]
+    for (source, words), found in zip(sentences.items(), shipped.translate(list(sentences), beam), strict=True):
         assert all(word in found for word in words), f"{source} -> {found}"
         assert found[-1] in ".?!"
 
@@ -77,12 +98,13 @@ def test_its_attention_while_decoding_equals_the_replay(shipped):
         torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
 
 
-def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped):
+def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped, folder):
+    sentences = list(SENTENCES[folder.name])
     config = shipped.model.config
     heads = [("cross", layer, head) for layer in range(config.num_decoder_layers) for head in range(config.num_heads)]
     with silenced(shipped.model, heads):
-        assert len(set(shipped.translate(list(SENTENCES)))) == 1
-    assert len(set(shipped.translate(list(SENTENCES)))) == len(SENTENCES)
+        assert len(set(shipped.translate(sentences))) == 1
+    assert len(set(shipped.translate(sentences))) == len(sentences)
 
 
 @pytest.mark.parametrize("sentence", ["I love my teacher.", "I can't swim, and I don't want to learn it."])
