@@ -24,7 +24,7 @@ SENTENCES = {
         "She drinks water.": ("Sie", "Wasser"),
     },
     "en-fr": {
-        "I love my teacher.": ("aime", "prof"),
+        "I love my teacher.": ("J'", "prof"),
         "The dog sleeps.": ("chien",),
         "Where is the book?": ("livre",),
         "I am hungry.": ("faim",),

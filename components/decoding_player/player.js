@@ -3,6 +3,7 @@
 
 const MILLISECONDS_A_STEP = 1000;
 const REPORT_AFTER = 350; // after the last key or click, so that stepping quickly asks the server once
+const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
 const players = new WeakMap();
 
@@ -227,8 +228,9 @@ class Player {
   }
 
   drawStrips() {
-    const width = this.find(".heads").clientWidth, half = width / 2 - 16;
+    const width = this.find(".heads").clientWidth, half = (width - GAP) / 2;
     const both = this.strips.every((strip) => strip.comfortable <= half);
+    this.find(".strips").classList.toggle("side_by_side", both);
     this.strips[0].draw(this.step, this.data.source.length, both ? half : width);
     this.strips[1].draw(this.step, this.step, both ? half : width);
   }
