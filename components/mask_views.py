@@ -17,7 +17,7 @@ from figures.style import KIND_NAMES, head_name
 from transformer.masked_head import MaskedHead
 from transformer.masking import MaskedPass
 
-from .map import MOST_KEYS_ON_A_PHONE
+from .map import phone_container
 from .table import show_table
 from .text import plain
 
@@ -123,14 +123,13 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
     if lifted.lifted == "padding" and not padded:
         st.info(plain(captions.describe_no_padding(masked, lifted, sentence)), icon=":material/search:")
     name = head_name(head.layer, head.head, head.layers, head.heads)
-    room = "crowded" if len(head.keys) > MOST_KEYS_ON_A_PHONE else "roomy"
     for column, title, figure in zip(
         st.columns(2),
         ("With the mask", "Without: the model run again"),
         (masked_weights_figure(head, rows), leaking_figure(head, leaking, rows)),
         strict=True,
     ):
-        with column, st.container(key=f"{room}_{title}"):
+        with column, phone_container(len(head.keys), title):
             st.markdown(f"**{title}**")
             st.plotly_chart(figure, key=title, alt=f"{title}: {KIND_NAMES[head.kind]}, {name}")
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""

@@ -27,11 +27,11 @@ from transformer.positions import (
 from transformer.trace import Trace
 
 from . import choices, sidebar
+from .map import phone_container
 from .text import plain
 
 BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
-MOST_TOKENS_ON_A_PHONE = 10
 REPEATING = "The old man saw the old dog and the old cat."
 
 
@@ -167,8 +167,7 @@ def show_adding(translator: Translator, trace: Trace) -> None:
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
-    room = "crowded" if len(summed.tokens) > MOST_TOKENS_ON_A_PHONE else "roomy"
-    with st.container(key=f"{room}_norms"):
+    with phone_container(len(summed.tokens), "norms"):
         st.plotly_chart(norms_figure(summed), key="norms", alt="Bars: lengths of embedding, position and sum")
     st.markdown("**The same piece twice**")
     repetition = describe_repetition(summed)

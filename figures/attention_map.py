@@ -4,13 +4,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.maps import AttentionMap
+from transformer.masked_head import MaskedHead
 
-from .style import KIND_NAMES, WEIGHT_SCALE, head_name, sentence_case, token_label
+from .style import KIND_NAMES, WEIGHT_SCALE, head_name, sentence_case, short_weight, token_label
 
 SMALLEST_CELL_WITH_VALUE = 26  # pixels; in smaller ones the numbers no longer fit, hovering still shows them
 SMALLEST_LABEL = 8  # pixels; of tokens closer than this, every second or third is labelled
 
-_ROW_NAMES = {"fed": "decoder row: token it was fed", "predicted": "decoder row: token it predicts"}
+ROW_NAMES = {"fed": "decoder row: token it was fed", "predicted": "decoder row: token it predicts"}
 
 
 def attention_map_figure(chosen: AttentionMap) -> go.Figure:
@@ -44,7 +45,7 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
     label_size = min(13, max(SMALLEST_LABEL, cell - 3))
     every = -(-SMALLEST_LABEL // cell)
     key_name = "key: target token fed" if chosen.kind == "decoder" else "key: source token"
-    row_name = "query: source token" if chosen.kind == "encoder" else _ROW_NAMES[chosen.row_label]
+    row_name = "query: source token" if chosen.kind == "encoder" else ROW_NAMES[chosen.row_label]
     figure.update_xaxes(
         **_axis(chosen.keys, label_size, every), side="top", tickangle=-60, range=[-0.5, columns - 0.5],
         constrain="domain", title={"text": key_name, "standoff": 8},
@@ -88,17 +89,11 @@ def _values(weights: np.ndarray, size: int) -> go.Scatter:
         x=columns,
         y=rows,
         mode="text",
-        text=[_short(value) for value in weights[rows, columns]],
+        text=[short_weight(value) for value in weights[rows, columns]],
         textfont={"size": size},
         hoverinfo="skip",
         showlegend=False,
     )
-
-
-def _short(value: float) -> str:
-    """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
-    text = f"{value:.2f}"
-    return text.lstrip("0") if value < 0.995 else "1"
 
 
 def _hover_texts(chosen: AttentionMap) -> list[list[str]]:
@@ -114,7 +109,7 @@ def _hover_texts(chosen: AttentionMap) -> list[list[str]]:
     return texts
 
 
-def row_words(chosen: AttentionMap, row: int) -> str:
+def row_words(chosen: AttentionMap | MaskedHead, row: int) -> str:
     """A row in words: the source token, or what the decoder was fed and what it predicts."""
     if chosen.predicted is None:
         return f"“{token_label(chosen.fed[row])}”"

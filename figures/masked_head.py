@@ -5,10 +5,11 @@ import plotly.graph_objects as go
 
 from transformer.masked_head import MaskedHead
 
+from .attention_map import ROW_NAMES, row_words
 from .cells import BLANK, EXTRA_COLUMNS, Labels, cells_figure, cells_heatmap, colour_bar
 from .diverging import diverging_scale
 from .masks import ROOM_OF_A_THIRD
-from .style import WEIGHT_SCALE, head_name, sentence_case, token_label
+from .style import WEIGHT_SCALE, head_name, sentence_case, short_weight, token_label
 
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side at a desk
 
@@ -65,13 +66,6 @@ def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go
     return cells_figure(heatmaps, _labels(masked, row_label, ROOM_OF_A_HALF, rows), texts, "leaked", frames)
 
 
-def short_weight(value: float) -> str:
-    """Two decimals without the leading zero, as statistics tables have it; nothing for a blank cell."""
-    if np.isnan(value):
-        return ""
-    return f"{value:.2f}".lstrip("0") if value < 0.995 else "1"
-
-
 def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str = "") -> go.Figure:
     shown = np.where(head.open, head.weights, BLANK)[:rows]
     hover = _hover(head, [[f"weight <b>{value:.4f}</b>" for value in row] for row in head.weights[:rows]])
@@ -97,15 +91,13 @@ def _answers_path(rows: int) -> str:
 
 def _labels(head: MaskedHead, row_label: str, room: int, rows: int) -> Labels:
     names = head.queries(row_label)[:rows]
-    if head.predicted is None:
-        row_name = "query: source token"
-    else:
-        row_name = "decoder row: token it was fed" if row_label == "fed" else "decoder row: token it predicts"
+    row_name = "query: source token" if head.predicted is None else ROW_NAMES[row_label]
     return Labels(names, head.keys, row_name, _KEY_NAMES[head.kind], room)
 
 
 def _short_weights(weights: np.ndarray) -> list[list[str]]:
-    return [[short_weight(value) for value in row] for row in weights]
+    """Nothing in a blank cell."""
+    return [["" if np.isnan(value) else short_weight(value) for value in row] for row in weights]
 
 
 def _short_scores(scores: np.ndarray) -> list[list[str]]:
@@ -139,6 +131,4 @@ def _row_words(head: MaskedHead, row: int) -> str:
     """A row in words: the source token, or what the decoder was fed and what it predicts; padding as such."""
     if row >= head.real_queries:
         return f"a row of padding (token {row + 1})"
-    if head.predicted is None:
-        return f"“{token_label(head.fed[row])}”"
-    return f"fed “{token_label(head.fed[row])}”, predicting “{token_label(head.predicted[row])}”,"
+    return row_words(head, row)

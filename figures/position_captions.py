@@ -1,6 +1,6 @@
 """Sentences computed from positional encodings: what to look for in each view, and what to try next."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -52,15 +52,14 @@ def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[in
 def try_curves(settings: Encoding, dimensions: Sequence[int]) -> str:
     """What another base does to the slowest of the chosen dimensions."""
     last = max((dimension for dimension in dimensions if dimension < settings.d_model), default=0)
-    if settings.d_model == 2:
-        return ONE_PAIR
-    if last < 2:  # the first pair has the same wavelength with every base
+    if settings.d_model > 2 and last < 2:  # the first pair has the same wavelength with every base
         slowest = settings.d_model - 1
         return f"dimension {slowest}, the slowest here: it repeats every {_wave(settings, slowest)} positions."
-    other = _with_another_base(settings)
-    return (
-        f"base {other.base:,.0f}: dimension {last} repeats every {_wave(other, last)} positions "
-        f"instead of {_wave(settings, last)}."
+    return _try_another_base(
+        settings,
+        lambda other: (
+            f"dimension {last} repeats every {_wave(other, last)} positions instead of {_wave(settings, last)}"
+        ),
     )
 
 
@@ -75,12 +74,9 @@ def describe_matrix(settings: Encoding, model: Encoding) -> str:
 
 def try_matrix(settings: Encoding) -> str:
     """How many columns would hardly move with another base."""
-    if settings.d_model == 2:
-        return ONE_PAIR
-    other = _with_another_base(settings)
-    return (
-        f"base {other.base:,.0f}: then {_still(other)} of {other.d_model} columns hardly move, "
-        f"instead of {_still(settings)}."
+    return _try_another_base(
+        settings,
+        lambda other: f"then {_still(other)} of {other.d_model} columns hardly move, instead of {_still(settings)}",
     )
 
 
@@ -95,11 +91,12 @@ def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
 
 def try_products(settings: Encoding) -> str:
     """How nearness would fade with another base."""
-    if settings.d_model == 2:
-        return ONE_PAIR
-    other = _with_another_base(settings)
-    law = DistanceLaw(other.expected_products, 0.0)
-    return f"base {other.base:,.0f}: a position meets itself with {law.means[0]:.0f} there too, but {_fading(law)}."
+
+    def words(other: Encoding) -> str:
+        law = DistanceLaw(other.expected_products, 0.0)
+        return f"a position meets itself with {law.means[0]:.0f} there too, but {_fading(law)}"
+
+    return _try_another_base(settings, words)
 
 
 def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
@@ -109,12 +106,11 @@ def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
 
 def try_wavelengths(settings: Encoding) -> str:
     """How many pairs would turn with another base."""
-    if settings.d_model == 2:
-        return ONE_PAIR
-    other = _with_another_base(settings)
-    return (
-        f"base {other.base:,.0f}: then {_turning(other)} of {other.d_model // 2} pairs turn at least once, "
-        f"instead of {_turning(settings)}."
+    return _try_another_base(
+        settings,
+        lambda other: (
+            f"then {_turning(other)} of {other.d_model // 2} pairs turn at least once, instead of {_turning(settings)}"
+        ),
     )
 
 
@@ -152,8 +148,12 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
     return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"
 
 
-def _with_another_base(settings: Encoding) -> Encoding:
-    return encoding(settings.length, settings.d_model, 100.0 if settings.base != 100 else 10000.0)
+def _try_another_base(settings: Encoding, words: Callable[[Encoding], str]) -> str:
+    """What another base would do, `words` telling it of that encoding; of a single pair no base does anything."""
+    if settings.d_model == 2:
+        return ONE_PAIR
+    other = encoding(settings.length, settings.d_model, 100.0 if settings.base != 100 else 10000.0)
+    return f"base {other.base:,.0f}: {words(other)}."
 
 
 def _wave(shown: Encoding, dimension: int) -> str:

@@ -47,3 +47,9 @@ def tiny(value: float) -> str:
         return "0"
     digit, exponent = f"{value:.0e}".split("e")
     return f"{digit}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def short_weight(value: float) -> str:
+    """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
+    text = f"{value:.2f}"
+    return text.lstrip("0") if value < 0.995 else "1"

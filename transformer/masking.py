@@ -13,7 +13,7 @@ from .masks import causal_mask, padding_mask, target_mask
 from .model import Transformer
 from .recording import KINDS, watched
 from .tokenizer import Tokenizer
-from .trace import Trace
+from .trace import Trace, read_only
 
 LIFTS = ("nothing", "causal", "padding")
 
@@ -144,7 +144,4 @@ def _texts(ids: Tensor, tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
 
 
 def _frozen(tensor: Tensor) -> np.ndarray:
-    """A read-only array: a pass is shared by all who look at it."""
-    array = tensor.cpu().numpy()
-    array.setflags(write=False)
-    return array
+    return read_only(tensor.cpu().numpy())

@@ -12,6 +12,7 @@ import torch
 from .errors import ConfigError
 from .layers import sinusoidal_positions
 from .model import Transformer
+from .trace import read_only
 
 MODEL_BASE = 10000.0  # the paper's, and what the engine's models are made with
 MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
@@ -200,6 +201,4 @@ def _cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _frozen(tensor: torch.Tensor) -> np.ndarray:
     """A copy of its own as a read-only array: what the page does with it cannot reach the model."""
-    array = tensor.detach().cpu().numpy().astype(np.float32, copy=True)
-    array.setflags(write=False)
-    return array
+    return read_only(tensor.detach().cpu().numpy().astype(np.float32, copy=True))

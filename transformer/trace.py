@@ -99,19 +99,19 @@ def make_trace(
         fed_ids=tuple(fed_ids),
         next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
         next_ids=tuple(target_ids),
-        encoder=_frozen(recording.encoder.cpu().numpy()),
-        decoder=_frozen(recording.decoder.cpu().numpy()),
-        cross=_frozen(recording.cross.cpu().numpy()),
-        next_probabilities=_frozen(chosen),
-        next_ranks=_frozen((probabilities > chosen[:, None]).sum(axis=1) + 1),
-        entropies=_frozen(entropies.cpu().numpy()),
-        candidate_ids=_frozen(candidate_ids),
-        candidate_probabilities=_frozen(top.values.cpu().numpy()),
+        encoder=read_only(recording.encoder.cpu().numpy()),
+        decoder=read_only(recording.decoder.cpu().numpy()),
+        cross=read_only(recording.cross.cpu().numpy()),
+        next_probabilities=read_only(chosen),
+        next_ranks=read_only((probabilities > chosen[:, None]).sum(axis=1) + 1),
+        entropies=read_only(entropies.cpu().numpy()),
+        candidate_ids=read_only(candidate_ids),
+        candidate_probabilities=read_only(top.values.cpu().numpy()),
         candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in candidate_ids.tolist()),
     )
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def read_only(array: np.ndarray) -> np.ndarray:
     """The array itself, made read-only: a trace is shared by all who look at it."""
     array.setflags(write=False)
     return array
