@@ -15,6 +15,7 @@ def navigation() -> Page:
             st.Page("pages/attention.py", title="Attention"),
             st.Page("pages/positions.py", title="Positional encoding"),
             st.Page("pages/masks.py", title="Masks"),
+            st.Page("pages/training.py", title="Training"),
         ]
     )
     address.note_page(page.url_path)

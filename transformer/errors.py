@@ -31,3 +31,7 @@ class DownloadError(UserError):
 
 class DeviceError(UserError):
     """The device that was asked for does not exist on this machine."""
+
+
+class BusyError(UserError):
+    """The machine has more to do already than it can promise to finish."""

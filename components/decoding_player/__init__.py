@@ -13,7 +13,10 @@ def _read(name: str) -> str:
 
 
 _player = st.components.v2.component(
-    "decoding_player", html=_read("player.html"), css=_read("player.css"), js=_read("strips.js") + _read("player.js")
+    "decoding_player",
+    html=_read("player.html"),
+    css=_read("../controls.css") + _read("player.css"),
+    js="".join(map(_read, ("../drawing.js", "../playhead.js", "strips.js", "player.js"))),
 )
 
 

@@ -1,8 +1,7 @@
 // The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
-// Token text is hostile until it is set as text. Python puts strips.js before this file.
+// Token text is hostile until it is set as text. Python puts drawing.js, playhead.js and strips.js before it.
 
 const MILLISECONDS_A_STEP = 1000;
-const REPORT_AFTER = 350; // after the last key or click, so that stepping quickly asks the server once
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
 const players = new WeakMap();
@@ -24,19 +23,12 @@ export default function ({ parentElement, data, setTriggerValue }) {
 class Player {
   constructor(root) {
     this.root = root;
-    this.timer = null;
-    this.reporting = null;
-    this.sent = []; // steps that were reported and have not come back yet
     this.find = (selector) => root.querySelector(selector);
-    const go = (target) => () => this.seek(target());
-    this.find(".first").onclick = go(() => 1);
-    this.find(".back").onclick = go(() => this.step - 1);
-    this.find(".forward").onclick = go(() => this.step + 1);
-    this.find(".last").onclick = go(() => this.count);
-    this.find(".play").onclick = () => (this.timer ? this.pause() : this.play());
-    this.find(".slider").oninput = go(() => Number(this.find(".slider").value));
-    this.find(".player").onkeydown = (event) => this.key(event);
-    this.find("select").onchange = () => this.timer && this.schedule();
+    this.playhead = new Playhead(this.find, 1, MILLISECONDS_A_STEP, {
+      draw: () => this.show(),
+      words: (step) => step,
+      send: (step) => this.setTriggerValue("step", step),
+    });
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
     const tell = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), tell, choose));
@@ -44,85 +36,33 @@ class Player {
     this.resized.observe(this.find(".heads"));
   }
 
+  get step() {
+    return this.playhead.at;
+  }
+
+  get count() {
+    return this.playhead.last;
+  }
+
   receive(data) {
     const other = this.data?.id !== data.id;
     this.data = data;
-    this.count = data.steps.length;
+    this.playhead.last = data.steps.length;
     this.maps = { cross: floats(data.cross), decoder: floats(data.decoder) };
     this.strips[0].receive(data, data.source, data.all_cross);
     this.strips[1].receive(data, data.fed, data.all_decoder);
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
-      this.pause(false);
+      this.playhead.startAnew();
       this.layOut();
     }
-    // The address decides where to stand when it says something new that was not said from here.
-    const echo = other ? -1 : this.sent.indexOf(data.step);
-    if (other || (echo < 0 && data.step !== this.address)) this.step = Math.min(Math.max(1, data.step), this.count);
-    this.sent = other ? [] : this.sent.slice(echo + 1);
-    this.address = data.step;
+    if (this.playhead.isNews(data.step)) this.playhead.place(data.step);
     this.show();
   }
 
   leave() {
-    clearTimeout(this.timer);
-    clearTimeout(this.reporting);
+    this.playhead.leave();
     this.resized.disconnect();
-  }
-
-  // Moving through the steps
-
-  seek(step) {
-    this.pause(false);
-    this.move(step);
-    this.report();
-  }
-
-  move(step) {
-    this.step = Math.min(Math.max(1, step), this.count);
-    this.show();
-  }
-
-  play() {
-    if (this.step === this.count) this.move(1);
-    this.schedule();
-    this.showPlaying();
-  }
-
-  schedule() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.move(this.step + 1);
-      if (this.step === this.count) this.pause();
-      else this.schedule();
-    }, MILLISECONDS_A_STEP / Number(this.find("select").value));
-  }
-
-  pause(report = true) {
-    const playing = this.timer !== null;
-    clearTimeout(this.timer);
-    this.timer = null;
-    this.showPlaying();
-    if (playing && report) this.report();
-  }
-
-  report() {
-    clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => {
-      if (this.timer || this.step === (this.sent.at(-1) ?? this.address)) return;
-      this.sent.push(this.step);
-      this.setTriggerValue("step", this.step);
-    }, REPORT_AFTER);
-  }
-
-  key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: Alt and left is Back
-    if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
-    const moves = { ArrowLeft: this.step - 1, ArrowRight: this.step + 1, Home: 1, End: this.count };
-    if (event.key in moves) this.seek(moves[event.key]);
-    else if (event.key === " " && !event.target.matches("button")) this.timer ? this.pause() : this.play();
-    else return;
-    event.preventDefault();
   }
 
   // What does not change from step to step
@@ -137,9 +77,6 @@ class Player {
     this.find(".source").replaceChildren(...source.map(chip));
     // One place more than was fed: the last is for the piece that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
-    const slider = this.find(".slider");
-    slider.max = this.count;
-    slider.disabled = this.count === 1;
   }
 
   // One step
@@ -147,24 +84,13 @@ class Player {
   show() {
     const step = this.data.steps[this.step - 1];
     this.find(".place").textContent = `Step ${this.step} of ${this.count}`;
-    const slider = this.find(".slider");
-    slider.value = this.step;
-    slider.setAttribute("aria-valuetext", `Step ${this.step} of ${this.count}: ${this.data.next[this.step - 1]}`);
+    this.playhead.show(`Step ${this.step} of ${this.count}: ${this.data.next[this.step - 1]}`);
     this.find(".sentence").textContent = step.sentence;
-    this.find(".back").disabled = this.find(".first").disabled = this.step === 1;
-    this.find(".forward").disabled = this.find(".last").disabled = this.step === this.count;
     this.showRow(".source", this.maps.cross, this.data.source.length, this.data.source.length);
     this.showRow(".target", this.maps.decoder, this.count, this.step);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
-  }
-
-  showPlaying() {
-    const playing = this.timer !== null;
-    this.find(".play span").textContent = playing ? "Pause" : "Play";
-    this.find(".play path").setAttribute("d", playing ? "M5 4h4v12H5zM11 4h4v12h-4z" : "M6 4v12l9-6z");
-    this.find(".sentence").setAttribute("aria-live", playing ? "off" : "polite");
   }
 
   showRow(selector, map, columns, read) {
@@ -208,8 +134,8 @@ class Player {
       button.disabled = !candidate.taken && !takable;
       button.onclick = () => {
         if (candidate.taken) return;
-        this.pause(false);
-        clearTimeout(this.reporting);
+        this.playhead.pause(false);
+        this.playhead.keepQuiet();
         this.setTriggerValue("take", [this.step, candidate.id]);
       };
       row.querySelector("i").style.width = `${(candidate.probability * WIDEST_BAR).toFixed(2)}%`;

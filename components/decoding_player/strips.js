@@ -3,18 +3,6 @@
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90;
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34; // pixels
 
-const blue = (weight) => `rgba(31, 119, 224, ${(0.03 + 0.69 * weight).toFixed(3)})`;
-const floats = (text) => new Float32Array(bytes(text).buffer);
-const sixteenBits = (text) => new Uint16Array(bytes(text).buffer);
-const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 class Strip {
   // tell(text) gets what is under the pointer in words; choose(layer, head) the line that was clicked.
   constructor(canvas, tell, choose) {
@@ -128,8 +116,3 @@ class Strip {
     return `Layer ${layer + 1}, head ${head + 1} reads “${this.keys[key]}” with weight ${weight}`;
   }
 }
-
-function shortened(token) {
-  return token.length > 12 ? `${token.slice(0, 11)}…` : token;
-}
-

@@ -1,0 +1,131 @@
+// A player's place: buttons, slider, keys and a clock move it through its moments, and where it rests is reported.
+
+const REPORT_AFTER = 350; // after the last key or click, so that moving quickly asks the server once
+
+class Playhead {
+  // Moments are numbered from `first` on. draw() shows the one at `at`; words(at) is what the address says of it, and
+  // send(words) tells the server.
+  constructor(find, first, millisecondsAMoment, { draw, words, send }) {
+    Object.assign(this, { find, first, last: first, at: first, millisecondsAMoment, draw, words, send });
+    this.timer = null;
+    this.reporting = null;
+    this.sent = []; // what was reported and has not come back yet
+    const go = (target) => () => this.seek(target());
+    find(".first").onclick = go(() => this.first);
+    find(".back").onclick = go(() => this.at - 1);
+    find(".play").onclick = () => this.toggle();
+    find(".forward").onclick = go(() => this.at + 1);
+    find(".last").onclick = go(() => this.last);
+    find(".slider").oninput = go(() => Number(find(".slider").value));
+    find(".player").onkeydown = (event) => this.key(event);
+    find("select").onchange = () => this.timer && this.schedule();
+  }
+
+  // Stop, and forget what was reported: what is shown from here on is another one.
+  startAnew() {
+    this.pause(false);
+    this.sent = [];
+    this.address = undefined;
+  }
+
+  // Whether the address says something new that was not said from here: then it decides where to stand.
+  isNews(said) {
+    const echo = this.sent.indexOf(said);
+    const news = echo < 0 && said !== this.address;
+    this.sent = this.sent.slice(echo + 1);
+    this.address = said;
+    return news;
+  }
+
+  place(at) {
+    this.at = Math.min(Math.max(this.first, at), this.last);
+  }
+
+  move(at) {
+    this.place(at);
+    this.draw();
+  }
+
+  seek(at) {
+    this.pause(false);
+    this.move(at);
+    this.report();
+  }
+
+  toggle() {
+    if (this.timer) this.pause();
+    else this.play();
+  }
+
+  play() {
+    if (this.at === this.last) this.move(this.first);
+    this.schedule();
+    this.showPlaying();
+  }
+
+  schedule() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.move(this.at + 1);
+      if (this.at === this.last) this.pause();
+      else this.schedule();
+    }, this.millisecondsAMoment / Number(this.find("select").value));
+  }
+
+  pause(report = true) {
+    const playing = this.timer !== null;
+    clearTimeout(this.timer);
+    this.timer = null;
+    this.showPlaying();
+    if (playing && report) this.report();
+  }
+
+  report() {
+    this.keepQuiet();
+    this.reporting = setTimeout(() => {
+      const said = this.words(this.at);
+      if (this.timer || said === (this.sent.at(-1) ?? this.address)) return;
+      this.sent.push(said);
+      this.send(said);
+    }, REPORT_AFTER);
+  }
+
+  keepQuiet() {
+    clearTimeout(this.reporting);
+  }
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: Alt and left is Back
+    if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
+    const moves = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: this.first, End: this.last };
+    if (event.key in moves) this.seek(moves[event.key]);
+    else if (event.key === " " && !event.target.matches("button")) this.toggle();
+    else return;
+    event.preventDefault();
+  }
+
+  // The controls as they stand now; `spoken` is for those who hear the slider.
+  show(spoken) {
+    const slider = this.find(".slider");
+    slider.min = this.first;
+    slider.max = this.last;
+    slider.value = this.at;
+    slider.disabled = this.first === this.last;
+    slider.setAttribute("aria-valuetext", spoken);
+    this.find(".back").disabled = this.find(".first").disabled = this.at === this.first;
+    this.find(".forward").disabled = this.find(".last").disabled = this.at === this.last;
+  }
+
+  showPlaying() {
+    const playing = this.timer !== null;
+    this.find(".play span").textContent = playing ? "Pause" : "Play";
+    this.find(".play path").setAttribute("d", playing ? "M5 4h4v12H5zM11 4h4v12h-4z" : "M6 4v12l9-6z");
+    this.find("[aria-live]").setAttribute("aria-live", playing ? "off" : "polite");
+  }
+
+  leave() {
+    clearTimeout(this.timer);
+    clearTimeout(this.reporting);
+  }
+}
+
