@@ -11,12 +11,15 @@ ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has 
 _OPEN = [[0.0, "rgba(31, 119, 224, 0.55)"], [1.0, "rgba(31, 119, 224, 0.55)"]]
 
 
-def mask_figure(open_cells: np.ndarray, tokens: tuple[str, ...], closed_by: dict[str, np.ndarray]) -> go.Figure:
+def mask_figure(
+    open_cells: np.ndarray, tokens: tuple[str, ...], closed_by: dict[str, np.ndarray], room: int = ROOM_OF_A_THIRD
+) -> go.Figure:
     """open_cells: [target, target], True = may attend, among the tokens that the decoder was fed.
 
-    closed_by: why a cell is closed, in words for the hover, with the cells of which that is true.
+    closed_by: why a cell is closed, in words for the hover, with the cells of which that is true. room: pixels for
+    its width.
     """
-    labels = Labels(tokens, tokens, "query: target token fed", "key: target token fed", ROOM_OF_A_THIRD)
+    labels = Labels(tokens, tokens, "query: target token fed", "key: target token fed", room)
     names = [token_label(token) for token in tokens]
     hover = [
         [_hover(names, row, key, open_cells[row, key], closed_by) for key in range(len(tokens))]

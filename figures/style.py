@@ -49,6 +49,14 @@ def tiny(value: float) -> str:
     return f"{digit}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
+def scientific(value: float, digits: int = 3) -> str:
+    """A small number with so many digits: 6.99·10⁻⁴; 0 for none at all."""
+    if not value:
+        return "0"
+    number, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{number}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
 def short_weight(value: float) -> str:
     """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
     text = f"{value:.2f}"

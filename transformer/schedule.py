@@ -1,6 +1,55 @@
 """The learning rate over the steps of training."""
 
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
 from .config import TrainingConfig
+from .errors import ConfigError
+
+MOST_DIMENSIONS, MOST_WARMUP, MOST_FACTOR = 65_536, 100_000, 1000
+
+
+@dataclass(frozen=True)
+class Noam:
+    """What a Noam schedule depends on, `factor` times equation 3 of the paper; raises ConfigError for what cannot be.
+
+    An odd d_model is refused because no model of this kind has one.
+    """
+
+    d_model: int
+    warmup_steps: int
+    factor: float = 1.0
+
+    def __post_init__(self):
+        for name, value, least, most in (
+            ("d_model", self.d_model, 2, MOST_DIMENSIONS),
+            ("warm-up", self.warmup_steps, 1, MOST_WARMUP),
+        ):
+            if not least <= value <= most:
+                raise ConfigError(f"The {name} must be between {least} and {most:,}, not {_shown(value)}.")
+            if not isinstance(value, int):
+                raise ConfigError(f"The {name} must be a whole number, not {_shown(value)}.")
+        if self.d_model % 2:
+            raise ConfigError(
+                f"The d_model must be even, one sine and one cosine a pair, and {self.d_model} is odd: "
+                f"try {self.d_model - 1} or {self.d_model + 1}."
+            )
+        if not 0 < self.factor <= MOST_FACTOR:
+            raise ConfigError(
+                f"The factor must be greater than 0 and at most {MOST_FACTOR:,}, not {_shown(self.factor)}."
+            )
+
+    @property
+    def peak(self) -> float:
+        """The greatest rate in closed form: factor d_model^-0.5 warmup_steps^-0.5."""
+        return self.factor / math.sqrt(self.d_model * self.warmup_steps)
+
+    def rates(self, last_step: int) -> np.ndarray:
+        """The rate of every step from 1 to `last_step`: [last_step], float64."""
+        steps = np.arange(1, last_step + 1, dtype=np.float64)
+        return self.factor * self.d_model**-0.5 * np.minimum(steps**-0.5, steps * self.warmup_steps**-1.5)
 
 
 def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -23,3 +72,8 @@ def learning_rate(step: int, d_model: int, training: TrainingConfig) -> float:
     if remaining <= training.cooldown_steps:
         rate *= remaining / (training.cooldown_steps + 1)
     return training.rate_factor * rate
+
+
+def _shown(value: float) -> str:
+    """A number for a message: a stranger's may have hundreds of digits."""
+    return "a number so far away" if abs(value) >= 1e15 else f"{value:,.15g}"
