@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import session
 from transformer import Beam, Greedy, Sampling, Translator, UserError
+from transformer.checkpoint import Checkpoint
 from transformer.device import describe_device
 from transformer.trace import Trace
 from transformer.translator import Strategy
@@ -56,12 +57,11 @@ def show() -> None:
             "Sentence to translate", DEFAULT_TEXT, key="text", bind="query-params", height=100, on_change=_new_sentence
         )  # fmt: skip
         st.button("Translate", type="primary", width="stretch", help="Ctrl+Enter in the box does the same")
-        st.selectbox(
-            "Example sentences", list(EXAMPLES), index=None, key="example", placeholder="Choose one to try",
-            format_func=lambda text: f"{text} ({EXAMPLES[text]})", on_change=_take_example,
-        )  # fmt: skip
+        examples = st.container()
         strategy = _decoding()
         translator = _translator(name, page)
+        with examples:
+            _offer_examples(translator.checkpoint)
         st.divider()
         _describe(translator)
     st.session_state["choice"] = Choice(name, st.session_state["text"] or "", strategy)
@@ -128,6 +128,18 @@ def taken_choice() -> Choice:
         navigation()
         st.rerun()
     return st.session_state.pop("choice")
+
+
+def _offer_examples(checkpoint: Checkpoint) -> None:
+    """Sentences to try: for a translator from English what is hard to translate, for another model its film's."""
+    examples = EXAMPLES
+    if checkpoint.data.get("source_language") != "English":
+        examples = {source: f"as in its film: {target}" for source, target in checkpoint.probes}
+    if examples:
+        st.selectbox(
+            "Example sentences", list(examples), index=None, key="example", placeholder="Choose one to try",
+            format_func=lambda text: f"{text} ({examples.get(text, '')})", on_change=_take_example,
+        )  # fmt: skip
 
 
 def _take_example() -> None:

@@ -11,6 +11,8 @@ from test_recording import stitched_while_decoding
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.decoding import DecodingState
+from transformer.film import FILE, load_film
+from transformer.packing import read_samples
 from transformer.recording import KINDS, record, silenced
 
 CHECKPOINTS = Path(__file__).parent.parent / "checkpoints"
@@ -30,6 +32,14 @@ SENTENCES = {
         "I am hungry.": ("faim",),
         "We are learning French.": ("ous", "français"),
         "She drinks water.": ("Elle", "eau"),
+    },
+    "reverse": {
+        "I love my teacher.": (".rehcaet ym evol I",),
+        "The dog sleeps.": (".speels god ehT",),
+        "Where is the book?": ("?koob eht si erehW",),
+        "headlight": ("thgildaeh",),
+        "step on no pets": ("step on no pets",),
+        "Is it 7 or 8?": ("?8 ro 7 ti sI",),
     },
 }
 
@@ -58,12 +68,27 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     for name in ("name", "licence", "attribution", "source_language", "target_language"):
         assert training["data"][name]
-    assert set(training["configuration"]) == {"model", "tokenizer", "training", "data"}
+    assert set(training["configuration"]) - {"film"} == {"model", "tokenizer", "training", "data"}
     assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
     assert training["device"]
     scored = [score for score in training["scores"].values() if isinstance(score, dict)]
     assert scored, "run evaluate --write on the test pairs"
     assert all(score["bleu"] > 20 and "version:" in score["signature"] for score in scored)
+
+
+def test_it_has_a_film_of_its_training(folder):
+    """From step 0 to the end of the training, at most 2 MB; at the end it writes at least one target, at step 0 none."""
+    film = load_film(folder / FILE)
+    assert (folder / FILE).stat().st_size <= 2e6
+    assert film.steps[0] == 0 and film.steps[-1] >= 0.9 * film.losses[-1, 0] and len(film.steps) >= 20
+    assert film.losses[-1, 1] < film.losses[0, 1] / 2
+    for reel in film.reels:
+        assert reel.outputs[0] != reel.target_text and reel.probabilities[-1].mean() > 0.5
+    assert any(reel.outputs[-1] == reel.target_text for reel in film.reels)
+
+
+def test_its_samples_are_pairs_it_was_not_trained_on(shipped, folder):
+    assert len(read_samples(folder, shipped.tokenizer, shipped.model.config.max_length)) > 300
 
 
 def test_its_history_ends_better_than_it_began(shipped):
@@ -76,7 +101,7 @@ def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
     sentences = SENTENCES[folder.name]
     for (source, words), found in zip(sentences.items(), shipped.translate(list(sentences), beam), strict=True):
         assert all(word in found for word in words), f"{source} -> {found}"
-        assert found[-1] in ".?!"
+        assert folder.name == "reverse" or found[-1] in ".?!"
 
 
 def test_its_traces_obey_the_laws(shipped):
