@@ -1,13 +1,19 @@
 """What the app computes once and shares: the only cached functions. Everything they return is read-only."""
 
+import atexit
 from pathlib import Path
 
 import streamlit as st
 
 from transformer import Beam, Translator
 from transformer.checkpoint import find_checkpoints
+from transformer.data import Example
 from transformer.decoding import Hypothesis
+from transformer.film import FILE as FILM
+from transformer.film import Film, load_film
+from transformer.jobs import Jobs
 from transformer.masking import MaskedPass, run_masked
+from transformer.packing import SAMPLES, read_samples
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
@@ -49,6 +55,31 @@ def masked_pass(name: str, text: str, second: str, strategy: Strategy, lifted: s
     )
 
 
+def samples(name: str) -> tuple[Example, ...]:
+    """The sentence pairs that come with a checkpoint, as its ids; raises UserError."""
+    stamps = (*_stamps(name), _stamp(CHECKPOINTS / name / SAMPLES))
+    return _samples(str(CHECKPOINTS / name), stamps, translator(name))
+
+
+def film_names() -> list[str]:
+    """Names of the checkpoints that have a film of their training."""
+    return [name for name in checkpoint_names() if (CHECKPOINTS / name / FILM).is_file()]
+
+
+def film(name: str) -> Film:
+    """The film of a checkpoint's training, shared by all visitors; raises UserError. A newer one is read anew."""
+    path = CHECKPOINTS / name / FILM
+    return _film(str(path), _stamp(path))
+
+
+@st.cache_resource(show_spinner=False, on_release=Jobs.close)
+def jobs() -> Jobs:
+    """The trainings of all visitors of this server; they end with it."""
+    started = Jobs()
+    atexit.register(started.close)
+    return started
+
+
 @st.cache_resource(max_entries=4, show_spinner="Reading the checkpoint …")
 def _load(folder: str, stamps: Stamps) -> Translator:
     return Translator.load(folder)
@@ -77,6 +108,16 @@ def _masked_pass(
     _translator: Translator, _sentences: tuple[Trace, Trace],
 ) -> MaskedPass:  # fmt: skip
     return run_masked(_translator.model, _translator.tokenizer, _sentences, lifted)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the sentence pairs …")
+def _samples(folder: str, stamps: Stamps, _translator: Translator) -> tuple[Example, ...]:
+    return tuple(read_samples(Path(folder), _translator.tokenizer, _translator.model.config.max_length))
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the film …")
+def _film(path: str, stamp: int) -> Film:
+    return load_film(Path(path))
 
 
 def _stamps(name: str) -> Stamps:

@@ -42,11 +42,25 @@ def row_label() -> str:
     )  # fmt: skip
 
 
-def one_of(label: str, options: Sequence[str], key: str, explanation: str | None = None) -> str:
-    """A row of buttons of which one is always chosen, the first to begin with; `key` is its name in the URL."""
-    return st.segmented_control(
-        label, options, default=options[0], required=True, key=key, bind="query-params", help=explanation, wrap=True
+def one_of(
+    label: str, options: Sequence[str], key: str, explanation: str | None = None, start: str | None = None
+) -> str:
+    """A row of buttons of which one is always chosen: `start`, else the first, to begin with.
+
+    `key` is its name in the URL.
+    """
+    start = start or options[0]
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=start,
+        required=True,
+        key=key,
+        bind="query-params",
+        help=explanation,
+        wrap=True,
     )
+    return chosen or start  # an address that says "kind=" chooses nothing
 
 
 def _numbered(label: str, count: int, key: str, explanation: str) -> int | None:

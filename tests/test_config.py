@@ -7,7 +7,7 @@ import pytest
 from small import small_config
 from tiny import tiny_experiment, write_toml
 
-from transformer.config import DataConfig, ModelConfig, TokenizerConfig, TrainingConfig, load_experiment
+from transformer.config import DataConfig, FilmConfig, ModelConfig, TokenizerConfig, TrainingConfig, load_experiment
 from transformer.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent
@@ -35,6 +35,7 @@ def test_the_defaults_are_the_papers_base_model():
         ({"dropout": float("nan")}, "dropout must be in"),
         ({"dropout": "0.1"}, "dropout must be float, not '0.1'"),
         ({"norm": "middle"}, "norm must be one of post, pre, not 'middle'"),
+        ({"positions": "learned"}, "positions must be one of sinusoidal, none, multiplied, not 'learned'"),
         ({"d_model": 24.0}, "d_model must be int, not 24.0"),
         ({"num_heads": True}, "num_heads must be int, not True"),
         ({"share_embeddings": 1}, "share_embeddings must be bool, not 1"),
@@ -53,7 +54,7 @@ def test_a_model_that_cannot_be_is_refused_with_its_setting_named(changes, messa
         {"max_steps": 0}, {"batch_tokens": 0}, {"warmup_steps": 0}, {"validate_every": 0}, {"save_every": -1},
         {"average_last": 0}, {"validate_sentences": 0}, {"cooldown_steps": 200_000}, {"schedule": "cosine"},
         {"precision": "float16"}, {"label_smoothing": 1.0}, {"rate_factor": 0.0}, {"clip_norm": float("nan")},
-        {"join_probability": 1.1}, {"seed": "one"}, {"compile": 1},
+        {"join_probability": 1.1}, {"seed": "one"}, {"compile": 1}, {"accumulate": 0}, {"patience": -1},
     ],
 )  # fmt: skip
 def test_a_training_that_cannot_be_is_refused_with_its_setting_named(changes):
@@ -73,7 +74,8 @@ def test_configurations_are_frozen():
 
 
 def test_an_experiment_survives_its_toml(tmp_path):
-    experiment = tiny_experiment(seed=5, compile=False)
+    film = FilmConfig([["I can't.", "Ça ne va pas."], ["Go!", 'Er sagt: "Los!"']])
+    experiment = dataclasses.replace(tiny_experiment(seed=5, compile=False, patience=3), film=film)
     assert load_experiment(write_toml(tmp_path / "tiny.toml", experiment)) == experiment
 
 
@@ -100,6 +102,7 @@ def test_there_are_shipped_configurations():
         ("[model]\nlayers = 3", r"Unknown setting 'layers' in \[model\]; choose from vocab_size"),
         ("model = 3", "must be a table"),
         ("[training]\nmax_steps = 'many'", "max_steps must be int, not 'many'"),
+        ("[film]\nprobe = []", r"Unknown setting 'probe' in \[film\]"),
         ("[data]\nname = 'x'", r"\[data\] needs 'source_language'"),
         ("", r"\[data\] needs 'name'"),
     ],

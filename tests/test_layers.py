@@ -13,6 +13,7 @@ from transformer.layers import (
     FeedForward,
     PositionalEncoding,
     TokenEmbedding,
+    multiplied_positions,
     sinusoidal_positions,
 )
 from transformer.masks import causal_mask
@@ -126,17 +127,35 @@ def test_an_odd_d_model_has_no_positions():
 
 
 def test_positional_encoding_adds_the_rows_from_its_start():
-    encoding = PositionalEncoding(D_MODEL, 20, dropout=0.0)
+    encoding = PositionalEncoding(small_config(dropout=0.0))
     x = random(BATCH, TARGET, D_MODEL).float()
     torch.testing.assert_close(encoding(x, start=9), x + sinusoidal_positions(20, D_MODEL)[9:14])
 
 
 def test_positional_encoding_takes_exactly_its_length_and_not_one_more():
-    encoding = PositionalEncoding(D_MODEL, 20, dropout=0.0)
+    encoding = PositionalEncoding(small_config(dropout=0.0))
     assert encoding(torch.zeros(1, 20, D_MODEL)).shape == (1, 20, D_MODEL)
     with pytest.raises(ValueError, match="21 positions asked for, the model has 20"):
         encoding(torch.zeros(1, 1, D_MODEL), start=20)
 
 
+def test_without_positions_nothing_is_added():
+    encoding = PositionalEncoding(small_config(dropout=0.0, positions="none"))
+    x = random(BATCH, TARGET, D_MODEL).float()
+    assert encoding(x, start=9).equal(x)
+
+
+def test_the_wrong_positions_multiply_where_the_formula_divides():
+    table = multiplied_positions(20, D_MODEL)
+    assert table.shape == (20, D_MODEL) and table.dtype == torch.float32
+    for position, i in [(0, 0), (1, 0), (1, 5), (7, 3), (19, 11)]:
+        angle = position * 10000 ** (2 * i / D_MODEL)  # up to 88,000: float64 keeps ten digits behind the point
+        assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+        assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+    encoding = PositionalEncoding(small_config(dropout=0.0, positions="multiplied"))
+    x = random(BATCH, TARGET, D_MODEL).float()
+    torch.testing.assert_close(encoding(x, start=9), x + table[9:14])
+
+
 def test_the_table_of_positions_is_no_stored_weight():
-    assert list(PositionalEncoding(D_MODEL, 20, dropout=0.0).state_dict()) == []
+    assert list(PositionalEncoding(small_config(dropout=0.0)).state_dict()) == []

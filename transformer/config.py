@@ -1,6 +1,7 @@
 """Configurations: what a model is, how it is trained, and what it is trained on."""
 
 import dataclasses
+import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from .errors import ConfigError
 
 NORMS = ("post", "pre")
+POSITIONS = ("sinusoidal", "none", "multiplied")
 SCHEDULES = ("noam", "constant")
 PRECISIONS = ("float32", "bfloat16", "auto")
 
@@ -29,8 +31,9 @@ class ModelConfig:
 
     `max_length` counts the tokens of one side, special tokens included. `norm` is "post" (paper, 5.4:
     LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack).
-    `share_embeddings` ties both embeddings and the output projection (paper, 3.4). `pad_id`, `begin_id` and `end_id`
-    are the special tokens that decoding treats apart.
+    `positions` is what tells the order: "sinusoidal" (paper, 3.5), "none", or "multiplied", a well-known slip that
+    multiplies by the wavelength where it should divide. `share_embeddings` ties both embeddings and the output
+    projection (paper, 3.4). `pad_id`, `begin_id` and `end_id` are the special tokens that decoding treats apart.
     Raises ConfigError for values that no model can have.
     """
 
@@ -43,26 +46,30 @@ class ModelConfig:
     dropout: float = 0.1
     max_length: int = 128
     norm: str = "post"
+    positions: str = "sinusoidal"
     share_embeddings: bool = True
     pad_id: int = 0
     begin_id: int = 2
     end_id: int = 3
 
     def __post_init__(self):
-        _check_types(self)
+        check_types(self)
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
-            _require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
-        _require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
-        _require(
+            require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
+        require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
+        require(
             self.d_model % self.num_heads == 0,
             f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}.",
         )
-        _require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
-        _require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
+        require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
+        require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
+        require(
+            self.positions in POSITIONS, f"positions must be one of {', '.join(POSITIONS)}, not {self.positions!r}."
+        )
         for name in ("pad_id", "begin_id", "end_id"):
             value = getattr(self, name)
-            _require(
+            require(
                 0 <= value < self.vocab_size, f"{name} must be in the vocabulary of {self.vocab_size}, not {value}."
             )
 
@@ -80,9 +87,9 @@ class TokenizerConfig:
     character_coverage: float = 1.0
 
     def __post_init__(self):
-        _check_types(self)
-        _require(self.vocab_size >= 8, f"tokenizer vocab_size must be at least 8, not {self.vocab_size}.")
-        _require(0 < self.character_coverage <= 1, "character_coverage must be in (0, 1].")
+        check_types(self)
+        require(self.vocab_size >= 8, f"tokenizer vocab_size must be at least 8, not {self.vocab_size}.")
+        require(0 < self.character_coverage <= 1, "character_coverage must be in (0, 1].")
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,16 @@ class TrainingConfig:
 
     `batch_tokens` bounds sentences times the longer side's padded length. `rate_factor` multiplies the schedule;
     with `schedule` = "constant" it is the rate itself after warm-up. The rate falls linearly to zero over the last
-    `cooldown_steps`. The weights that are validated and kept are the mean of the last `average_last` validations'
-    (paper, 6.1). `join_probability` is the share of pairs that are read together with the next one as one longer
-    example, so that a corpus of short sentences also teaches later positions. Times are in optimiser steps.
+    `cooldown_steps`. `accumulate` batches in a row make one update, as if they were one batch of their size together.
+    The weights that are validated and kept are the mean of the last `average_last` validations' (paper, 6.1); after
+    `patience` validations in a row without a better BLEU the run ends early (0: never). `join_probability` is the share
+    of pairs that are read together with the next one as one longer example, so that a corpus of short sentences also
+    teaches later positions. Times are in optimiser steps.
     """
 
     max_steps: int = 100_000
     batch_tokens: int = 4096
+    accumulate: int = 1
     warmup_steps: int = 4000
     schedule: str = "noam"
     rate_factor: float = 1.0
@@ -109,23 +119,25 @@ class TrainingConfig:
     validate_sentences: int = 500
     save_every: int = 100
     average_last: int = 1
+    patience: int = 0
     seed: int = 1
     precision: str = "auto"
     compile: bool = True
 
     def __post_init__(self):
-        _check_types(self)
+        check_types(self)
         positive = ("max_steps", "batch_tokens", "warmup_steps", "validate_every", "save_every", "average_last")
-        for name in (*positive, "validate_sentences"):
-            _require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
-        _require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps must lie between 0 and max_steps.")
-        _require(self.schedule in SCHEDULES, f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}.")
-        _require(
+        for name in (*positive, "validate_sentences", "accumulate"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
+        require(self.patience >= 0, f"patience must be 0, for never, or more, not {self.patience}.")
+        require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps must lie between 0 and max_steps.")
+        require(self.schedule in SCHEDULES, f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}.")
+        require(
             self.precision in PRECISIONS, f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}."
         )
-        _require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
-        _require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
-        _require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
+        require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
+        require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
+        require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
 
 
 @dataclass(frozen=True)
@@ -139,7 +151,24 @@ class DataConfig:
     attribution: str
 
     def __post_init__(self):
-        _check_types(self)
+        check_types(self)
+
+
+@dataclass(frozen=True)
+class FilmConfig:
+    """What is filmed while a model is trained: `probes`, each a source and a target to replay; none for no film."""
+
+    probes: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self):
+        right = isinstance(self.probes, list | tuple) and all(
+            isinstance(probe, list | tuple)
+            and len(probe) == 2
+            and all(isinstance(side, str) and side.strip() for side in probe)
+            for probe in self.probes
+        )
+        require(right, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
+        object.__setattr__(self, "probes", tuple(map(tuple, self.probes)))  # TOML has lists
 
 
 @dataclass(frozen=True)
@@ -150,14 +179,15 @@ class Experiment:
     tokenizer: TokenizerConfig
     training: TrainingConfig
     data: DataConfig
+    film: FilmConfig = dataclasses.field(default_factory=FilmConfig)
 
     def as_dict(self) -> dict:
-        """Plain nested dictionaries, ready for JSON."""
-        return dataclasses.asdict(self)
+        """Plain nested dictionaries and lists, as JSON holds them."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
 def load_experiment(path: Path) -> Experiment:
-    """Read a CONFIG.toml with the tables [model], [tokenizer], [training] and [data].
+    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [film].
 
     `model.vocab_size` is the tokenizer's. Raises ConfigError with the place for unreadable or unknown settings.
     """
@@ -168,39 +198,41 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = set(tables) - {"model", "tokenizer", "training", "data"}
-    _require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
+    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)}
+    require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
     tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
     model = tables.get("model", {})
-    _require(isinstance(model, dict), "[model] must be a table of settings.")
+    require(isinstance(model, dict), "[model] must be a table of settings.")
     return Experiment(
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
+        film=build(FilmConfig, tables.get("film", {}), "film"),
         data=build(DataConfig, tables.get("data", {}), "data"),
     )
 
 
 def build(kind: type, settings: dict, table: str):
     """Make a configuration of `kind` from a dictionary; raises ConfigError naming an unknown or missing setting."""
-    _require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
+    require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for name in settings:
-        _require(name in fields, f"Unknown setting {name!r} in [{table}]; choose from {', '.join(fields)}.")
+        require(name in fields, f"Unknown setting {name!r} in [{table}]; choose from {', '.join(fields)}.")
     for name, field in fields.items():
-        _require(name in settings or field.default is not dataclasses.MISSING, f"[{table}] needs {name!r}.")
+        require(name in settings or field.default is not dataclasses.MISSING, f"[{table}] needs {name!r}.")
     return kind(**settings)
 
 
-def _check_types(config) -> None:
+def check_types(config) -> None:
     """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float)."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         accepted = (int, float) if field.type is float else (field.type,)
         right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
-        _require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
+        require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
+    """Raise ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)

@@ -26,16 +26,27 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).float()
 
 
-class PositionalEncoding(nn.Module):
-    """Adds the sinusoids to the embeddings and drops out the sum (paper, 3.5 and 5.4)."""
+def multiplied_positions(length: int, d_model: int) -> Tensor:
+    """The sinusoids with a slip: pos times 10000^(2i/d_model), where it should be divided by it.
 
-    def __init__(self, d_model: int, max_length: int, dropout: float):
+    -> [length, d_model], float32. A reader of the Annotated Transformer made it and found copying learned the sooner
+    (harvardnlp/annotated-transformer, issue 131). Neighbours are no longer alike: the law of rotation still holds, but
+    most pairs turn by more than a full circle a step.
+    """
+    return sinusoidal_positions(length, d_model, base=1e-4)  # 1 / 10000: the exponent changes its sign
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the table of positions to the embeddings and drops out the sum (paper, 3.5 and 5.4)."""
+
+    def __init__(self, config: ModelConfig):
         super().__init__()
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(config.dropout)
         # A function of its shape, not a weight: it need not be stored with them.
-        self.register_buffer("table", torch.empty(max_length, d_model), persistent=False)
-        if not self.table.is_meta:  # there, only shapes are asked for
-            self.table.copy_(sinusoidal_positions(max_length, d_model))
+        self.register_buffer("table", torch.zeros(config.max_length, config.d_model), persistent=False)
+        if not self.table.is_meta and config.positions != "none":  # on meta, only shapes are asked for
+            make = sinusoidal_positions if config.positions == "sinusoidal" else multiplied_positions
+            self.table.copy_(make(config.max_length, config.d_model))
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x: [batch, length, d_model], its first token at position `start` -> the same shape."""

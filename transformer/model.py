@@ -21,7 +21,7 @@ class Transformer(nn.Module):
         self.target_embedding = (
             self.source_embedding if config.share_embeddings else TokenEmbedding(config.vocab_size, config.d_model)
         )
-        self.positions = PositionalEncoding(config.d_model, config.max_length, config.dropout)
+        self.positions = PositionalEncoding(config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.

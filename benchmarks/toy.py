@@ -1,0 +1,100 @@
+"""Seconds and updates until a toy task is learned, five seeds each, beside torch.nn.Transformer in the same loop.
+
+python -m benchmarks.toy [--tasks copy reverse sort] [--seeds N] [--rounds N]
+"""
+
+import argparse
+import statistics
+import time
+from dataclasses import dataclass
+
+from benchmarks.timing import describe_machine, print_table, time_interleaved
+from benchmarks.train import PyTorchTransformer
+from transformer.device import keep_freed_memory
+from transformer.toy import TASKS, ToySettings
+from transformer.toy_training import ToyTraining
+
+BAR = 30.0  # seconds to 99 % exact match
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one run ended; `seconds` from the first update, without starting Python, to the measurement that met it."""
+
+    task: str
+    seed: int
+    updates: int
+    exact_match: float
+    seconds: float
+    learned: bool
+
+
+def learn(task: str, seed: int) -> Result:
+    """Train to the goal with the page's own settings."""
+    started = time.perf_counter()
+    *_, status = ToyTraining(ToySettings(task=task, seed=seed)).run()
+    seconds = time.perf_counter() - started
+    return Result(task, seed, status.update, status.exact_match, seconds, status.end == "goal")
+
+
+class PeerTraining(ToyTraining):
+    """The same loop around torch.nn.Transformer of the same shape; its exact match is never asked for."""
+
+    def __init__(self, settings: ToySettings):
+        super().__init__(settings)
+        self.model = PyTorchTransformer(settings.model_config())
+        self.optimizer = type(self.optimizer)(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=["copy", "reverse"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=100, help="updates of each contender that are timed")
+    options = parser.parse_args()
+    keep_freed_memory()
+    print(describe_machine())
+    results = [learn(task, seed) for task in options.tasks for seed in range(1, options.seeds + 1)]
+    print_table(
+        "Until 99 % of 500 held-out sequences are entirely right",
+        ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s"),
+        [
+            (r.task, r.seed, r.updates, f"{r.exact_match:.1%}", f"{r.seconds:.1f}",
+             "yes" if r.learned and r.seconds < BAR else "NO")
+            for r in results
+        ],
+    )  # fmt: skip
+    medians = []
+    for task in options.tasks:
+        mine = [result for result in results if result.task == task]
+        updates, seconds = (statistics.median(getattr(r, name) for r in mine) for name in ("updates", "seconds"))
+        medians.append((task, f"{updates:.0f}", f"{seconds:.1f}", f"{max(r.seconds for r in mine):.1f}"))
+    print_table("Medians", ("task", "updates", "seconds", "slowest"), medians)
+    _beside_the_peer(ToySettings(norm="post"), options.rounds)
+
+
+def _beside_the_peer(settings: ToySettings, rounds: int) -> None:
+    """Time single updates, one contender after the other, post-norm as the peer has it."""
+    ours, theirs = ToyTraining(settings), PeerTraining(settings)
+    numbers = {"ours": 0, "theirs": 0}
+
+    def update(name: str, training: ToyTraining):
+        def run() -> None:
+            numbers[name] += 1
+            training._update(numbers[name])
+
+        return run
+
+    contenders = {"ours": update("ours", ours), "theirs": update("theirs", theirs)}
+    timings = time_interleaved(contenders, rounds, warmup=10)
+    ratio = timings["ours"].median / timings["theirs"].median
+    print_table(
+        "One update of 32 sequences, in milliseconds: median (fastest - slowest)",
+        ("Headlight", "torch.nn.Transformer", "ratio"),
+        [(timings["ours"].milliseconds, timings["theirs"].milliseconds, f"{ratio:.2f}")],
+    )
+
+
+if __name__ == "__main__":
+    main()
