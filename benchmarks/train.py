@@ -87,7 +87,7 @@ class Contender:
         self.seconds: list[float] = []
 
     def step(self, number: int, batch: Sequence[Example]) -> None:
-        """One update as in `transformer.training.Trainer`, timed from the pairs' ids to the changed weights."""
+        """One update as in `transformer.updates.Updater`, timed from the pairs' ids to the changed weights."""
         started = time.perf_counter()
         model, settings = self.experiment.model, self.experiment.training
         for group in self.optimizer.param_groups:

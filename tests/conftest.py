@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import short_run
 import torch
 from small import small_config
 from tiny import VOCABULARY, make_pairs, tiny_experiment
@@ -41,3 +42,13 @@ def trained_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "tiny"
     train(tiny_experiment(), make_pairs(1500, 1), make_pairs(40, 2), folder, torch.device("cpu"))
     return folder
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory) -> dict:
+    """What the short run ends with when nothing stops it."""
+    out = tmp_path_factory.mktemp("uninterrupted")
+    short_run.run(out)
+    end = short_run.end_of(out)
+    assert end["progress"]["step"] == 12 and end["progress"]["epoch"] >= 1
+    return end

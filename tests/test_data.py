@@ -8,13 +8,13 @@ import pytest
 import torch
 from tiny import make_pairs
 
-from transformer.data import Example, collate, epoch_batches, make_examples, pad, read_pairs
+from transformer.data import Example, Pairs, collate, epoch_batches, fitting, make_examples, pad, read_pairs
 from transformer.errors import DataError
 
 
 @pytest.fixture(scope="module")
 def examples(tokenizer) -> list[Example]:
-    return make_examples(make_pairs(200, 7), tokenizer, max_length=24)
+    return make_examples(Pairs(make_pairs(200, 7), range(1, 201), "pairs.tsv"), tokenizer, max_length=24)
 
 
 def test_pairs_are_read_with_their_umlauts_and_either_line_end(tmp_path):
@@ -29,15 +29,25 @@ def test_gzip_is_read_by_its_name(tmp_path):
     assert read_pairs(path) == [("a", "b")]
 
 
-def test_lines_that_are_no_pair_are_skipped_and_reported_with_their_numbers(tmp_path, caplog):
+def test_lines_that_are_no_pair_are_counted_by_reason_with_their_numbers(tmp_path, caplog):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(
         b"one\teins\nno tab\ntoo\tmany\ttabs\n\xff\xfe\tbad\n\tempty source\nempty target\t \n\nsix\tsechs\n"
     )
     with caplog.at_level(logging.WARNING):
-        assert read_pairs(path) == [("one", "eins"), ("six", "sechs")]
-    assert "skipped 6 lines" in caplog.text
-    assert "(lines 2, 3, 4, 5, 6, …)" in caplog.text
+        pairs = read_pairs(path)
+    assert pairs == [("one", "eins"), ("six", "sechs")] and (pairs.lines, pairs.name) == ([1, 8], str(path))
+    assert caplog.messages == [
+        f"{path}: skipped 6 lines: 2 without a tab (lines 2, 7), 1 with more than one tab (line 3), "
+        "1 not in UTF-8 (line 4), 2 with an empty side (lines 5, 6)"
+    ]
+
+
+def test_of_many_skipped_lines_the_first_are_named(tmp_path, caplog):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("x\n" * 9 + "a\tb\n")
+    read_pairs(path)
+    assert "9 without a tab (lines 1, 2, 3, 4, 5, …)" in caplog.text
 
 
 def test_a_good_file_is_read_in_silence(tmp_path, caplog):
@@ -51,7 +61,7 @@ def test_a_good_file_is_read_in_silence(tmp_path, caplog):
 def test_a_file_without_a_usable_pair_is_refused(tmp_path, content):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="no usable pair"):
+    with pytest.raises(DataError, match="no usable pair .*: (it is empty|[0-9]+ lines?: .*(tab|UTF-8))"):
         read_pairs(path)
 
 
@@ -79,13 +89,24 @@ def test_examples_carry_their_special_tokens(tokenizer):
     assert example.target == (2, *tokenizer.encode("rot Hund."), 3)
 
 
-def test_too_long_pairs_are_left_out_and_counted(tokenizer, caplog):
-    pairs = [("red.", "rot."), ("red " * 30, "rot."), ("red.", "rot " * 30)]
+def test_pairs_that_do_not_fit_the_model_are_left_out_by_reason_with_their_lines(tokenizer, caplog):
+    invisible = "\u200b"  # no white space to Python, nothing at all to SentencePiece
+    pairs = [("red.", "rot."), ("red " * 30, "rot."), (invisible, "rot."), ("red.", "rot " * 30), ("dog.", "Hund.")]
     with caplog.at_level(logging.WARNING):
-        assert len(make_examples(pairs, tokenizer, 24)) == 1
-    assert "left out 2 pairs longer than 24 tokens" in caplog.text
-    with pytest.raises(DataError, match="short enough for 3 tokens"):
-        make_examples(pairs, tokenizer, 3)
+        kept, examples = fitting(Pairs(pairs, [1, 2, 5, 7, 9], "pairs.tsv"), tokenizer, 24)
+    assert kept == [pairs[0], pairs[4]] and [example.lines for example in examples] == [(1,), (9,)]
+    assert caplog.messages == [
+        "pairs.tsv: left out 3 lines: 2 longer than 24 tokens a side (lines 2, 7), "
+        "1 with a side that has no token (line 5)"
+    ]
+    assert examples == make_examples(Pairs(pairs, [1, 2, 5, 7, 9], "pairs.tsv"), tokenizer, 24)
+
+
+def test_where_no_pair_fits_the_model_the_reason_is_told(tokenizer):
+    with pytest.raises(DataError, match="fits a model of 3 tokens a side: 2 lines: 2 longer than 3 tokens"):
+        make_examples([("red dog.", "rot."), ("red.", "rot " * 30)], tokenizer, 3)
+    with pytest.raises(DataError, match="there is none"):
+        make_examples([], tokenizer, 3)
 
 
 def test_an_example_at_the_very_limit_is_kept(tokenizer):
@@ -127,6 +148,9 @@ def test_joined_examples_have_both_texts_and_one_end_of_sentence_within_the_limi
     for example in joined:
         assert example.length <= 24
         assert example.source.count(3) == example.target.count(3) == example.target.count(2) == 1
+    both = next(e for e in joined if len(e.lines) == 2)
+    first, second = (next(e for e in examples if e.lines == (line,)) for line in both.lines)
+    assert both.source == first.source[:-1] + second.source
     words = sum(len(e.source) - 1 for e in examples)
     assert sum(len(e.source) - 1 for e in joined) == words
 

@@ -302,9 +302,8 @@ def test_a_shipped_film_shows_the_training_of_its_checkpoint_and_is_small(path):
     assert path.stat().st_size <= 2_000_000
     assert film.steps[0] == 0 and 20 <= len(film.steps) <= 25
     assert film.steps[-1] == translator.checkpoint.training["steps"]
-    assert [tuple(point) for point in film.scores] == [
-        (row["step"], row["valid_bleu"]) for row in translator.checkpoint.history
-    ]
+    history = [(row["step"], row["valid_bleu"]) for row in translator.checkpoint.history]
+    np.testing.assert_allclose(film.scores, history, rtol=1e-5)  # history.csv has six digits
     for reel in film.reels:
         trace = translator.trace(reel.source_text, target=reel.target_text)
         assert (reel.source_tokens, reel.next_tokens) == (trace.source_tokens, trace.next_tokens)

@@ -32,6 +32,17 @@ def test_a_changed_weight_is_seen_at_once(generator):
         torch.testing.assert_close(generator(x), F.linear(x, generator.weight))
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_weight_changed_by_an_optimizer_is_seen_at_once(generator, fused):
+    """A fused optimizer changes weights without counting it: a model that is decoded while it learns must not lag."""
+    x, optimizer = torch.randn(4, 10), torch.optim.Adam(generator.parameters(), lr=0.1, fused=fused)
+    for _ in range(3):
+        with torch.inference_mode():
+            torch.testing.assert_close(generator(x), F.linear(x, generator.weight))
+        generator(x).sum().backward()
+        optimizer.step()
+
+
 def test_gradients_reach_the_weight(generator):
     generator(torch.randn(4, 10)).sum().backward()
     assert generator.weight.grad is not None

@@ -1,5 +1,6 @@
 """A tiny language that a model learns in seconds, and the files of a run on it."""
 
+import json
 import random
 from pathlib import Path
 
@@ -47,8 +48,8 @@ def write_toml(path: Path, experiment: Experiment) -> Path:
         lines.append(f"[{table}]")
         for name, value in settings.items():
             if (table, name) != ("model", "vocab_size"):
-                lines.append(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}")
-    path.write_text("\n".join(lines).replace("'", '"') + "\n", encoding="utf-8")
+                lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, trace, download."""
+"""The command line: train, translate, evaluate, trace, toy, reversals, download."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from .config import load_experiment
@@ -14,7 +14,11 @@ from .data import read_pairs
 from .device import choose_device
 from .download import TATOEBA, download_tatoeba
 from .errors import DataError, EmptyTextError, UserError
+from .parallel import joined
+from .reversals import write_reversals
 from .scoring import score
+from .toy import ToySettings
+from .toy_training import train_toy
 from .training import train
 from .translator import Translator
 
@@ -50,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
     command.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
     command.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
+    command.add_argument("--warm-start", type=Path, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
+    command.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
     _add_device(command)
     command.set_defaults(run=_train)
 
@@ -60,6 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("evaluate", help="BLEU and chrF on pairs; the last line is JSON")
     _add_model(command)
     command.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
+    command.add_argument(
+        "--tokenized", action="store_const", const="none", default="13a",
+        help="the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)",
+    )  # fmt: skip
     command.add_argument("--write", action="store_true", help="also write the score into training.json")
     command.set_defaults(run=_evaluate)
 
@@ -69,6 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--target", help="a target to replay instead of the model's own translation")
     command.add_argument("--out", type=Path, required=True, help="the .npz file to write")
     command.set_defaults(run=_trace)
+
+    command = commands.add_parser("toy", help="train on copy, reverse or sort, in less than a minute")
+    for field in fields(ToySettings):
+        command.add_argument(f"--{field.name.replace('_', '-')}", type=field.type, default=field.default)
+    command.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
+    command.set_defaults(run=_toy)
+
+    command = commands.add_parser("reversals", help="write pairs of random texts and their reversals")
+    command.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    command.set_defaults(run=lambda options: write_reversals(options.out) and 0)
 
     command = commands.add_parser("download", help="fetch a corpus from its publisher")
     command.add_argument("corpus", choices=["tatoeba"])
@@ -96,10 +116,11 @@ def _beam_size(text: str) -> int:
 
 
 def _train(options: argparse.Namespace) -> None:
-    train(
-        load_experiment(options.config), read_pairs(options.data), read_pairs(options.valid), options.out,
-        choose_device(options.device), resume=options.resume,
-    )  # fmt: skip
+    with joined(choose_device(options.device)) as (processes, device):
+        train(
+            load_experiment(options.config), read_pairs(options.data), read_pairs(options.valid), options.out, device,
+            options.resume, warm_start=options.warm_start, tensorboard=options.tensorboard, processes=processes,
+        )  # fmt: skip
 
 
 def _translate(options: argparse.Namespace) -> int:
@@ -136,9 +157,10 @@ def _evaluate(options: argparse.Namespace) -> None:
     started = time.perf_counter()
     translations = translator.translate([source for source, _ in pairs], options.beam, progress=_reporter(len(pairs)))
     seconds = time.perf_counter() - started
-    result = asdict(score(translations, [target for _, target in pairs]))
+    result = asdict(score(translations, [target for _, target in pairs], options.tokenized))
     if options.write:
-        translator.checkpoint.add_score(options.checkpoint, options.pairs.name, options.beam, result)
+        name = options.pairs.name + (" tokenized" if options.tokenized == "none" else "")
+        translator.checkpoint.add_score(options.checkpoint, name, options.beam, result)
     print(json.dumps({**result, "beam": options.beam, "seconds": round(seconds, 2)}))
 
 
@@ -151,6 +173,12 @@ def _trace(options: argparse.Namespace) -> None:
         raise UserError(f"{options.out} cannot be written: {error.strerror}.") from error
     sys.stdout.reconfigure(encoding="utf-8")
     print(trace.target_text)
+
+
+def _toy(options: argparse.Namespace) -> None:
+    settings = ToySettings(**{field.name: getattr(options, field.name) for field in fields(ToySettings)})
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(json.dumps(asdict(train_toy(settings, options.out))))
 
 
 def _reporter(total: int):

@@ -3,18 +3,15 @@
 import csv
 import dataclasses
 import json
-import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import safetensors
 import torch
-from safetensors.torch import load_file, save_file
 from torch.overrides import TorchFunctionMode
 
-from .config import ModelConfig, build
+from .config import FilmConfig, ModelConfig, TrainingConfig, build
 from .errors import CheckpointError, ConfigError
+from .files import load_tensors, save_tensors, write_atomically
 from .model import Transformer
 from .tokenizer import Tokenizer
 
@@ -50,6 +47,27 @@ class Checkpoint:
             if isinstance(score, dict) and isinstance(score.get("bleu"), float):
                 found[name] = score["bleu"]
         return found
+
+    @property
+    def probes(self) -> list[tuple[str, str]]:
+        """The pairs of source and target that were filmed while it was trained; empty where `training` has none."""
+        configuration = self.training.get("configuration")
+        film = configuration.get("film") if isinstance(configuration, dict) else None
+        try:
+            return list(FilmConfig(**film).probes) if isinstance(film, dict) else []
+        except (ConfigError, TypeError):
+            return []
+
+    def settings(self, *needed: str) -> TrainingConfig | None:
+        """How `training` says the model was trained; None where a `needed` setting is missing or one cannot be."""
+        configuration = self.training.get("configuration")
+        recorded = configuration.get("training") if isinstance(configuration, dict) else None
+        if not isinstance(recorded, dict) or not recorded.keys() >= set(needed):
+            return None
+        try:
+            return build(TrainingConfig, recorded, "training")
+        except ConfigError:
+            return None
 
     def add_score(self, folder: Path, pairs: str, beam: int, score: dict) -> None:
         """Add what these pairs scored to the training.json in `folder`."""
@@ -111,42 +129,15 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
     return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
 
 
+def note_training(folder: Path, name: str, value: object) -> None:
+    """Add a fact to the training.json in a checkpoint's folder; raises CheckpointError when there is none."""
+    path = Path(folder) / "training.json"
+    write_atomically(path, _json({**_read_json(path), name: value}))
+
+
 def find_checkpoints(folder: Path) -> list[Path]:
     """The checkpoint folders directly under `folder`, by name; empty when there is none."""
     return sorted(path.parent for path in Path(folder).glob("*/config.json"))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file in one piece: whoever reads sees the old content or the new, never a part."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    """Write tensors as safetensors in one piece."""
-    part = path.with_suffix(".part")
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part)
-    os.chmod(part, 0o644)  # safetensors leaves it readable by its owner alone
-    os.replace(part, path)
-
-
-def load_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
-    try:
-        return load_file(path)
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
 
 
 def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:

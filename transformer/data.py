@@ -4,7 +4,7 @@ import gzip
 import logging
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,19 +12,30 @@ import torch
 from torch import Tensor
 
 from .errors import DataError
+from .skipped import Skipped
 from .tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-_SHOWN_LINES = 5  # line numbers named in a report of skipped lines
+
+class Pairs(list):
+    """Sentence pairs, source and target, and `lines`: the number of each one's line, from 1, in the file `name`."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], lines: Iterable[int], name: str):
+        super().__init__(pairs)
+        self.lines, self.name = list(lines), name
 
 
 @dataclass(frozen=True)
 class Example:
-    """One pair as ids: `source` ends with end of sentence, `target` begins and ends with its special tokens."""
+    """One pair as ids: `source` ends with end of sentence, `target` begins and ends with its special tokens.
+
+    `lines` are those of the corpus that it comes from, as far as they are known.
+    """
 
     source: tuple[int, ...]
     target: tuple[int, ...]
+    lines: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:
@@ -32,46 +43,66 @@ class Example:
         return max(len(self.source), len(self.target) - 1)
 
 
-def read_pairs(path: Path) -> list[tuple[str, str]]:
+def read_pairs(path: Path) -> Pairs:
     """Read a TSV file (gzip by its name): source, tab, target, a line each, UTF-8.
 
-    Lines without exactly one tab, with an empty side, or not in UTF-8 are skipped and reported with their numbers.
-    Raises DataError when the file cannot be read or nothing usable is in it.
+    Lines without exactly one tab, with an empty side, or not in UTF-8 are skipped, and reported by reason with their
+    numbers. Raises DataError when the file cannot be read or nothing usable is in it.
     """
-    pairs, skipped = [], []
+    pairs, lines, skipped = [], [], Skipped()
     opener = gzip.open if str(path).endswith(".gz") else open
     try:
         with opener(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                pair = _parse_pair(line)
-                if pair is None:
-                    skipped.append(number)
-                else:
-                    pairs.append(pair)
+                try:
+                    pairs.append(_parse_pair(line))
+                    lines.append(number)
+                except _NoPairError as reason:
+                    skipped.add(str(reason), number)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    if skipped:
-        shown = ", ".join(map(str, skipped[:_SHOWN_LINES])) + (", …" if len(skipped) > _SHOWN_LINES else "")
-        logger.warning("%s: skipped %d lines that are no pair of sentences (lines %s)", path, len(skipped), shown)
     if not pairs:
-        raise DataError(f"The corpus {path} holds no usable pair: each line must be source, tab, target in UTF-8.")
-    return pairs
+        why = skipped.report() or "it is empty"
+        raise DataError(f"The corpus {path} holds no usable pair of source, tab, target in UTF-8: {why}.")
+    if skipped:
+        logger.warning("%s: skipped %s", path, skipped.report())
+    return Pairs(pairs, lines, str(path))
 
 
 def make_examples(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int) -> list[Example]:
-    """Turn pairs into ids; those longer than `max_length` tokens on a side are left out and counted in the log."""
+    """Turn pairs into ids; those without or with too many tokens on a side are left out and reported in the log."""
+    return fitting(pairs, tokenizer, max_length)[1]
+
+
+def fitting(
+    pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int
+) -> tuple[list[tuple[str, str]], list[Example]]:
+    """The pairs that a model of `max_length` positions can be taught, and the same as ids.
+
+    The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
+    nothing is left.
+    """
+    known = isinstance(pairs, Pairs)
+    lines, name = (pairs.lines, pairs.name) if known else ([None] * len(pairs), "the corpus")
     sources = tokenizer.encode_all([source for source, _ in pairs])
     targets = tokenizer.encode_all([target for _, target in pairs])
-    examples = [
-        Example((*source, tokenizer.end_id), (tokenizer.begin_id, *target, tokenizer.end_id))
-        for source, target in zip(sources, targets, strict=True)
-    ]
-    kept = [example for example in examples if example.length <= max_length]
-    if len(kept) < len(examples):
-        logger.warning("left out %d pairs longer than %d tokens", len(examples) - len(kept), max_length)
-    if not kept:
-        raise DataError(f"No pair of the corpus is short enough for {max_length} tokens a side.")
-    return kept
+    kept, examples, skipped = [], [], Skipped()
+    for pair, line, source, target in zip(pairs, lines, sources, targets, strict=True):
+        places = (line,) if known else ()
+        example = Example((*source, tokenizer.end_id), (tokenizer.begin_id, *target, tokenizer.end_id), places)
+        if not source or not target:
+            skipped.add("with a side that has no token", line)
+        elif example.length > max_length:
+            skipped.add(f"longer than {max_length} tokens a side", line)
+        else:
+            kept.append(pair)
+            examples.append(example)
+    if not examples:
+        why = skipped.report() or "there is none"
+        raise DataError(f"No pair of {name} fits a model of {max_length} tokens a side: {why}.")
+    if skipped:
+        logger.warning("%s: left out %s", name, skipped.report())
+    return kept, examples
 
 
 def epoch_batches(
@@ -113,13 +144,19 @@ def collate(batch: Sequence[Example], pad_id: int) -> tuple[Tensor, Tensor, Tens
     return source, target[:, :-1], target[:, 1:]
 
 
-def _parse_pair(line: bytes) -> tuple[str, str] | None:
+class _NoPairError(ValueError):
+    """Why a line is no pair of sentences."""
+
+
+def _parse_pair(line: bytes) -> tuple[str, str]:
     try:
         sides = line.decode("utf-8").rstrip("\r\n").split("\t")
-    except UnicodeDecodeError:
-        return None
-    if len(sides) != 2 or not all(side.strip() for side in sides):
-        return None
+    except UnicodeDecodeError as error:
+        raise _NoPairError("not in UTF-8") from error
+    if len(sides) != 2:
+        raise _NoPairError("without a tab" if len(sides) == 1 else "with more than one tab")
+    if not all(side.strip() for side in sides):
+        raise _NoPairError("with an empty side")
     return sides[0], sides[1]
 
 
@@ -134,6 +171,8 @@ def _join_some(examples: list[Example], probability: float, max_length: int, gen
         if second is None:
             joined.append(first)
             continue
-        both = Example(first.source[:-1] + second.source, first.target[:-1] + second.target[1:])
+        both = Example(
+            first.source[:-1] + second.source, first.target[:-1] + second.target[1:], first.lines + second.lines
+        )
         joined.extend([both] if both.length <= max_length else [first, second])
     return joined

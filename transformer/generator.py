@@ -19,7 +19,10 @@ class Generator(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """[..., d_model] -> [..., vocab]."""
         # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
-        if x.device.type != "cpu" or torch.is_grad_enabled() or self.weight.is_inference():
+        if x.device.type != "cpu" or self.weight.is_inference():
+            return super().forward(x)
+        if torch.is_grad_enabled():
+            self._copy = None  # an update may follow, and a fused optimizer changes weights without counting it
             return super().forward(x)
         logits = x @ self._columns()
         return logits if self.bias is None else logits + self.bias

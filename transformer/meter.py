@@ -3,7 +3,7 @@
 import logging
 import time
 
-from .resume import Progress
+from .progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -11,21 +11,23 @@ _REPORT_SECONDS = 15  # between two lines of progress
 
 
 class Meter:
-    """Counts what a progress line tells: mean loss in nats, target tokens a second, remaining time."""
+    """Counts what a progress line tells: mean loss in nats, target tokens a second, remaining time.
 
-    def __init__(self, progress: Progress, max_steps: int):
-        self.progress, self.max_steps = progress, max_steps
+    `peak` is how many operations a second this process's card reaches at most, None where that is not known.
+    """
+
+    def __init__(self, progress: Progress, max_steps: int, peak: float | None = None):
+        self.progress, self.max_steps, self.peak = progress, max_steps, peak
         self.started = time.monotonic() - progress.seconds
-        self.losses: list[float] = []
         self.reported = time.monotonic()
-        self.tokens = self.steps = 0
+        self.tokens = self.steps = self.flops = 0
         self.recent = 0.0  # sum of the losses since the last report
 
-    def count(self, loss: float, tokens: int) -> None:
-        """Add one step."""
-        self.losses.append(loss)
+    def count(self, loss: float, tokens: int, flops: int) -> None:
+        """Add one step: its loss, its target tokens, and the operations that this process computed for it."""
         self.recent += loss
         self.tokens += tokens
+        self.flops += flops
         self.steps += 1
 
     def due(self) -> bool:
@@ -36,20 +38,18 @@ class Meter:
         """Time spent on this run so far, earlier sessions included."""
         return time.monotonic() - self.started
 
-    def mean_loss(self) -> float:
-        """Mean of the smoothed training loss since it was last asked for."""
-        mean = sum(self.losses) / max(1, len(self.losses))
-        self.losses.clear()
-        return mean
-
-    def report(self, rate: float) -> None:
-        """One line of progress over the time since the last one."""
+    def report(self, rate: float) -> float:
+        """One line of progress over the time since the last one; returns target tokens a second."""
         elapsed = time.monotonic() - self.reported
+        speed = self.tokens / elapsed
+        share = f", {100 * self.flops / elapsed / self.peak:.1f} % of the card's peak" if self.peak else ""
         remaining = (self.max_steps - self.progress.step) * elapsed / max(1, self.steps)
         logger.info(
-            "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s  %d min left",
+            "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s%s  %d min left",
             self.progress.step, self.max_steps, self.progress.epoch + 1,
             self.recent / max(1, self.steps), rate,
-            self.tokens / elapsed, round(remaining / 60),
+            speed, share, round(remaining / 60),
         )  # fmt: skip
-        self.reported, self.tokens, self.steps, self.recent = time.monotonic(), 0, 0, 0.0
+        self.tokens = self.steps = self.flops = 0
+        self.reported, self.recent = time.monotonic(), 0.0
+        return speed

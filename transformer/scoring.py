@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 @dataclass(frozen=True)
 class Score:
-    """Corpus BLEU (Papineni et al. 2002; 13a, cased) and chrF (Popovic 2015), both 0 to 100, with BLEU's signature."""
+    """Corpus BLEU (Papineni et al. 2002; cased) and chrF (Popovic 2015), both 0 to 100, with BLEU's signature."""
 
     bleu: float
     chrf: float
@@ -16,11 +16,14 @@ class Score:
     sentences: int
 
 
-def score(translations: Sequence[str], references: Sequence[str]) -> Score:
-    """Compare translations with one reference each; raises ValueError when their numbers differ."""
+def score(translations: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> Score:
+    """Compare translations with one reference each; raises ValueError when their numbers differ.
+
+    `tokenize` is how sacreBLEU splits text into words for BLEU; "none" takes it as already tokenized, at its spaces.
+    """
     if len(translations) != len(references) or not references:
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     result = bleu.corpus_score(list(translations), [list(references)])
     return Score(
         bleu=result.score,

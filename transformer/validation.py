@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from .checkpoint import Checkpoint
-from .data import Example, collate, epoch_batches
+from .config import TrainingConfig
+from .data import Example, collate, epoch_batches, fitting
 from .loss import smoothed_cross_entropy
 from .model import Transformer
 from .scoring import Score, score
@@ -28,3 +30,22 @@ def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
     """BLEU and chrF of greedy translations; every source must fit the model."""
     translations = Translator(Checkpoint(model, tokenizer)).translate([source for source, _ in pairs])
     return score(translations, [target for _, target in pairs])
+
+
+class Validator:
+    """Measures weights on the held-out pairs that fit the model; `model` is its own, to put them into."""
+
+    def __init__(
+        self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], settings: TrainingConfig
+    ):
+        self.model, self.tokenizer, self.settings = model.eval(), tokenizer, settings
+        fitting_pairs, self.examples = fitting(pairs, tokenizer, model.config.max_length)
+        self.pairs = fitting_pairs[: settings.validate_sentences]
+
+    def measure(self, weights: dict[str, Tensor]) -> tuple[float, Score]:
+        """Loss on all pairs, and the score of the first `validate_sentences` greedy translations."""
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(weights[name])
+        score = validation_score(self.model, self.tokenizer, self.pairs)
+        return validation_loss(self.model, self.examples, self.settings.batch_tokens), score

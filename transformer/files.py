@@ -1,0 +1,90 @@
+"""Files that are written whole or not at all, and tensors in them."""
+
+import errno
+import os
+import tempfile
+import zlib
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save
+
+from .errors import CheckpointError
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file in one piece, and wait until the disk has it: whoever reads sees the old content or the new.
+
+    Raises OSError, which names the file, and leaves nothing behind when it cannot be written.
+    """
+    path, temporary = Path(path), None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except BaseException as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:
+            error.filename = str(path)
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has what was renamed in a folder, where the system knows how to (Windows does not)."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # a file system that cannot do it for a folder
+            raise
+    finally:
+        os.close(handle)
+
+
+def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write tensors as safetensors in one piece; raises OSError when they cannot be written."""
+    write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, safetensors.SafetensorError) as error:
+        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
+
+
+def save_sealed(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    """Write tensors with a checksum, in one piece; raises OSError when they cannot be written."""
+    save_tensors(path, {**tensors, "checksum": _checksum(tensors)})
+
+
+def load_sealed(path: Path) -> dict[str, torch.Tensor]:
+    """Read what was written with a checksum; raises CheckpointError when it is missing or a single bit has changed."""
+    tensors = load_tensors(path)
+    seal = tensors.pop("checksum", None)
+    if seal is None:
+        raise CheckpointError(f"{path} has no checksum: it is damaged, or of an older version of this program.")
+    if not torch.equal(seal, _checksum(tensors)):
+        raise CheckpointError(f"{path} is damaged: its checksum is not that of its content.")
+    return tensors
+
+
+def _checksum(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
+    """CRC-32 of all names, types, shapes and values: [], int64."""
+    value = 0
+    for name, tensor in sorted(tensors.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
+        value = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)
+    return torch.tensor(value)

@@ -1,0 +1,73 @@
+"""How much a training step computes, and how much a card could: the share of its peak that training reaches."""
+
+import re
+from collections.abc import Sequence
+
+import torch
+
+from .config import ModelConfig
+from .loading import Tensors
+
+# Dense bfloat16 products with float32 sums, in 10^12 operations a second. From NVIDIA's datasheets of the cards, which
+# often print the figure with sparsity, twice as much, and the whitepapers on the architectures GA102 (RTX 30, A6000),
+# AD102 (RTX 40) and GB202 (RTX 50). The first name that fits counts.
+_PEAKS = (
+    ("B200", 2250.0),
+    ("H200 NVL", 835.5),
+    ("H200", 989.5),
+    ("GH200", 989.5),
+    ("H100 NVL", 835.5),
+    ("H100 PCIe", 756.5),
+    ("H100", 989.5),
+    ("A100", 312.0),
+    ("A40", 149.7),
+    ("A30", 165.0),
+    ("A10", 125.0),
+    ("L40S", 362.0),
+    ("L40", 181.0),
+    ("L4", 121.0),
+    ("RTX 5090", 209.5),
+    ("RTX 4090", 165.2),
+    ("RTX 3090", 71.0),
+    ("RTX A6000", 154.8),
+)
+
+
+def peak_flops(card: str) -> float | None:
+    """Operations a second that a card of this name reaches at most in bfloat16; None where that is not known here."""
+    if " MIG " in card:
+        return None  # a slice of a card
+    for name, tera in _PEAKS:
+        if re.search(rf"\b{name}\b", card):
+            return tera * 1e12
+    return None
+
+
+def device_peak(device: torch.device) -> float | None:
+    """The same for a device; None for all but known GPUs."""
+    return peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+
+
+def training_flops(config: ModelConfig, rows: int, source: int, target: int) -> int:
+    """Operations, a product and a sum counting two, of the matrix products of one training step.
+
+    For a batch of `rows` sentences, padded to `source` and `target` tokens, as the device computes it: padding counts.
+    Forward once, and backward twice as much, for the gradients of inputs and of weights (Kaplan et al. 2020, 2.1;
+    Chowdhery et al. 2022, appendix B).
+    """
+    d = config.d_model
+    projections = 4 * d * d  # query, key, value and output, a token
+    feed_forward = 2 * d * config.d_ff
+    encoder = source * (projections + feed_forward) + 2 * source * source * d  # scores, and weights times values
+    decoder = (
+        target * (projections + feed_forward) + 2 * target * target * d  # self-attention
+        + 2 * target * d * d + 2 * source * d * d + 2 * target * source * d  # cross-attention: Q and O, K and V
+    )  # fmt: skip
+    products = config.num_encoder_layers * encoder + config.num_decoder_layers * decoder
+    products += target * d * config.vocab_size  # the generator
+    return 3 * 2 * rows * products
+
+
+def update_flops(config: ModelConfig, batches: Sequence[Tensors]) -> int:
+    """The same for source, fed and predicted target of each batch of an update."""
+    return sum(training_flops(config, *source.shape, fed.shape[1]) for source, fed, _ in batches)
