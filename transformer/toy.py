@@ -68,7 +68,8 @@ class ToySettings:
         require(
             self.vocabulary**self.length >= _LEAST_SEQUENCES,
             f"{self.vocabulary} symbols make only {self.vocabulary**self.length} sequences of length {self.length}: "
-            f"the model could learn them by heart. Take more symbols or a longer sequence, for {_LEAST_SEQUENCES:,}.",
+            f"the model could learn them by heart. Take more symbols or a longer sequence; "
+            f"{_LEAST_SEQUENCES:,} sequences are the least.",
         )
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(0 < self.rate_factor <= 100, f"rate_factor must be in (0, 100], not {self.rate_factor}.")
