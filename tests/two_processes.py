@@ -1,5 +1,6 @@
 """What test_parallel.py lets torchrun start in two processes: python two_processes.py SCENARIO FOLDER."""
 
+import os
 import json
 import signal
 import sys
