@@ -1,7 +1,7 @@
 """What test_parallel.py lets torchrun start in two processes: python two_processes.py SCENARIO FOLDER."""
 
-import os
 import json
+import os
 import signal
 import sys
 from pathlib import Path
