@@ -49,7 +49,7 @@ def test_no_page_shuts_anyone_out(browser, address, path, screen):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(f"{address}{path}{'&' if '?' in path else '?'}text={quote(LONG)}")
-    drawn(page, PAGES[path])
+    drawn(page, path)
     violations = Axe().run(page).response["violations"]
     grave = [
         f"{violation['id']}: {node['html'][:120]}"
