@@ -96,6 +96,6 @@ def joined(device: torch.device) -> Iterator[tuple[Processes, torch.device]]:
         if isinstance(error, distributed.DistError) or "gloo" in str(error).lower():
             raise UserError(f"Process {processes.rank + 1} of {count} stopped because another one has.") from error
         raise
-    finally:
-        # Its threads must end before the interpreter does: they may still have to let go of a tensor.
-        distributed.destroy_process_group()
+    # After a good end the trainer is gone, nothing else holds on to the group, and its threads end here, not with the
+    # interpreter, which would abort. While an error is under way the trainer is still there, and this could hang.
+    distributed.destroy_process_group()
