@@ -63,6 +63,17 @@ def one_of(
     return chosen or start  # an address that says "kind=" chooses nothing
 
 
+def whole_number(label: str, first: int, last: int, start: int, key: str, explanation: str | None = None) -> int:
+    """A box for a number from `first` to `last`; what lies between two becomes the nearer one.
+
+    Streamlit's box for whole numbers breaks on a link that says "inf", so this one is for decimals.
+    """
+    value = st.number_input(
+        label, float(first), float(last), float(start), 1.0, "%.0f", key=key, bind="query-params", help=explanation
+    )
+    return round(value)
+
+
 def _numbered(label: str, count: int, key: str, explanation: str) -> int | None:
     chosen = one_of(label, (AVERAGE, *map(str, range(1, count + 1))), key, explanation)
     return None if chosen == AVERAGE else int(chosen) - 1

@@ -126,9 +126,8 @@ def show_rotation(settings: Encoding, model: Encoding) -> None:
     st.subheader("A step onwards is a turn: PE(p + k) = R(k) PE(p)")
     columns = st.columns(3, gap="medium")
     with columns[0]:
-        pair = st.number_input(
-            "Pair i", 0, settings.d_model // 2 - 1, min(4, settings.d_model // 2 - 1), key="pair", bind="query-params"
-        )
+        last = settings.d_model // 2 - 1
+        pair = choices.whole_number("Pair i", 0, last, min(4, last), "pair", f"0 to {last}")
     with columns[1]:
         position = st.slider("Position p", 0, 100, 5, key="position", bind="query-params")
     with columns[2]:

@@ -14,7 +14,7 @@ from transformer.device import describe_device
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
-from . import address
+from . import address, choices
 from .navigation import navigation
 from .text import plain
 
@@ -177,8 +177,8 @@ def _decoding() -> Strategy:
         top_k = st.slider(
             "Top-k", 0, 50, 0, key="topk", bind="query-params", help="Draw among the k most probable; 0: among all."
         )
-        seed = st.number_input("Seed", 1, 9999, 1, key="seed", bind="query-params", help="Another seed, another draw.")
-        return Sampling(temperature=temperature, top_k=top_k, seed=int(seed))
+        seed = choices.whole_number("Seed", 1, 9999, 1, "seed", "1 to 9999. Another seed, another draw.")
+        return Sampling(temperature=temperature, top_k=top_k, seed=seed)
     return Greedy()
 
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import session
 from components.sidebar import EXAMPLES
-from transformer import Translator
+from transformer import Sampling, Translator
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["pages/translate.py", "pages/attention.py"]
@@ -70,6 +70,16 @@ def test_beam_and_sampling_show_their_options_and_translate(shipped):
     assert shipped.translate([next(iter(EXAMPLES))], beam=3)[0] in page_text(app)
     app = open_page(decoding="sampling", temperature="0.5", seed="7")
     assert {slider.label for slider in app.slider} == {"Temperature", "Top-k"}
+
+
+@pytest.mark.parametrize(
+    "value, seed", [("7", 7), ("inf", 1), ("nan", 1), ("-3", 1), ("1e400", 1), ("9" * 5000, 1), ("<b>", 1)]
+)
+def test_a_seed_that_makes_no_sense_in_the_url_falls_back(shipped, value, seed):
+    app = open_page(decoding="sampling", temperature="0.5", seed=value)
+    assert not app.warning and not app.exception
+    expected = shipped.translate([next(iter(EXAMPLES))], strategy=Sampling(temperature=0.5, seed=seed))
+    assert expected[0] in page_text(app)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

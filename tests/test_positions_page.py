@@ -95,6 +95,13 @@ def test_what_makes_no_sense_in_the_url_falls_back(view):
     assert len(app.get("plotly_chart")) == CHARTS.get(view, CHARTS["curves"])
 
 
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "1e400", "9" * 5000])
+def test_a_pair_that_is_no_number_falls_back(value):
+    app = open_page(positions="rotation", pair=value)
+    assert not app.warning and not app.exception
+    assert app.number_input(key="pair").value == 4
+
+
 @pytest.mark.parametrize("view", [view for view in CHARTS if view != "adding"])
 @pytest.mark.parametrize(
     "settings", [{"d_model": "2", "length": "8", "base": "10"}, {"d_model": "512", "length": "512"}]

@@ -51,21 +51,21 @@ class Checkpoint:
     @property
     def probes(self) -> list[tuple[str, str]]:
         """The pairs of source and target that were filmed while it was trained; empty where `training` has none."""
-        configuration = self.training.get("configuration")
-        film = configuration.get("film") if isinstance(configuration, dict) else None
-        try:
-            return list(FilmConfig(**film).probes) if isinstance(film, dict) else []
-        except (ConfigError, TypeError):
-            return []
+        film = self._recorded(FilmConfig, "film")
+        return list(film.probes) if film else []
 
     def settings(self, *needed: str) -> TrainingConfig | None:
         """How `training` says the model was trained; None where a `needed` setting is missing or one cannot be."""
+        return self._recorded(TrainingConfig, "training", *needed)
+
+    def _recorded(self, kind: type, table: str, *needed: str):
+        """A table of the configuration that `training` has, as a `kind`; None where it is not whole or sound."""
         configuration = self.training.get("configuration")
-        recorded = configuration.get("training") if isinstance(configuration, dict) else None
+        recorded = configuration.get(table) if isinstance(configuration, dict) else None
         if not isinstance(recorded, dict) or not recorded.keys() >= set(needed):
             return None
         try:
-            return build(TrainingConfig, recorded, "training")
+            return build(kind, recorded, table)
         except ConfigError:
             return None
 

@@ -1,5 +1,7 @@
 """What was skipped of a corpus: how much, why, and where."""
 
+from collections.abc import Sequence
+
 _SHOWN = 5  # line numbers named a reason
 
 
@@ -24,9 +26,13 @@ class Skipped:
         return f"{len(self)} {'line' if len(self) == 1 else 'lines'}: {reasons}"
 
 
+def first_of(lines: Sequence[int], most: int) -> str:
+    """The first line numbers, and that there are more: "2, 5, 8, …"."""
+    return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
+
+
 def _places(lines: list[int | None]) -> str:
-    known = [str(line) for line in lines if line is not None]
+    known = [line for line in lines if line is not None]
     if not known:
         return ""
-    more = ", …" if len(known) > _SHOWN else ""
-    return f" ({'line' if len(known) == 1 else 'lines'} {', '.join(known[:_SHOWN])}{more})"
+    return f" ({'line' if len(known) == 1 else 'lines'} {first_of(known, _SHOWN)})"

@@ -15,6 +15,7 @@ from .loading import Tensors
 from .loss import smoothed_cross_entropy
 from .model import Transformer
 from .parallel import Processes
+from .skipped import first_of
 
 _SHOWN_LINES = 8  # line numbers named of a batch that cannot be learned from
 
@@ -36,8 +37,8 @@ class Update:
     def place(self, number: int) -> str:
         """Where its batch of this number, from 0, is to be found: epoch, batch, and lines of the corpus."""
         lines = sorted(line for example in self.batches[number] for line in example.lines)
-        shown = ", ".join(map(str, lines[:_SHOWN_LINES])) + (", …" if len(lines) > _SHOWN_LINES else "")
-        return f"epoch {self.epoch}, batch {self.first + number}" + (f", lines {shown} of the corpus" if lines else "")
+        shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
+        return f"epoch {self.epoch}, batch {self.first + number}{shown}"
 
 
 class Objective(nn.Module):

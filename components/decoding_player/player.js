@@ -4,21 +4,6 @@
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
-const players = new WeakMap();
-
-export default function ({ parentElement, data, setTriggerValue }) {
-  let player = players.get(parentElement);
-  if (!player) {
-    player = new Player(parentElement);
-    players.set(parentElement, player);
-  }
-  player.setTriggerValue = setTriggerValue;
-  player.receive(data);
-  return () => {
-    player.leave();
-    players.delete(parentElement);
-  };
-}
 
 class Player {
   constructor(root) {
@@ -161,3 +146,5 @@ class Player {
     this.strips[1].draw(this.step, this.step, both ? half : width);
   }
 }
+
+export default mounted(Player);

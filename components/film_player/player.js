@@ -4,21 +4,6 @@
 const MILLISECONDS_A_MOMENT = 700;
 const NEWEST = -1; // what the address says of the end of a film that grows, as in __init__.py
 const HALF_A_THUMB = 8; // of the slider
-const players = new WeakMap();
-
-export default function ({ parentElement, data, setTriggerValue }) {
-  let player = players.get(parentElement);
-  if (!player) {
-    player = new Player(parentElement);
-    players.set(parentElement, player);
-  }
-  player.setTriggerValue = setTriggerValue;
-  player.receive(data);
-  return () => {
-    player.leave();
-    players.delete(parentElement);
-  };
-}
 
 class Player {
   constructor(root) {
@@ -124,3 +109,5 @@ class Player {
     });
   }
 }
+
+export default mounted(Player);

@@ -2,7 +2,12 @@
 
 from playwright.sync_api import Page, expect
 
+# What is left of the run before fades out, and what comes anew fades in: until then the colours are neither's.
+_STANDS = """() => !document.querySelector("[data-stale=true]")
+    && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === "running")"""
+
 
 def at_rest(page: Page) -> None:
-    """Wait until the server has nothing more to send for this page."""
+    """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_function(_STANDS)
