@@ -14,6 +14,8 @@ from transformer.film import Film, load_film
 from transformer.jobs import Jobs
 from transformer.masking import MaskedPass, run_masked
 from transformer.packing import SAMPLES, read_samples
+from transformer.stage_recording import block_parameters, record_stages
+from transformer.stages import BlockParameters, Stages, compute_stages, differences
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
@@ -53,6 +55,14 @@ def masked_pass(name: str, text: str, second: str, strategy: Strategy, lifted: s
     return _masked_pass(
         str(CHECKPOINTS / name), _stamps(name), text, second, strategy, lifted, translator(name), sentences
     )
+
+
+def stages(
+    name: str, text: str, strategy: Strategy, kind: str, layer: int
+) -> tuple[Stages, BlockParameters, dict[str, float]]:
+    """One attention block's stages for a text, what it has learned, and how closely both agree; raises UserError."""
+    sentence = trace(name, text, strategy)
+    return _stages(str(CHECKPOINTS / name), _stamps(name), text, strategy, kind, layer, translator(name), sentence)
 
 
 def samples(name: str) -> tuple[Example, ...]:
@@ -108,6 +118,17 @@ def _masked_pass(
     _translator: Translator, _sentences: tuple[Trace, Trace],
 ) -> MaskedPass:  # fmt: skip
     return run_masked(_translator.model, _translator.tokenizer, _sentences, lifted)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the block …")
+def _stages(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, kind: str, layer: int, _translator: Translator,
+    _sentence: Trace,
+) -> tuple[Stages, BlockParameters, dict[str, float]]:  # fmt: skip
+    shown = record_stages(_translator.model, _sentence.source_ids, _sentence.fed_ids, kind, layer)
+    parameters = block_parameters(_translator.model, kind, layer)
+    memory = shown.memory if kind == "cross" else None
+    return shown, parameters, differences(shown, compute_stages(shown.stream, memory, shown.open_cells, parameters))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the sentence pairs …")

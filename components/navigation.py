@@ -13,6 +13,7 @@ def navigation() -> Page:
             st.Page("pages/translate.py", title="Translate", default=True),
             st.Page("pages/decoding.py", title="Decoding"),
             st.Page("pages/attention.py", title="Attention"),
+            st.Page("pages/inside.py", title="Inside attention"),
             st.Page("pages/positions.py", title="Positional encoding"),
             st.Page("pages/masks.py", title="Masks"),
             st.Page("pages/training.py", title="Training"),

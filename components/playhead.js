@@ -9,7 +9,7 @@ class Playhead {
     Object.assign(this, { find, first, last: first, at: first, millisecondsAMoment, draw, words, send });
     this.timer = null;
     this.reporting = null;
-    this.sent = []; // what was reported and has not come back yet
+    this.said = new Said();
     const go = (target) => () => this.seek(target());
     find(".first").onclick = go(() => this.first);
     find(".back").onclick = go(() => this.at - 1);
@@ -24,17 +24,12 @@ class Playhead {
   // Stop, and forget what was reported: what is shown from here on is another one.
   startAnew() {
     this.pause(false);
-    this.sent = [];
-    this.address = undefined;
+    this.said.forget();
   }
 
   // Whether the address says something new that was not said from here: then it decides where to stand.
   isNews(said) {
-    const echo = this.sent.indexOf(said);
-    const news = echo < 0 && said !== this.address;
-    this.sent = this.sent.slice(echo + 1);
-    this.address = said;
-    return news;
+    return this.said.isNews(said);
   }
 
   place(at) {
@@ -83,10 +78,8 @@ class Playhead {
   report() {
     this.keepQuiet();
     this.reporting = setTimeout(() => {
-      const said = this.words(this.at);
-      if (this.timer || said === (this.sent.at(-1) ?? this.address)) return;
-      this.sent.push(said);
-      this.send(said);
+      const words = this.words(this.at);
+      if (!this.timer && this.said.tell(words)) this.send(words);
     }, REPORT_AFTER);
   }
 
@@ -129,20 +122,3 @@ class Playhead {
   }
 }
 
-// A component of a page from a class: one player for each place it is put into, given the data anew whenever they come.
-function mounted(Player) {
-  const players = new WeakMap();
-  return ({ parentElement, data, setTriggerValue }) => {
-    let player = players.get(parentElement);
-    if (!player) {
-      player = new Player(parentElement);
-      players.set(parentElement, player);
-    }
-    player.setTriggerValue = setTriggerValue;
-    player.receive(data);
-    return () => {
-      player.leave();
-      players.delete(parentElement);
-    };
-  };
-}

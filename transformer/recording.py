@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .attention import MultiHeadAttention, attention_weights
 from .masks import causal_mask
@@ -92,7 +92,7 @@ def watched(model: Transformer, kind: str, look: Callable) -> Iterator[list]:
     def keep(core, arguments, output) -> None:
         seen.append(look(*arguments, output))
 
-    with _hooked((block, keep) for block in attention_blocks(model, kind)):
+    with hooked((block.core, keep) for block in attention_blocks(model, kind)):
         yield seen
 
 
@@ -122,13 +122,13 @@ def silenced(model: Transformer, heads: Iterable[tuple[str, int, int]]) -> Itera
 
         return hook
 
-    with _hooked((block, zero(chosen)) for block, chosen in by_block.items()):
+    with hooked((block.core, zero(chosen)) for block, chosen in by_block.items()):
         yield
 
 
 @contextlib.contextmanager
-def _hooked(hooks: Iterable[tuple[MultiHeadAttention, Callable]]) -> Iterator[None]:
-    """Put each hook on its attention's core for this thread alone, and take all away in the end.
+def hooked(hooks: Iterable[tuple[nn.Module, Callable]]) -> Iterator[None]:
+    """Put each forward hook on its module for this thread alone, and take all away in the end.
 
     The model is shared by all visitors of a server: another thread's pass must neither be seen nor be changed.
     """
@@ -139,9 +139,9 @@ def _hooked(hooks: Iterable[tuple[MultiHeadAttention, Callable]]) -> Iterator[No
 
     handles = []
     try:
-        for block, hook in hooks:
+        for module, hook in hooks:
             with _registry:
-                handles.append(block.core.register_forward_hook(own(hook)))
+                handles.append(module.register_forward_hook(own(hook)))
         yield
     finally:
         for handle in handles:

@@ -16,7 +16,9 @@ _player = st.components.v2.component(
     "decoding_player",
     html=_read("player.html"),
     css=_read("../controls.css") + _read("player.css"),
-    js="".join(map(_read, ("../drawing.js", "../playhead.js", "strips.js", "player.js"))),
+    js="".join(
+        map(_read, ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js", "strips.js", "player.js"))
+    ),
 )
 
 

@@ -13,7 +13,16 @@ def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-_SCRIPTS = ("../drawing.js", "../playhead.js", "maps.js", "head_map.js", "curves.js", "player.js")
+_SCRIPTS = (
+    "../drawing.js",
+    "../mounted.js",
+    "../said.js",
+    "../playhead.js",
+    "maps.js",
+    "head_map.js",
+    "curves.js",
+    "player.js",
+)
 
 _player = st.components.v2.component(
     "film_player",

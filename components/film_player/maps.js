@@ -1,6 +1,6 @@
 // The maps of a film as thumbnails on canvases: every head at one moment, and one head at every moment.
 
-const FRAME = "rgba(128, 128, 128, 0.55)", CHOSEN = "#e8710a";
+const CHOSEN = "#e8710a";
 const LAYER_LABEL = 46, HEAD_LABEL = 20, GUTTER = 8, LARGEST_THUMBNAIL = 96; // pixels
 const SMALLEST_FRAME = 30, LARGEST_FRAME = 56, STEP_LABEL = 18, ROOM_FOR_A_STEP = 36;
 const SHADES = Uint8ClampedArray.from({ length: 256 }, (_, weight) => 255 * (0.03 + (0.69 * weight) / 255));
@@ -57,22 +57,6 @@ class Maps {
   heightFor(width) {
     return Math.round(Math.min(width * 1.25, (width * this.rows) / this.columns));
   }
-}
-
-// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
-function prepare(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1, style = getComputedStyle(canvas);
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  pen.imageSmoothingEnabled = false;
-  pen.font = `12px ${style.fontFamily}`;
-  pen.fillStyle = style.color;
-  pen.textAlign = "center";
-  return pen;
 }
 
 // Every head at one moment: layers below one another, heads side by side.

@@ -1,0 +1,163 @@
+// How one cell came about, from the numbers before it: recomputed here in double precision, and written out.
+
+const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 710 of a computer's
+const SHOWN_TERMS = 4; // the largest of a sum; the others are added up
+
+class Sums {
+  constructor(data, grids) {
+    Object.assign(this, { data, grids });
+  }
+
+  // {name, parts: texts of the computation, value: recomputed, own: the model's}; null for what is only given.
+  of(panel, row, column) {
+    const { recipe } = panel, own = panel.grid.at(row, column), name = this.name(panel, row, column);
+    if (!recipe) return { name, parts: [], value: null, own };
+    return { name, own, ...this[recipe.kind](recipe, row, column, own) };
+  }
+
+  name(panel, row, column) {
+    const { queries, keys } = this.data;
+    if (panel.columns === "keys") return `“${queries[row]}” reading “${keys[column]}”`;
+    const token = (panel.rows === "keys" ? keys : queries)[row];
+    const dimension = panel.columns === "head" ? this.data.head * this.data.d_k + column : column;
+    return `“${token}”, dimension ${dimension + 1}`;
+  }
+
+  // The largest products one by one, the others together.
+  added(terms, label) {
+    const order = terms.map((_, index) => index).sort((a, b) => Math.abs(terms[b].value) - Math.abs(terms[a].value));
+    const shown = order.slice(0, SHOWN_TERMS), rest = order.slice(SHOWN_TERMS);
+    const parts = shown.map((index) => {
+      const { left, right, value, where } = terms[index];
+      return `${left} × ${right} = ${number(value)} (${label} ${where})`;
+    });
+    const sum = terms.reduce((total, { value }) => total + value, 0);
+    if (rest.length) {
+      const others = rest.reduce((total, index) => total + terms[index].value, 0);
+      parts.push(`${rest.length} other${rest.length > 1 ? "s" : ""} together: ${number(others)}`);
+    }
+    return { parts, sum };
+  }
+
+  product(lefts, rights, label, where) {
+    const terms = Array.from(lefts, (left, index) => {
+      return { left: number(left), right: number(rights[index]), value: left * rights[index], where: where(index) };
+    });
+    return this.added(terms, label);
+  }
+
+  column(grid, index) {
+    return Array.from({ length: grid.rows }, (_, row) => grid.at(row, index));
+  }
+
+  projected({ left, right, bias, of_head }, row, column) {
+    const { head, d_k } = this.data, weights = this.grids[right];
+    const inside = of_head ? column - head * d_k : column;
+    if (inside < 0 || inside >= weights.columns) {
+      const owner = Math.floor(column / d_k) + 1;
+      return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
+    }
+    const lefts = this.grids[left].row(row), offset = this.grids[bias].at(0, inside);
+    const { parts, sum } = this.product(lefts, this.column(weights, inside), "dimension", (index) => index + 1);
+    parts.push(`bias: ${number(offset)}`);
+    return { parts, value: sum + offset };
+  }
+
+  cut({ of }, row, column) {
+    const from = this.data.head * this.data.d_k + column;
+    const value = this.grids[of].at(row, from);
+    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value };
+  }
+
+  dot({ left, right }, row, column) {
+    const first = this.data.head * this.data.d_k + 1;
+    const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
+    const { parts, sum } = this.product(lefts, rights, "dimension", (index) => first + index);
+    return { parts, value: sum };
+  }
+
+  divided({ of }, row, column) {
+    const { d_k } = this.data, product = this.grids[of].at(row, column);
+    return { parts: [`${number(product)} / √${d_k} = ${number(product)} / ${number(Math.sqrt(d_k))}`], value: product / Math.sqrt(d_k) };
+  }
+
+  isOpen(row, column) {
+    return this.grids.open.at(row, column) > 0;
+  }
+
+  masked({ of }, row, column) {
+    if (this.isOpen(row, column)) return { parts: ["open: the score stays"], value: this.grids[of].at(row, column) };
+    return { parts: ["closed"], value: -Infinity, own: -Infinity };
+  }
+
+  softmax({ of }, row, column) {
+    const scores = this.grids[of].row(row), keys = [...scores.keys()].filter((key) => this.isOpen(row, key));
+    if (!keys.length) {
+      return { parts: ["every key of this row is closed: 0 / 0. PyTorch's fused kernel gives 0 for such a row"], value: 0 };
+    }
+    if (!this.isOpen(row, column)) return { parts: [`closed: exp(${MINUS}∞) = 0`], value: 0 };
+    const most = Math.max(...keys.map((key) => scores[key])), less = most > LARGE_SCORE ? most : 0;
+    const powers = keys.map((key) => Math.exp(scores[key] - less)), sum = powers.reduce((total, power) => total + power, 0);
+    const power = Math.exp(scores[column] - less), taken = less ? ` ${MINUS} ${number(less)}, the row's largest` : "";
+    const largest = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
+    const spelled = largest.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
+    const others = keys.length - largest.length;
+    if (others) spelled.push(`${others} other${others > 1 ? "s" : ""}`);
+    return {
+      parts: [`exp(${number(scores[column])}${taken}) = ${number(power)}`, `the sum of the row's ${keys.length}: ${number(sum)} (${spelled.join(", ")})`],
+      value: power / sum,
+      sign: "; their ratio",
+    };
+  }
+
+  weighted({ left, right }, row, column) {
+    const terms = Array.from(this.grids[left].row(row), (weight, key) => {
+      const value = this.grids[right].at(key, column);
+      return { left: number(weight), right: number(value), value: weight * value, where: `“${shortened(this.data.keys[key])}”` };
+    });
+    const { parts, sum } = this.added(terms, "from");
+    return { parts, value: sum };
+  }
+
+  placed({ of }, row, column, own) {
+    const { head, d_k } = this.data, inside = column - head * d_k, owner = Math.floor(column / d_k) + 1;
+    if (inside < 0 || inside >= d_k) return { parts: [`written by head ${owner}`], value: null };
+    return { parts: [`column ${inside + 1} of what head ${owner} wrote`], value: this.grids[of].at(row, inside) };
+  }
+
+  sum({ of: [first, second] }, row, column) {
+    const parts = [first, second].map((name) => this.grids[name].at(row, column));
+    return { parts: [`came in: ${number(parts[0])}`, `added: ${number(parts[1])}`], value: parts[0] + parts[1] };
+  }
+
+  normalised({ of }, row, column) {
+    const values = Array.from(this.grids[of].row(row)), count = values.length;
+    const mean = values.reduce((total, value) => total + value, 0) / count;
+    const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
+    const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;
+    const centred = values[column] - mean, spread = Math.sqrt(variance + epsilon);
+    return {
+      parts: [
+        `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))}) / ${number(spread)} = ${number(centred / spread)}`,
+        `× γ ${number(gamma)}`, `+ β ${number(beta)}`,
+      ],
+      value: (centred / spread) * gamma + beta,
+      sign: " gives",
+      joined: " ",
+    };
+  }
+
+  // A cell of the neuron view: one term of the dot product, or of the weighted average.
+  term({ left, right, label }, row, column) {
+    const a = left(row, column), b = right(row, column);
+    return { parts: [`${number(a)} × ${number(b)}`], value: a * b };
+  }
+}
+
+// The words for a cell: the computation, its result, and how far the model's own number is from it.
+function sumWords({ name, parts, value, own, sign = "; the sum", joined = "; " }) {
+  if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}The model has ${number(own)}.`;
+  const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
+  const same = Object.is(value, own) || value === own ? 0 : Math.abs(value - own);
+  return `${name}: ${head}${number(value)}. The model has ${number(own)}, difference ${tiny(same)}.`;
+}
