@@ -1,5 +1,7 @@
 """What is chosen without a widget of Streamlit's and still belongs into the page's address."""
 
+import re
+
 import streamlit as st
 
 _PAGES = "pages_seen"  # the page of the run before and the page of this run
@@ -31,6 +33,12 @@ def remember(key: str, value: str, default: str = "") -> None:
             del st.query_params[key]
     elif st.query_params.get(key) != value:
         st.query_params[key] = value
+
+
+def number(key: str, default: int) -> int:
+    """A whole number from 1 on that is in the address, else the default."""
+    said = remembered(key, str(default))
+    return int(said) if re.fullmatch(r"[0-9]{1,6}", said) and int(said) else default
 
 
 def _own(key: str) -> str:

@@ -1,44 +1,55 @@
-"""The view of one attention block, step by step."""
-
-import re
+"""The view of one attention block of the model, step by step."""
 
 import streamlit as st
 
-import session
-from figures.stages import View, stages_payload
+from figures.stages import stages_payload
 from figures.style import KIND_NAMES
+from transformer.stage_script import bundle, script
 
-from . import address, choices, sidebar
+from . import address
 from .attention_steps import attention_steps
+from .chosen_block import choose_block
+from .sidebar import Choice
 
 
-def show(choice: sidebar.Choice) -> None:
-    """Sentence, kind, layer and head, and every step below one another. Raises UserError."""
-    translator = session.translator(choice.checkpoint)
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    sidebar.show_sentences(translator, trace)
-    kind = choices.one_of("Kind of attention", list(KIND_NAMES), "kind")
-    layers, heads = trace.attention(kind).shape[:2]
-    with st.container(horizontal=True, gap="medium"):
-        layer, head = choices.single_head(layers, heads)
-    stages, parameters, gaps = session.stages(choice.checkpoint, choice.text, choice.strategy, kind, layer)
-    view = View(
-        kind, layer, head, 0,
-        queries=trace.source_tokens if kind == "encoder" else trace.fed_tokens,
-        keys=trace.fed_tokens if kind == "decoder" else trace.source_tokens,
-        predicted=None if kind == "encoder" else trace.next_tokens,
-    )  # fmt: skip
-    query = _number("query", min(3, len(view.queries)))
-    key = _number("key", int(stages.weights[0, head, min(query, len(view.queries)) - 1].argmax()) + 1)
-    dimension = _number("dimension", head * stages.d_k + 1)
-    attention_steps(stages_payload(stages, parameters, gaps, view), (query, key, dimension), "steps", _remember)
+def show(choice: Choice) -> None:
+    """The block, every step below one another, and the program that recomputes it. Raises UserError."""
+    block = choose_block(choice)
+    view, stages = block.view, block.stages
+    st.caption(
+        f"**{KIND_NAMES[view.kind]}**, layer {view.layer + 1}, head {view.head + 1}, as the model computes it for this "
+        "sentence. Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, "
+        "recomputed from the numbers of the step before. A solid frame is the query, a dashed one key or dimension."
+    )
+    query = min(address.number("query", 3), len(view.queries))
+    key = address.number("key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
+    dimension = address.number("dimension", view.head * stages.d_k + 1)
+    payload = stages_payload(stages, block.parameters, block.gaps, view)
+    attention_steps(payload, (query, key, dimension), "steps", remember)
+    _offer_program(block, choice.checkpoint)
 
 
-def _number(name: str, default: int) -> int:
-    said = address.remembered(name, str(default))
-    return int(said) if re.fullmatch(r"[0-9]{1,5}", said) and int(said) else default
-
-
-def _remember(query: int, key: int, dimension: int) -> None:
+def remember(query: int, key: int, dimension: int) -> None:
+    """Keep in the address what was chosen in the steps."""
     for name, value in (("query", query), ("key", key), ("dimension", dimension)):
         address.remember(name, str(value))
+
+
+def _offer_program(block, checkpoint: str) -> None:
+    view = block.view
+    title = f"{KIND_NAMES[view.kind]} of {checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
+    program = script(
+        block.stages, block.parameters, title, cross=view.kind == "cross", sentence=view.sentence, head=view.head
+    )
+    st.subheader("The same in NumPy")
+    st.markdown(
+        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
+        "download holds them and this example's arrays."
+    )
+    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}.zip"
+    st.download_button(
+        "Download program and arrays", lambda: bundle(block.stages, block.parameters, program), name,
+        "application/zip", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+    with st.expander("The program"):
+        st.code(program, language="python")

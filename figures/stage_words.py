@@ -120,6 +120,10 @@ class Words:
 
     def why(self, step: str) -> str:
         """What the step is for."""
+        if step == "input" and self.view.toy:
+            return "One made-up vector a token, a row. In a model these are the embeddings plus the positions."
+        if step == "mask" and self.view.toy:
+            return "Click a cell, or go there with the arrow keys and press Enter, to close it or to open it again."
         if step == "input":
             first = self.view.layer == 0
             own = "the embeddings, times √d_model, plus the positions" if first else "what the layer below gave"
@@ -193,7 +197,11 @@ class Words:
 
     def _see_softmax(self) -> str:
         weights = self._head(self.stages.weights)
-        rows = self.stages.open_cells[self.view.sentence].sum(axis=-1) > 1
+        keys = self.stages.open_cells[self.view.sentence].sum(axis=-1)
+        if not keys.all():
+            row = quoted(self.view.queries[int(keys.argmin())])
+            return f"The row of {row} has no open key, so there is nothing to share out: see below the steps."
+        rows = keys > 1
         if not rows.any():
             return "Each row has a single open cell, which gets all."
         logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)

@@ -17,7 +17,7 @@ SIGNED, WEIGHTS = "signed", "weights"
 class View:
     """What of a block is shown: sentence of the batch and head, both counted from 0, and its labels.
 
-    `predicted` names what a decoder row predicts, None for the encoder.
+    `predicted` names what a decoder row predicts, None for the encoder; `toy` tells numbers that nobody trained.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class View:
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     predicted: tuple[str, ...] | None = None
+    toy: bool = False
 
 
 def stages_payload(
@@ -54,6 +55,7 @@ def stages_payload(
         "d_k": stages.d_k,
         "epsilon": parameters.epsilon,
         "editable": editable,
+        "whose": "The float32 number here" if view.toy else "The model",
     }
 
 

@@ -1,9 +1,14 @@
 // A matrix on a canvas: rows with their tokens, colour by value, to be pointed at by mouse, finger and keys.
 
-const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, SQUARE = 44, WIDEST_CELL = 26; // pixels
+const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, SQUARE = 44, WIDEST_CELL = 26, FEW_COLUMNS = 16; // pixels, but for counts
 const LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, LETTER = 7, NOTE = 74, HEADER = 16;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const PLUS_COLOUR = [31, 119, 224], MINUS_COLOUR = [232, 113, 10];
+
+// The room that the labels of rows need.
+function labelWidth(rows) {
+  return Math.min(96, LETTER * Math.max(...rows.map((row) => shortened(row).length)) + 10);
+}
 
 class Matrix {
   // look(cell) hears the cell under the pointer or null, choose(cell) the one that was clicked: {row, column}.
@@ -23,21 +28,21 @@ class Matrix {
   }
 
   // picture: {grid, rows: labels, columns: labels or null, scale, closed(row, column), frame: [first, count] or null,
-  // notes: a text a row or null, square, label}; chosen: {row, column}, either may be -1 for none.
+  // notes: a text a row or null, named: room for the labels, square, label}; chosen: {row, column}, -1 for none.
   draw(picture, chosen, width) {
     Object.assign(this, picture, { chosen });
     const { grid, rows } = this, many = rows.length > MANY_ROWS;
-    const longest = Math.max(...rows.map((row) => shortened(row).length));
-    this.left = Math.min(96, LETTER * longest + 10);
+    this.left = this.named || labelWidth(rows);
     this.right = this.notes ? NOTE : 0;
     const room = Math.max(grid.columns * LEAST_COLUMN, width - this.left - this.right - 2);
-    const most = this.square ? SQUARE : grid.columns > 64 ? 8 : WIDEST_CELL;
+    const most = this.square || grid.columns <= FEW_COLUMNS ? SQUARE : WIDEST_CELL;
     this.wide = Math.min(most, room / grid.columns);
-    this.high = this.square ? Math.max(DENSE_ROW, Math.min(SQUARE, this.wide)) : many ? DENSE_ROW : ROW;
+    this.high = this.square ? Math.max(DENSE_ROW, Math.min(SQUARE, this.wide)) : many ? DENSE_ROW : grid.columns <= FEW_COLUMNS ? ROW + 6 : ROW;
     this.top = this.columns ? this.keysHeight() : HEADER;
-    const pen = prepare(this.canvas, this.left + grid.columns * this.wide + this.right + 2, this.top + rows.length * this.high + 3);
+    this.width = this.left + grid.columns * this.wide + this.right + 2;
+    const pen = prepare(this.canvas, this.width, this.top + rows.length * this.high + 3);
     this.paint(pen);
-    this.label_(pen, many);
+    this.writeLabels(pen, many);
     this.mark(pen);
     this.canvas.setAttribute("aria-label", this.label);
   }
@@ -99,7 +104,7 @@ class Matrix {
     pen.restore();
   }
 
-  label_(pen, many) {
+  writeLabels(pen, many) {
     const { left, top, high, wide, rows, columns, grid } = this;
     pen.save();
     if (many) pen.font = pen.font.replace("12px", "9px");

@@ -2,6 +2,7 @@
 // here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
 const TELL_AFTER = 350; // ms after the last choice, so that moving quickly asks the server once
+const BESIDE = 0.55; // of the width: words stand beside a map that takes no more
 const NEURONS = { products: "Neuron view: one query against all keys", values: "The weighted average, dimension by dimension" };
 
 class Steps {
@@ -134,6 +135,8 @@ class Steps {
     }));
     entry.panels[place] = panels;
     panels.forEach((panel, index) => entry.shown[place][index].draw(this.picture(panel), this.cellIn(panel), width, panel));
+    const small = panels.length === 1 && panels[0].columns === "keys" && entry.shown[place][0].matrix.width < width * BESIDE;
+    if (place === 0) entry.item.classList.toggle("beside", small);
   }
 
   picture(panel) {
@@ -144,7 +147,7 @@ class Steps {
     const label = `${name}: ${rows.length} rows, ${panel.grid.columns} columns. Arrow keys move, Enter chooses.`;
     return {
       grid: panel.grid, rows, columns, scale: panel.scale, closed: panel.closed, frame: panel.frame, start: panel.start,
-      reach: panel.reach, notes: panel.notes ? rows.map((_, row) => panel.notes(row)) : null, square: columns !== null, label,
+      reach: panel.reach, named: Math.max(labelWidth(queries), labelWidth(keys)), notes: panel.notes ? rows.map((_, row) => panel.notes(row)) : null, square: columns !== null, label,
     };
   }
 
@@ -158,7 +161,7 @@ class Steps {
     const { place, index, cell } = found ?? { place: 0, index: 0, cell: null };
     const panel = entry.panels[place][index], { row, column } = cell ?? this.cellIn(panel);
     if (row < 0 || column < 0) return entry.byHand(`Dimension ${this.chosen.dimension + 1} is another head's.`);
-    entry.byHand(sumWords(this.sums.of(panel, row, column)));
+    entry.byHand(sumWords(this.sums.of(panel, row, column), `${this.data.whose} has`));
   }
 }
 

@@ -155,9 +155,9 @@ class Sums {
 }
 
 // The words for a cell: the computation, its result, and how far the model's own number is from it.
-function sumWords({ name, parts, value, own, sign = "; the sum", joined = "; " }) {
-  if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}The model has ${number(own)}.`;
+function sumWords({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {
+  if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(own)}.`;
   const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
   const same = Object.is(value, own) || value === own ? 0 : Math.abs(value - own);
-  return `${name}: ${head}${number(value)}. The model has ${number(own)}, difference ${tiny(same)}.`;
+  return `${name}: ${head}${number(value)}. ${owner} ${number(own)}, difference ${tiny(same)}.`;
 }

@@ -1,0 +1,176 @@
+"""The view of an attention block with small numbers of one's own, every input to be changed."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from figures.stages import View, stages_payload
+from transformer.errors import ConfigError
+from transformer.closed_rows import closed_row
+from transformer.stages import Stages
+from transformer.toy_block import (
+    MASKS,
+    TABLES,
+    ToyNumbers,
+    ToyShape,
+    rounding_gaps,
+    table,
+    toggled,
+    toy_numbers,
+    with_table,
+)
+
+from . import address, choices
+from .attention_steps import attention_steps
+from .sidebar import Choice
+from .stages_view import remember
+from .text import plain
+
+_EDITED = "toy_tables"  # tables that were changed, by what they belong to
+_MASK = "toy_mask_cells"  # in the address: a digit a cell, 1 is open
+
+
+def show(choice: Choice) -> None:
+    """Sizes, the tables, and all steps. Raises UserError."""
+    st.markdown(
+        "The same steps with **numbers that fit into a head**: self-attention over a batch of made-up vectors. Change "
+        "any number in the table, or click a cell of the mask in its step, and follow what becomes of it. Nothing here "
+        "was trained."
+    )
+    shape, seed, mask = _sizes()
+    base = toy_numbers(shape, seed, mask)
+    with st.container(horizontal=True, gap="medium"):
+        sentence = (
+            int(choices.one_of("Sentence of the batch", tuple(map(str, range(1, shape.batch + 1))), "toy_row")) - 1
+        )
+        head = int(choices.one_of("Head", tuple(map(str, range(1, shape.num_heads + 1))), "toy_head")) - 1
+    owner = f"{shape} {seed}"
+    numbers = _with_mask(_with_edits(base, owner), base)
+    numbers = _edit(numbers, owner, sentence)
+    stages = numbers.stages()
+    tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
+    view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
+    payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
+    chosen = address.number("query", 1), address.number("key", 1), address.number("dimension", head * stages.d_k + 1)
+    attention_steps(payload, chosen, "toy_steps", remember, _toggle(numbers, sentence))
+    _show_closed_rows(stages, sentence, head)
+
+
+def _sizes() -> tuple[ToyShape, int, str]:
+    with st.container(horizontal=True, gap="medium"):
+        batch = int(choices.one_of("Batch", ("1", "2", "3"), "toy_batch", start="2"))
+        tokens = int(choices.one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens", start="3"))
+        d_model = int(choices.one_of("d_model", ("4", "8", "12", "16"), "toy_d_model", start="8"))
+        heads = int(choices.one_of("Heads", ("1", "2", "4"), "toy_num_heads", start="2"))
+        mask = choices.one_of("Mask to begin with", MASKS, "toy_mask")
+        norm = choices.one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+        seed = st.slider("Seed", 1, 20, 1, key="toy_block_seed", bind="query-params", width=160)
+    return ToyShape(batch, tokens, d_model, heads, norm), seed, mask
+
+
+def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
+    """The numbers with what this visitor has changed of them."""
+    for (of, name, sentence), values in st.session_state.get(_EDITED, {}).items():
+        if of == owner:
+            numbers = with_table(numbers, name, values, sentence)
+    return numbers
+
+
+def _with_mask(numbers: ToyNumbers, base: ToyNumbers) -> ToyNumbers:
+    """The numbers with the mask of the address, where it says one of the right size."""
+    said = address.remembered(_MASK)
+    if not re.fullmatch(f"[01]{{{base.open_cells.size}}}", said):
+        return numbers
+    cells = np.array([digit == "1" for digit in said]).reshape(base.open_cells.shape)
+    return ToyNumbers(numbers.x, cells, numbers.parameters)
+
+
+def _toggle(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
+    def toggle(query: int, key: int) -> None:
+        cells = toggled(numbers, sentence, query - 1, key - 1).open_cells
+        address.remember(_MASK, "".join("1" if cell else "0" for cell in cells.flatten()))
+
+    return toggle
+
+
+def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
+    """The table that is chosen, to be changed; returns the numbers with the changes."""
+    name = choices.one_of("Table to change", TABLES, "toy_table")
+    place = (owner, name, sentence if name == "X" else 0)
+    key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
+    given = f"{key}_given"
+    if key not in st.session_state or given not in st.session_state:  # the table appears: it begins with what holds now
+        st.session_state[given] = table(numbers, name, sentence)
+    values = st.session_state[given]
+    frame = pd.DataFrame(values, _row_names(name, len(values)), [str(column + 1) for column in range(values.shape[1])])
+    with st.container(key="toy_editor"):
+        changed = st.data_editor(
+            frame, key=key, width="content",
+            column_config={column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame},
+        )  # fmt: skip
+    new = changed.to_numpy(dtype=np.float64)
+    try:
+        edited = with_table(numbers, name, new, sentence)
+    except ConfigError as error:
+        st.warning(plain(str(error)), icon=":material/edit:")
+        return numbers
+    if not np.array_equal(new, table(numbers, name, sentence)):
+        st.session_state.setdefault(_EDITED, {})[place] = new
+    if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or address.remembered(_MASK):
+        st.button("Back to the numbers of the seed", on_click=_anew, icon=":material/undo:")
+    return edited
+
+
+def _row_names(name: str, rows: int) -> list[str]:
+    if name == "X":
+        return [f"token {row + 1}" for row in range(rows)]
+    return {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}.get(name) or [
+        str(row + 1) for row in range(rows)
+    ]
+
+
+def _anew() -> None:
+    st.session_state.pop(_EDITED, None)
+    st.session_state["toy_anew"] = st.session_state.get("toy_anew", 0) + 1
+    address.remember(_MASK, "")
+
+
+def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
+    closed = np.flatnonzero(~stages.open_cells[sentence].any(axis=-1))
+    if not len(closed):
+        st.info(
+            "Try closing every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page shows "
+            "what the three ways in use make of that.",
+            icon=":material/science:",
+        )
+        return
+    row = int(closed[0])
+    result = closed_row(stages.scores[sentence, head, row].tolist())
+    st.subheader(f"Row {row + 1} has no open key")
+    st.dataframe(
+        pd.DataFrame(
+            [
+                [_number(value) for value in part]
+                for part in (result.with_infinity, result.with_large_number, result.fused)
+            ],
+            ["−∞ before softmax", "−1e9 before softmax", "PyTorch's fused kernel"],
+            [f"token {key + 1}" for key in range(len(result.fused))],
+        ),
+        width="content",
+    )
+    st.info(
+        plain(
+            "The three ways agree as long as a row has one open key. Without any, −∞ gives 0 / 0, not a number, and one "
+            "such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
+            "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
+            "as a key, never as a query."
+        ),
+        icon=":material/search:",
+    )
+
+
+def _number(value: float) -> str:
+    return "not a number" if np.isnan(value) else f"{value:.4f}"

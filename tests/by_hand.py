@@ -1,0 +1,94 @@
+"""The Transformer once more, in NumPy and float64, from nothing but a checkpoint's files: what the pages show is held
+against this. It shares no code with the engine, only the names in the file of weights."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+
+
+class ByHand:
+    """One teacher-forced pass over one sentence; `stages[kind, layer]` is a dict of every intermediate result."""
+
+    def __init__(self, folder: Path):
+        self.config = json.loads((folder / "config.json").read_text())["model"]
+        self.weights = {
+            name: array.astype(np.float64) for name, array in load_file(folder / "model.safetensors").items()
+        }
+        self.stages: dict[tuple[str, int], dict[str, np.ndarray]] = {}
+
+    def run(self, source: tuple[int, ...], fed: tuple[int, ...]) -> np.ndarray:
+        """Fill `stages`, and return the logits: [target, vocab]."""
+        x = self.embed(source)
+        for layer in range(self.config["num_encoder_layers"]):
+            place = f"encoder.{layer}"
+            x = self.attend(f"{place}.self_attention", "encoder", layer, x, None, causal=False)
+            x = self.feed_forward(place, x)
+        memory = self.last_norm("encoder_norm", x)
+        x = self.embed(fed)
+        for layer in range(self.config["num_decoder_layers"]):
+            place = f"decoder.{layer}"
+            x = self.attend(f"{place}.self_attention", "decoder", layer, x, None, causal=True)
+            x = self.attend(f"{place}.cross_attention", "cross", layer, x, memory, causal=False)
+            x = self.feed_forward(place, x)
+        return self.last_norm("decoder_norm", x) @ self.weights["source_embedding.embedding.weight"].T
+
+    def embed(self, ids: tuple[int, ...]) -> np.ndarray:
+        d_model = self.config["d_model"]
+        pairs = np.arange(0, d_model, 2)
+        angles = np.arange(len(ids))[:, None] / 10000 ** (pairs / d_model)
+        positions = np.empty((len(ids), d_model))
+        positions[:, 0::2], positions[:, 1::2] = np.sin(angles), np.cos(angles)
+        return self.weights["source_embedding.embedding.weight"][list(ids)] * np.sqrt(d_model) + positions
+
+    def attend(self, place, kind, layer, stream, memory, causal) -> np.ndarray:
+        heads, pre = self.config["num_heads"], self.config["norm"] == "pre"
+        x = self.norm(f"{place}_residual", stream) if pre else stream
+        memory = x if memory is None else memory
+        w_query, w_key, w_value = np.split(self.weights[f"{place}.query_key_value.weight"], 3)
+        b_query, b_key, b_value = np.split(self.weights[f"{place}.query_key_value.bias"], 3)
+        query, key, value = x @ w_query.T + b_query, memory @ w_key.T + b_key, memory @ w_value.T + b_value
+        width = query.shape[1] // heads
+        products, scores, weights, outputs = [], [], [], []
+        for head in range(heads):
+            own = slice(head * width, (head + 1) * width)
+            product = query[:, own] @ key[:, own].T
+            score = product / width**0.5
+            masked = np.where(np.tri(*score.shape, dtype=bool), score, -np.inf) if causal else score
+            power = np.exp(masked - masked.max(axis=1, keepdims=True))
+            weight = power / power.sum(axis=1, keepdims=True)
+            for kept, value_of_it in zip(
+                (products, scores, weights, outputs), (product, score, weight, weight @ value[:, own]), strict=True
+            ):
+                kept.append(value_of_it)
+        concatenated = np.concatenate(outputs, axis=1)
+        output = concatenated @ self.weights[f"{place}.output.weight"].T + self.weights[f"{place}.output.bias"]
+        total = stream + output
+        result = total if pre else self.norm(f"{place}_residual", total)
+        self.stages[kind, layer] = {
+            "stream": stream, "x": x, "memory": memory, "query": query, "key": key, "value": value,
+            "products": np.stack(products), "scores": np.stack(scores), "weights": np.stack(weights),
+            "concatenated": concatenated, "output": output, "total": total, "result": result,
+        }  # fmt: skip
+        return result
+
+    def feed_forward(self, place: str, x: np.ndarray) -> np.ndarray:
+        pre = self.config["norm"] == "pre"
+        inside = self.norm(f"{place}.feed_forward_residual", x) if pre else x
+        get = lambda name: self.weights[f"{place}.feed_forward.{name}"]  # noqa: E731
+        hidden = np.maximum(inside @ get("inner.weight").T + get("inner.bias"), 0)
+        total = x + hidden @ get("outer.weight").T + get("outer.bias")
+        return total if pre else self.norm(f"{place}.feed_forward_residual", total)
+
+    def norm(self, place: str, x: np.ndarray) -> np.ndarray:
+        return self.scaled(x, self.weights[f"{place}.norm.weight"], self.weights[f"{place}.norm.bias"])
+
+    def last_norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        if self.config["norm"] == "post":
+            return x
+        return self.scaled(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    @staticmethod
+    def scaled(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * gamma + beta
