@@ -23,8 +23,8 @@ def show(choice: Choice) -> None:
         alt="The largest weight of every query, with the division and without",
     )  # fmt: skip
     st.caption(
-        "The same queries and keys; only the last division is left out before softmax. The model was trained with it, so "
-        "this is what would happen to these weights, not what a model trained without it would do."
+        "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
+        "so this is what would happen to these weights, not what a model trained without it would do."
     )
     st.info(plain(describe_head(stages, view.head, view.queries)), icon=":material/search:")
     st.subheader("Random vectors")

@@ -13,8 +13,9 @@ from .text import plain
 def show(choice: Choice) -> None:
     """Sizes, the tensor before and after, and the bare reshape beside it."""
     st.markdown(
-        "A head is not computed, it is **cut out**: `view` gives the last axis a second one, `transpose` swaps it before "
-        "the tokens. Every cell has its number in memory, every token its colour. These are PyTorch's own tensors."
+        "A head is not computed, it is **cut out**: `view` gives the last axis a second one, `transpose` swaps it "
+        "before the tokens. Every cell has its number in memory, every token its colour. These are PyTorch's own "
+        "tensors."
     )
     with st.container(horizontal=True, gap="medium"):
         tokens = int(choices.one_of("Tokens", ("2", "3", "4", "5"), "split_tokens", start="3"))
@@ -34,8 +35,8 @@ def show(choice: Choice) -> None:
         text = (
             f"Both have the shape {right.shape}, so nothing fails. But the reshape counts on through memory: "
             f"{int(mixed.sum())} of {wrong.cells.size} cells stand in the row of another token, and head 1 gets all of "
-            "token 1 and none of the last. Attention would then compare pieces of one token with pieces of another, and "
-            "training would still go on, only worse."
+            "token 1 and none of the last. Attention would then compare pieces of one token with pieces of another, "
+            "and training would still go on, only worse."
         )
     else:
         text = "With one head, or one token, both ways agree, which is why tests with such sizes find nothing."

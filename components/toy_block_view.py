@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from figures.stages import View, stages_payload
-from transformer.errors import ConfigError
 from transformer.closed_rows import closed_row
+from transformer.errors import ConfigError
 from transformer.stages import Stages
 from transformer.toy_block import (
     MASKS,
@@ -142,8 +142,8 @@ def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
     closed = np.flatnonzero(~stages.open_cells[sentence].any(axis=-1))
     if not len(closed):
         st.info(
-            "Try closing every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page shows "
-            "what the three ways in use make of that.",
+            "Try closing every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
+            "shows what the three ways in use make of that.",
             icon=":material/science:",
         )
         return
@@ -163,10 +163,10 @@ def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
     )
     st.info(
         plain(
-            "The three ways agree as long as a row has one open key. Without any, −∞ gives 0 / 0, not a number, and one "
-            "such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
-            "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
-            "as a key, never as a query."
+            "The three ways agree as long as a row has one open key. Without any, −∞ gives 0 / 0, not a number, and "
+            "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, "
+            "as if nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding "
+            "is masked as a key, never as a query."
         ),
         icon=":material/search:",
     )

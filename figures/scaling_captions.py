@@ -33,9 +33,10 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
     through = [throughput(part[choices]).mean() for part in (without, divided)]
     return (
         f"In this head the open products have a standard deviation of {spread[0]:.2f}, the scores {spread[1]:.2f}. "
-        f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of {means[1]:.2f}; "
-        f"the row of {quoted(queries[most])} changes most, from {divided[most].max():.2f} to {without[most].max():.2f}. "
-        f"Of an error at the weights {through[0] / through[1]:.0%} as much would get through softmax to the scores."
+        f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of "
+        f"{means[1]:.2f}; the row of {quoted(queries[most])} changes most, from {divided[most].max():.2f} to "
+        f"{without[most].max():.2f}. Of an error at the weights {through[0] / through[1]:.0%} as much would get "
+        "through softmax to the scores."
     )
 
 

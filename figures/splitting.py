@@ -49,4 +49,5 @@ def _table(name: str, block, d_model: int) -> str:
 def _cell(tag: str, number: int, d_model: int) -> str:
     token = number // d_model
     colour = TOKEN_COLOURS[token % len(TOKEN_COLOURS)]
-    return f'<{tag} style="background: rgba({colour}, 0.45)" title="token {token + 1}, dimension {number % d_model + 1}">{number}</{tag}>'
+    title = f"token {token + 1}, dimension {number % d_model + 1}"
+    return f'<{tag} style="background: rgba({colour}, 0.45)" title="{title}">{number}</{tag}>'

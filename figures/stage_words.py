@@ -130,8 +130,9 @@ class Words:
             if not self.cross:
                 return f"One vector a token, a row: {own}."
             return (
-                "X are the decoder's vectors after its masked self-attention, one for each token it was fed; the memory "
-                "M is what the encoder's last layer gave for the source. Queries come from X, keys and values from M."
+                "X are the decoder's vectors after its masked self-attention, one for each token it was fed; the "
+                "memory M is what the encoder's last layer gave for the source. Queries come from X, keys and values "
+                "from M."
             )
         if step == "mask":
             if self.view.kind == "decoder":
@@ -209,8 +210,8 @@ class Words:
         sharp, flat = int(np.nanargmin(entropies)), int(np.nanargmax(entropies))
         return (
             f"{quoted(self.view.queries[sharp])} reads most sharply: {weights[sharp].max():.2f} of its row goes to "
-            f"{quoted(self.view.keys[int(weights[sharp].argmax())])}. {quoted(self.view.queries[flat])} spreads most, as "
-            f"if over {np.exp(entropies[flat]):.1f} keys evenly."
+            f"{quoted(self.view.keys[int(weights[sharp].argmax())])}. {quoted(self.view.queries[flat])} spreads most, "
+            f"as if over {np.exp(entropies[flat]):.1f} keys evenly."
         )
 
     def _see_concatenate(self) -> str:
@@ -218,8 +219,8 @@ class Words:
         own = split_heads(self.stages.concatenated, self.stages.num_heads)[self.view.sentence, self.view.head]
         share = float((np.asarray(own, dtype=np.float64) ** 2).sum() / (whole**2).sum())
         return (
-            f"Head {self.head_number} of {self.stages.num_heads} holds {share:.0%} of the squared length of O; an equal "
-            f"share would be {1 / self.stages.num_heads:.0%}."
+            f"Head {self.head_number} of {self.stages.num_heads} holds {share:.0%} of the squared length of O; an "
+            f"equal share would be {1 / self.stages.num_heads:.0%}."
         )
 
     def _see_residual(self) -> str:

@@ -47,7 +47,8 @@ output = project(concatenated, "output")
 total = X + output
 result = {result}
 for name in ("query", "key", "value", "products", "scores", "weights", "concatenated", "output", "result"):
-    print(f"{{name:12}} {{str(locals()[name].shape):18}} differs by {{abs(locals()[name] - arrays[name]).max():.0e}} at most")
+    gap = abs(locals()[name] - arrays[name]).max()
+    print(f"{{name:12}} {{str(locals()[name].shape):18}} differs by {{gap:.0e}} at most")
 print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, head].round(4)}}")
 '''
 

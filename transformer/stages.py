@@ -10,7 +10,7 @@ class BlockParameters:
     """What one attention block and the residual around it have learned, each matrix as the X W of the paper has it.
 
     w_query, w_key, w_value, w_output: [d_model, d_model], head h owns the columns h d_k to (h + 1) d_k of the first
-    three and these rows of the last; b_*: [d_model]; gamma, beta: [d_model], the LayerNorm's. `norm` is "post" or "pre".
+    three and these rows of the last; b_*: [d_model]; gamma, beta: [d_model], of the LayerNorm; `norm`: "post" or "pre".
     """
 
     w_query: np.ndarray
@@ -33,8 +33,8 @@ class Stages:
     """Every intermediate result of one attention block for a batch. Nothing here is changed later.
 
     stream: [batch, queries, d_model], what comes along the residual way; x: what the block reads of it, the same with
-    post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], what keys and values are made of, x itself in
-    self-attention; query, key, value: [batch, length, d_model], all heads side by side; products, Q K^T, and scores,
+    post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], what keys and values are made of, x itself
+    in self-attention; query, key, value: [batch, length, d_model], all heads side by side; products, Q K^T, and scores,
     divided by sqrt(d_k), and weights: [batch, heads, queries, keys]; open_cells: [batch, queries, keys], True where a
     query may attend; concatenated: [batch, queries, d_model], weights times value, head after head; output: times W_O;
     total: stream + output; result: its LayerNorm with post-norm, the same with pre-norm.
@@ -118,7 +118,7 @@ def masked_softmax(scores: np.ndarray, open_cells: np.ndarray) -> np.ndarray:
 
 
 def normalise(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """LayerNorm: each vector minus its mean, over its spread, times gamma plus beta (Ba et al. 2016): [..., d_model]."""
+    """LayerNorm: vectors minus their mean over their spread, times gamma, plus beta (Ba et al. 2016): [..., d_model]"""
     centred = x - x.mean(axis=-1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + parameters.epsilon)
     return centred / spread * parameters.gamma + parameters.beta

@@ -108,7 +108,7 @@ def _stack(model: Transformer, name: str, seen: dict, positioned: tuple, end: Te
 
 @torch.inference_mode()
 def feed_forward_units(module: FeedForward, x: np.ndarray, device: torch.device) -> np.ndarray:
-    """What the hidden units give for vectors as the sub-layer reads them, after ReLU: [tokens, d_model] -> [tokens, d_ff]."""
+    """The hidden units after ReLU for vectors as the sub-layer reads them: [tokens, d_model] -> [tokens, d_ff]."""
     return _array(module.inner(torch.tensor(np.asarray(x), device=device)).relu()[None])
 
 

@@ -1,4 +1,4 @@
-"""One attention block small enough to compute by hand: numbers from a seed, each of which may be replaced. NumPy only."""
+"""One attention block small enough to compute by hand: numbers from a seed, each to be replaced. NumPy only."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -28,7 +28,7 @@ class ToyShape:
                 raise ConfigError(f"{name} must be between 1 and {most}, not {getattr(self, name)}.")
         if self.d_model % self.num_heads:
             raise ConfigError(
-                f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}. Choose other sizes."
+                f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}. Choose others."
             )
 
 
