@@ -7,15 +7,18 @@ import streamlit as st
 
 from transformer import Beam, Translator
 from transformer.checkpoint import find_checkpoints
+from transformer.confidence import Confidence, measure_confidence
 from transformer.data import Example
 from transformer.decoding import Hypothesis
 from transformer.film import FILE as FILM
 from transformer.film import Film, load_film
 from transformer.jobs import Jobs
+from transformer.lens import Lens, logit_lens
 from transformer.masking import MaskedPass, run_masked
 from transformer.packing import SAMPLES, read_samples
 from transformer.stage_recording import block_parameters, record_stages
 from transformer.stages import BlockParameters, Stages, compute_stages, differences
+from transformer.stream import Stream, record_stream
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
@@ -63,6 +66,28 @@ def stages(
     """One attention block's stages for a text, what it has learned, and how closely both agree; raises UserError."""
     sentence = trace(name, text, strategy)
     return _stages(str(CHECKPOINTS / name), _stamps(name), text, strategy, kind, layer, translator(name), sentence)
+
+
+def stream(name: str, text: str, strategy: Strategy) -> Stream:
+    """Every vector of a text and its translation on the way through the model; raises UserError."""
+    return _stream(
+        str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), trace(name, text, strategy)
+    )
+
+
+def lens(name: str, text: str, strategy: Strategy) -> Lens:
+    """What each decoder layer would have predicted for a text; raises UserError."""
+    sentence, passed = trace(name, text, strategy), stream(name, text, strategy)
+    return _lens(str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), sentence, passed)
+
+
+def confidence(name: str, part: int, parts: int) -> Confidence:
+    """How sure the model is on one of so many parts of the pairs that come with it, and how often right.
+
+    Parts count from 0; raises UserError.
+    """
+    stamps = (*_stamps(name), _stamp(CHECKPOINTS / name / SAMPLES), parts)
+    return _confidence(str(CHECKPOINTS / name), stamps, part, translator(name), samples(name)[part::parts])
 
 
 def samples(name: str) -> tuple[Example, ...]:
@@ -129,6 +154,28 @@ def _stages(
     parameters = block_parameters(_translator.model, kind, layer)
     memory = shown.memory if kind == "cross" else None
     return shown, parameters, differences(shown, compute_stages(shown.stream, memory, shown.open_cells, parameters))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Following the vectors …")
+def _stream(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, _translator: Translator, _sentence: Trace
+) -> Stream:
+    return record_stream(_translator.model, _sentence.source_ids, _sentence.fed_ids)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading every layer …")
+def _lens(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, _translator: Translator, _sentence: Trace,
+    _passed: Stream,
+) -> Lens:  # fmt: skip
+    return logit_lens(_translator.model, _passed, _sentence.next_ids)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _confidence(
+    folder: str, stamps: Stamps, part: int, _translator: Translator, _examples: tuple[Example, ...]
+) -> Confidence:
+    return measure_confidence(_translator.model, _examples)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the sentence pairs …")
