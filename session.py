@@ -3,22 +3,25 @@
 import atexit
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 
 from transformer import Beam, Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.confidence import Confidence, measure_confidence
+from transformer.config import NORMS
 from transformer.data import Example
 from transformer.decoding import Hypothesis
 from transformer.film import FILE as FILM
 from transformer.film import Film, load_film
+from transformer.gradients import GradientNorms, gradient_norms
 from transformer.jobs import Jobs
 from transformer.lens import Lens, logit_lens
 from transformer.masking import MaskedPass, run_masked
 from transformer.packing import SAMPLES, read_samples
 from transformer.stage_recording import block_parameters, record_stages
 from transformer.stages import BlockParameters, Stages, compute_stages, differences
-from transformer.stream import Stream, record_stream
+from transformer.stream import Stream, hidden_units_of, record_stream
 from transformer.trace import Trace
 from transformer.translator import Strategy
 
@@ -26,6 +29,7 @@ Ids = tuple[int, ...]
 Stamps = tuple[int, ...]
 
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
+PAIRS_FOR_GRADIENTS = 16
 _FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json")
 
 
@@ -73,6 +77,20 @@ def stream(name: str, text: str, strategy: Strategy) -> Stream:
     return _stream(
         str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), trace(name, text, strategy)
     )
+
+
+def hidden_units(name: str, text: str, strategy: Strategy, stack: str, layer: int) -> np.ndarray:
+    """What the hidden units of one feed-forward give for each token of a text, after ReLU: [tokens, d_ff].
+
+    `stack` is "encoder" or "decoder", the layer counts from 0; raises UserError.
+    """
+    return hidden_units_of(translator(name).model, stream(name, text, strategy), stack, layer)
+
+
+def gradients(name: str, layers: int, seed: int) -> tuple[GradientNorms, ...]:
+    """Gradient norms of new models in a checkpoint's shape, post-norm and pre-norm, on its sample pairs."""
+    stamps = (*_stamps(name), _stamp(CHECKPOINTS / name / SAMPLES))
+    return _gradients(str(CHECKPOINTS / name), stamps, layers, seed, translator(name), samples(name))
 
 
 def lens(name: str, text: str, strategy: Strategy) -> Lens:
@@ -161,6 +179,14 @@ def _stream(
     folder: str, stamps: Stamps, text: str, strategy: Strategy, _translator: Translator, _sentence: Trace
 ) -> Stream:
     return record_stream(_translator.model, _sentence.source_ids, _sentence.fed_ids)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Initialising two models and going back through them …")
+def _gradients(
+    folder: str, stamps: Stamps, layers: int, seed: int, _translator: Translator, _examples: tuple[Example, ...]
+) -> tuple[GradientNorms, ...]:
+    config = _translator.model.config
+    return tuple(gradient_norms(config, norm, layers, _examples[:PAIRS_FOR_GRADIENTS], seed) for norm in NORMS)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading every layer …")

@@ -14,6 +14,7 @@ def navigation() -> Page:
             st.Page("pages/decoding.py", title="Decoding"),
             st.Page("pages/attention.py", title="Attention"),
             st.Page("pages/inside.py", title="Inside attention"),
+            st.Page("pages/architecture.py", title="Architecture"),
             st.Page("pages/logits.py", title="Logits"),
             st.Page("pages/positions.py", title="Positional encoding"),
             st.Page("pages/masks.py", title="Masks"),

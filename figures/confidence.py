@@ -45,7 +45,8 @@ def calibration_figure(measured: Confidence) -> go.Figure:
         hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
-        x=sure, y=right, mode="lines+markers", name="this model", marker={"color": BLUE, "size": 9}, line={"color": BLUE},
+        x=sure, y=right, mode="lines+markers", name="this model", line={"color": BLUE},
+        marker={"color": BLUE, "size": 9},
         customdata=counts,
         hovertemplate="gave %{x:.2f} on average, was right in %{y:.0%} of %{customdata:,} tokens<extra></extra>",
     )  # fmt: skip

@@ -39,6 +39,7 @@ def cut_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
         "%{customdata[0]}, %{customdata[3]}<br>softmax of the logits %{customdata[1]:.4f}"
         "<br>drawn with %{customdata[2]:.4f}<extra></extra>"
     )
+    symbols = ["diamond-open" if cut.kept[id] else "x-thin-open" for id in ids]
     figure = go.Figure()
     figure.add_bar(
         x=cut.final[ids], y=places, orientation="h", name="drawn from", customdata=words, hovertemplate=hover,
@@ -46,8 +47,7 @@ def cut_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
     )  # fmt: skip
     figure.add_scatter(
         x=cut.own[ids], y=places, mode="markers", name="softmax of the logits", customdata=words, hovertemplate=hover,
-        marker={"symbol": [("diamond" if cut.kept[id] else "x-thin") + "-open" for id in ids], "size": 10, "color": ORANGE,
-                "line": {"width": 2}},
+        marker={"symbol": symbols, "size": 10, "color": ORANGE, "line": {"width": 2}},
     )  # fmt: skip
     figure.update_layout(legend={"orientation": "h", "y": 1.01, "yanchor": "bottom"}, barmode="overlay")
     figure.update_xaxes(range=[0, max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))])

@@ -10,7 +10,7 @@ from small import random_sources, small_model, unlike_model
 
 from transformer import Translator
 from transformer.lens import logit_lens
-from transformer.stream import feed_forward_units, record_stream, sublayers_of
+from transformer.stream import hidden_units_of, record_stream, sublayers_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
@@ -78,22 +78,19 @@ def test_watching_leaves_nothing_behind_and_wants_eval_mode():
         record_stream(model.train(), SOURCE, FED)
 
 
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_hidden_units_give_the_feed_forward_change(norm):
+def test_the_hidden_units_give_the_feed_forward_change(norm, stack):
     model = small_model(3, norm=norm)
     stream = record_stream(model, SOURCE, FED)
-    for (_, name, module, residual), sublayer in zip(
-        sublayers_of(model, "decoder"), stream.decoder.sublayers, strict=True
-    ):
-        if name != "feed_forward":
-            continue
-        read = sublayer.before
-        if norm == "pre":
-            read = residual.norm(torch.tensor(read)).detach().numpy()
-        units = feed_forward_units(module, read, model.device)
-        assert units.shape == (len(FED), model.config.d_ff) and (units >= 0).all() and (units == 0).any()
+    for layer, block in enumerate(getattr(model, stack)):
+        units = hidden_units_of(model, stream, stack, layer)
+        assert units.shape[1] == model.config.d_ff and (units >= 0).all() and (units == 0).any()
         with torch.inference_mode():
-            assert np.allclose(module.outer(torch.tensor(units)).numpy(), sublayer.change, atol=1e-5)
+            change = block.feed_forward.outer(torch.tensor(units)).numpy()
+        assert np.allclose(change, getattr(stream, stack).of_layer(layer)[-1].change, atol=1e-5)
+    with pytest.raises(ValueError, match="layer"):
+        hidden_units_of(model, stream, stack, layer + 1)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

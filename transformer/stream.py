@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .layers import FeedForward, Residual
+from .layers import Residual
 from .masks import causal_mask
 from .model import Transformer
 from .recording import hooked
@@ -107,9 +107,19 @@ def _stack(model: Transformer, name: str, seen: dict, positioned: tuple, end: Te
 
 
 @torch.inference_mode()
-def feed_forward_units(module: FeedForward, x: np.ndarray, device: torch.device) -> np.ndarray:
-    """The hidden units after ReLU for vectors as the sub-layer reads them: [tokens, d_model] -> [tokens, d_ff]."""
-    return _array(module.inner(torch.tensor(np.asarray(x), device=device)).relu()[None])
+def hidden_units_of(model: Transformer, stream: Stream, stack: str, layer: int) -> np.ndarray:
+    """What the hidden units of a layer's feed-forward gave for each token, after ReLU: [tokens, d_ff].
+
+    `stack` is "encoder" or "decoder", the layer counts from 0. Raises ValueError for one that is not there.
+    """
+    blocks = getattr(model, stack)
+    if not 0 <= layer < len(blocks):
+        raise ValueError(f"layer must be in 0 to {len(blocks) - 1}, got {layer}")
+    block = blocks[layer]
+    x = torch.tensor(getattr(stream, stack).of_layer(layer)[-1].before, device=model.device)[None]
+    if block.feed_forward_residual.norm_first:
+        x = block.feed_forward_residual.norm(x)
+    return _array(block.feed_forward.inner(x).relu())
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -3,7 +3,7 @@
 const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, SQUARE = 44, WIDEST_CELL = 26, FEW_COLUMNS = 16; // pixels, but for counts
 const LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, LETTER = 7, NOTE = 74, HEADER = 16;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const PLUS_COLOUR = [31, 119, 224], MINUS_COLOUR = [232, 113, 10];
+const PLUS_COLOUR = [232, 113, 10], MINUS_COLOUR = [31, 119, 224]; // as in all figures of values around zero
 
 // The room that the labels of rows need.
 function labelWidth(rows) {
@@ -61,7 +61,8 @@ class Matrix {
     for (let row = 0, cell = 0; row < grid.rows; row++) {
       for (let column = 0; column < grid.columns; column++, cell++) {
         const value = grid.values[cell], blank = this.closed?.(row, column) || !Number.isFinite(value);
-        const share = Math.min(1, Math.abs(value) / reach), colour = value < 0 ? MINUS_COLOUR : PLUS_COLOUR;
+        const share = Math.min(1, Math.abs(value) / reach);
+        const colour = value < 0 || this.scale === "weights" ? MINUS_COLOUR : PLUS_COLOUR;
         image.data.set([...colour, blank ? 0 : 255 * (0.03 + 0.69 * share)], cell * 4);
       }
     }

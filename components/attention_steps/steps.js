@@ -221,7 +221,7 @@ class Figure {
 
   draw(picture, chosen, width, panel) {
     this.matrix.draw(picture, chosen, width);
-    const range = panel.scale === "weights" ? "0 to 1" : `${MINUS}${number(this.matrix.shown, 2)} (orange) to ${number(this.matrix.shown, 2)} (blue)`;
+    const range = panel.scale === "weights" ? "0 to 1" : `${MINUS}${number(this.matrix.shown, 2)} (blue) to ${number(this.matrix.shown, 2)} (orange)`;
     if (panel.text) this.caption.textContent = panel.text;
     else formula(this.caption, panel.symbol);
     this.caption.append(element("small", "", ` ${picture.grid.rows} × ${picture.grid.columns}, colours ${range}`));
