@@ -19,6 +19,7 @@ def navigation() -> Page:
             st.Page("pages/positions.py", title="Positional encoding"),
             st.Page("pages/masks.py", title="Masks"),
             st.Page("pages/training.py", title="Training"),
+            st.Page("pages/questions.py", title="Questions"),
         ]
     )
     address.note_page(page.url_path)
