@@ -50,7 +50,4 @@ def show(choice: Choice) -> None:
         neighbours_figure(found, translator.tokenizer.piece_text), key="neighbours",
         alt=f"The pieces whose rows point most the way of {tokens[token]}, with cosines",
     )  # fmt: skip
-    st.caption(
-        "Cosine between rows of the matrix. What is near was learned from translation alone: a word, its other forms, "
-        "and often its counterpart in the other language."
-    )
+    st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from figures.feed_forward import SHOWN, describe_units, sentence_figure, units_figure
+from figures.feed_forward import describe_units, sentence_figure, units_figure
 
 from . import choices
 from .chosen_token import choose_side, choose_token
@@ -28,7 +28,7 @@ def show(choice: Choice) -> None:
         )
         + "the positive ones; then back."
     )
-    st.subheader(plain(f"The {min(SHOWN, units.shape[1])} strongest units for “{tokens[token]}”"))
+    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
     st.plotly_chart(
         units_figure(units[token]), key="units", alt=f"The strongest hidden units for {tokens[token]} after ReLU"
     )

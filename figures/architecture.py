@@ -6,6 +6,8 @@ import numpy as np
 
 from transformer.architecture import Block
 
+from .captions import percent
+
 
 @dataclass(frozen=True)
 class Told:
@@ -19,8 +21,8 @@ class Told:
 
 
 _ATTENTION = (
-    r"\text{MultiHead}(Q, K, V) = [\text{head}_1; \ldots; \text{head}_h] W_O, \quad "
-    r"\text{head}_i = \text{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}\right) V_i"
+    r"\begin{gathered} \text{head}_i = \text{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}\right) V_i \\ "
+    r"\text{MultiHead}(Q, K, V) = [\text{head}_1; \ldots; \text{head}_h]\, W_O \end{gathered}"
 )
 _NORM = r"\text{LayerNorm}(z) = \frac{z - \text{mean}(z)}{\sqrt{\text{var}(z) + \varepsilon}} \cdot \gamma + \beta"
 TOLD = {
@@ -31,8 +33,8 @@ TOLD = {
     ),
     "positions": Told(
         "+ positions", "Positional encoding",
-        r"x_{pos, 2i} \mathrel{+}= \sin(pos / 10000^{2i / d}), \quad "
-        r"x_{pos, 2i+1} \mathrel{+}= \cos(pos / 10000^{2i / d})",
+        r"\begin{gathered} PE_{pos, 2i} = \sin(pos / 10000^{2i / d}) \\ "
+        r"PE_{pos, 2i+1} = \cos(pos / 10000^{2i / d}) \end{gathered}",
         "A fixed vector of sines and cosines for each place: without it the layers could not tell the order.",
         "section 3.5",
     ),
@@ -126,7 +128,9 @@ def share_words(block: Block, total: int) -> str:
     """How many parameters a block has, and their share of all; "" for a block without any."""
     if block.shared_with:
         return f"shared with {block.shared_with.replace('_', ' ')}"
-    return f"{block.parameters:,} · {block.parameters / total:.1%}" if block.parameters else ""
+    if not block.parameters:
+        return ""
+    return f"{block.parameters:,} · {percent(block.parameters / total)}"
 
 
 def statistics(x: np.ndarray) -> np.ndarray:

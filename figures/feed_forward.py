@@ -12,7 +12,7 @@ SHOWN = 24  # units that are drawn
 
 def units_figure(units: np.ndarray) -> go.Figure:
     """One token's strongest units: [d_ff], after ReLU."""
-    order = np.argsort(-units, kind="stable")[:SHOWN]
+    order = np.argsort(-units, kind="stable")[: min(SHOWN, int((units > 0).sum()))]
     figure = go.Figure(
         go.Bar(
             x=list(range(len(order))), y=units[order], marker={"color": "#1f77e0", "opacity": 0.75},

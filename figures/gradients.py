@@ -35,8 +35,8 @@ def describe_gradients(measured: Sequence[GradientNorms]) -> str:
     """How much larger the last decoder layer's gradient is than the first one's, for each norm, and why."""
     parts = [f"{each.norm}-norm {each.decoder[-1] / each.decoder[0]:.1f} times" for each in measured]
     return (
-        f"From the decoder's first layer to its last the gradient grows: {', '.join(parts)}. With post-norm the "
-        "LayerNorm stands in the way back and shrinks the gradient layer by layer, so the layers next to the output "
-        "get the largest steps, and a high rate at the start throws them off: hence the warm-up. With pre-norm a way "
-        "without any LayerNorm leads through all layers (Xiong et al. 2020)."
+        f"From the decoder's first layer to its last the gradient is multiplied: {', '.join(parts)}. With post-norm "
+        "the LayerNorm stands in the way back and shrinks the gradient layer by layer, so the layers next to the "
+        "output get the largest steps, and a high rate at the start throws them off: hence the warm-up. With "
+        "pre-norm a way without any LayerNorm leads through all layers (Xiong et al. 2020)."
     )
