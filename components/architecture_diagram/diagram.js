@@ -1,6 +1,8 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's figure.
 
-const WIDTH = 640, BOX = 200, HIGH = 40, GAP = 16, LEFT = 70, RIGHT = 370, MARGIN = 30, NUMBER = 26, MOST_NUMBERS = 8;
+const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
+const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 }; // on a phone the same letters need more of it
+const NARROW_BELOW = 480, HIGH = 40, GAP = 16, MARGIN = 30, NUMBER = 26;
 const SVG = "http://www.w3.org/2000/svg";
 
 function shape(tag, attributes, text) {
@@ -13,6 +15,9 @@ function shape(tag, attributes, text) {
 class Diagram {
   constructor(root) {
     this.svg = root.querySelector("svg");
+    this.size = WIDE;
+    this.resized = new ResizeObserver(() => this.fit());
+    this.resized.observe(root.querySelector(".diagram"));
     this.said = new Said();
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
   }
@@ -27,7 +32,16 @@ class Diagram {
     this.draw();
   }
 
-  leave() {}
+  leave() {
+    this.resized.disconnect();
+  }
+
+  fit() {
+    const size = this.svg.parentElement.clientWidth < NARROW_BELOW ? NARROW : WIDE;
+    if (size === this.size) return;
+    this.size = size;
+    if (this.data) this.draw();
+  }
 
   boxNamed(name) {
     return this.boxes().find((box) => box.name === name);
@@ -62,11 +76,11 @@ class Diagram {
   draw() {
     this.svg.replaceChildren();
     this.places = {};
-    const heights = { encoder: this.tower("encoder", LEFT, 0), decoder: this.tower("decoder", RIGHT, 0) };
-    const height = Math.max(...Object.values(heights)) + MARGIN;
+    const { left, right, width } = this.size, stacks = [["encoder", left], ["decoder", right]];
+    const height = Math.max(...stacks.map(([stack, x]) => this.tower(stack, x, 0))) + MARGIN; // drawn once to be measured
     this.svg.replaceChildren();
-    this.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
-    for (const [stack, x] of [["encoder", LEFT], ["decoder", RIGHT]]) this.tower(stack, x, height - MARGIN);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    for (const [stack, x] of stacks) this.tower(stack, x, height - MARGIN);
     this.memory();
   }
 
@@ -74,7 +88,7 @@ class Diagram {
   tower(stack, x, bottom) {
     const { before, layers, after } = this.data[stack], tail = stack === "decoder" ? this.data.output : [];
     let y = bottom;
-    this.label(x + BOX / 2, y + 16, this.data[stack].input);
+    this.label(x + this.size.box / 2, y + 16, this.data[stack].input);
     for (const box of before) y = this.box(box, x, y);
     y -= GAP;
     const top = y, boxes = layers[this.open[stack]];
@@ -82,21 +96,21 @@ class Diagram {
     y -= 14;
     y = this.layer(boxes, x, y);
     y -= 12;
-    Object.entries({ x: x - 34, y, width: BOX + 60, height: top - y }).forEach(([name, value]) => frame.setAttribute(name, value));
+    Object.entries({ x: x - this.size.frame, y, width: this.size.box + this.size.frame + 10, height: top - y }).forEach(([name, value]) => frame.setAttribute(name, value));
     this.numbers(stack, layers.length, x, y);
-    this.line(x + BOX / 2, top + GAP, x + BOX / 2, top - 14);
+    this.line(x + this.size.box / 2, top + GAP, x + this.size.box / 2, top - 14);
     y -= NUMBER + 8;
-    this.line(x + BOX / 2, y + NUMBER + 8 + 12, x + BOX / 2, y);
+    this.line(x + this.size.box / 2, y + NUMBER + 8 + 12, x + this.size.box / 2, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
-    this.places[`${stack} end`] = { x: x + BOX / 2, y: y };
+    this.places[`${stack} end`] = { x: x + this.size.box / 2, y: y };
     this.places[`${stack} top`] = y;
-    if (tail.length) this.label(x + BOX / 2, y - 8, "probabilities of the next token");
+    if (tail.length) this.label(x + this.size.box / 2, y - 8, "probabilities of the next token");
     return bottom - y + (tail.length ? 24 : 10);
   }
 
   // The boxes of one layer with the ways around its sub-layers.
   layer(boxes, x, y) {
-    const centre = x + BOX / 2;
+    const centre = x + this.size.box / 2;
     let start = y;
     for (const box of boxes) {
       if (box.begins) start = y;
@@ -108,17 +122,17 @@ class Diagram {
 
   box(box, x, y) {
     const top = y - GAP / 2 - HIGH;
-    this.line(x + BOX / 2, y, x + BOX / 2, top + HIGH);
+    this.line(x + this.size.box / 2, y, x + this.size.box / 2, top + HIGH);
     const words = `${box.label}${box.note ? `, ${box.note}` : ""}`;
     const group = this.button(`box ${box.look}`, words, box.name === this.chosen, () => this.choose(box.name));
     group.dataset.name = box.name;
     group.append(
-      shape("rect", { x, y: top, width: BOX, height: HIGH, rx: 6 }),
-      shape("text", { x: x + BOX / 2, y: top + (box.note ? 17 : 25) }, box.label),
+      shape("rect", { x, y: top, width: this.size.box, height: HIGH, rx: 6 }),
+      shape("text", { x: x + this.size.box / 2, y: top + (box.note ? 17 : 25) }, box.label),
     );
-    if (box.note) group.append(shape("text", { class: "small", x: x + BOX / 2, y: top + 32 }, box.note));
+    if (box.note) group.append(shape("text", { class: "small", x: x + this.size.box / 2, y: top + 32 }, box.note));
     this.svg.append(group);
-    this.line(x + BOX / 2, top, x + BOX / 2, top - GAP / 2);
+    this.line(x + this.size.box / 2, top, x + this.size.box / 2, top - GAP / 2);
     this.places[box.name] = { x, y: top + HIGH / 2 };
     return top - GAP / 2;
   }
@@ -136,7 +150,8 @@ class Diagram {
 
   // Which layer is shown: a number each, or around the open one where they are many.
   numbers(stack, count, x, y) {
-    const shown = Math.min(count, MOST_NUMBERS), first = Math.min(Math.max(0, this.open[stack] - 3), count - shown);
+    const shown = Math.min(count, this.size.most), before = Math.floor(shown / 2);
+    const first = Math.min(Math.max(0, this.open[stack] - before), count - shown);
     this.svg.append(shape("text", { class: "small left", x: x - 30, y: y - 12 }, "layer"));
     for (let layer = first; layer < first + shown; layer++) {
       const left = x + 6 + (layer - first) * (NUMBER + 2), open = layer === this.open[stack];
@@ -152,8 +167,8 @@ class Diagram {
   }
 
   bypass(x, from, to) {
-    const out = x - 18;
-    this.svg.append(shape("path", { d: `M${x + BOX / 2} ${from} H${out} V${to} H${x - 2}`, "marker-end": "" }));
+    const out = x - this.size.frame / 2 - 2;
+    this.svg.append(shape("path", { d: `M${x + this.size.box / 2} ${from} H${out} V${to} H${x - 2}`, "marker-end": "" }));
     this.arrow(x, to, 1, 0);
   }
 
@@ -161,7 +176,7 @@ class Diagram {
   memory() {
     const end = this.places["encoder end"], cross = this.data.decoder.layers[this.open.decoder].find(({ kind }) => kind === "cross_attention");
     if (!cross) return;
-    const to = this.places[cross.name], turn = RIGHT - 46;
+    const to = this.places[cross.name], turn = this.size.right - this.size.frame - 12;
     this.svg.append(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y, 1, 0);
     this.svg.append(shape("text", { class: "small", x: (end.x + turn) / 2, y: end.y - 18 }, "memory: keys and values"));

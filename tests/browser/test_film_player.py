@@ -17,7 +17,8 @@ from transformer.film import FILE, Film, load_film
 
 ROOT = Path(__file__).parent.parent.parent
 PLAYER = ROOT / "components" / "film_player"
-FILES = ("../drawing.js", "../playhead.js", "maps.js", "head_map.js", "curves.js", "player.js")
+SHARED = ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js")
+FILES = (*SHARED, "maps.js", "head_map.js", "curves.js", "player.js")
 NAME = "en-fr"
 LAYER_LABEL, HEAD_LABEL = 46, 20  # pixels, as in maps.js
 

@@ -161,7 +161,7 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
     )
     steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
     page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
-    files = ("../drawing.js", "../playhead.js", "strips.js", "player.js")
+    files = ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js", "strips.js", "player.js")
     script = "".join((PLAYER / name).read_text() for name in files)
     page.evaluate(
         """async ([script, data]) => {
