@@ -1,0 +1,149 @@
+"""What a person does inside attention: points, clicks, types on the keys, shares the place, changes toy numbers."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from rest import at_rest
+
+STEPS = 12
+SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$")
+
+
+def open_inside(page: Page, address: str, **query: str) -> None:
+    page.goto(f"{address}/inside?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
+    expect(page.locator("li.step canvas").first).to_be_visible()
+    at_rest(page)
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def difference_in(text: str) -> float:
+    found = SUM.search(text)
+    assert found, text
+    recomputed, own, gap = map(number, found.groups())
+    assert abs(recomputed - own) <= 1.1e-4
+    return gap
+
+
+def hand(page: Page, step: str):
+    return page.locator(f"li.step.{step} .hand")
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
+    open_inside(page, address, kind=kind, layer="2", head="3", query="3", key="2", dimension="70")
+    expect(page.locator("li.step")).to_have_count(STEPS)
+    steps = ("project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual")
+    for step in (*steps, "norm_last"):
+        assert difference_in(hand(page, step).inner_text()) < 1e-4
+
+
+def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(page, address):
+    open_inside(page, address, query="3", key="2")
+    canvas = page.locator("li.step.products .panels:not(.neurons) canvas")
+    before = hand(page, "products").inner_text()
+    assert before.startswith("“▁my” reading “▁love”:")
+    box = canvas.bounding_box()
+    canvas.hover(position={"x": box["width"] - 20, "y": box["height"] - 15})
+    expect(hand(page, "products")).to_contain_text("“</s>” reading “</s>”:")
+    assert difference_in(hand(page, "products").inner_text()) < 1e-4
+    page.mouse.move(5, 5)
+    expect(hand(page, "products")).to_have_text(before)
+
+
+def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, address, browser):
+    open_inside(page, address)
+    canvas = page.locator("li.step.softmax .panels:not(.neurons) canvas")
+    box = canvas.bounding_box()
+    canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
+    expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
+    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("</s>")
+    expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
+    page.wait_for_url(re.compile(r"query=6.*key=6|key=6.*query=6"))
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
+    context.close()
+
+
+def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
+    open_inside(page, address, query="1", key="1")
+    page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
+    expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁I”:")
+    page.locator("li.step.products .panels:not(.neurons) canvas").focus()
+    page.keyboard.press("ArrowRight")
+    expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁love”:")
+    page.keyboard.press("Enter")
+    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("▁love")
+
+
+def test_a_dimension_of_another_head_is_said_so(page, address):
+    open_inside(page, address, head="2", dimension="40")
+    assert difference_in(hand(page, "project").inner_text()) < 1e-4
+    page.get_by_label("Dimension").fill("200")
+    page.keyboard.press("Enter")
+    expect(hand(page, "project")).to_contain_text("belongs to head 7: choose head 7")
+    expect(hand(page, "split")).to_have_text("Dimension 200 is another head's.")
+
+
+def test_hostile_tokens_are_only_text(page, address):
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    open_inside(page, address, text='<img src=x onerror="alert(1)"> & <b>bold</b>')
+    assert not page.locator(".diagram img, li.step img, .tokens img").count()
+    expect(page.get_by_role("group", name="Query").get_by_role("button").nth(1)).to_be_visible()
+
+
+def test_a_long_sentence_stays_usable_on_a_phone(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page = context.new_page()
+    open_inside(page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), query="40", key="41")
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    assert difference_in(hand(page, "softmax").inner_text()) < 1e-4
+    context.close()
+
+
+def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, browser):
+    open_inside(page, address, inside="toy numbers")
+    canvas = page.locator("li.step.mask .panels canvas")
+    box = canvas.bounding_box()
+    canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
+    expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are closed")
+    expect(hand(page, "softmax")).to_contain_text("closed: exp(−∞) = 0")
+    page.wait_for_url(re.compile(r"toy_mask_cells=1{8}0"))
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are closed")
+    context.close()
+
+
+def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, browser):
+    page.goto(f"{address}/architecture")
+    page.get_by_role("button", name=re.compile("^Cross-attention")).click()
+    expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
+    page.get_by_role("button", name="decoder layer 3").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 3")).to_be_visible()
+    page.wait_for_url(re.compile("block=decoder.2.cross_attention"))
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_role("button", name="decoder layer 3")).to_have_attribute("aria-pressed", "true")
+    context.close()
+
+
+def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address):
+    page.goto(f"{address}/questions?checkpoint=reverse&text=headlight&question={quote('Why divide by sqrt(d_k)?')}")
+    expect(page.get_by_role("heading", name="Why divide by sqrt(d_k)?")).to_be_visible()
+    at_rest(page)
+    page.get_by_role("link", name="See it for a head of this model").click()
+    expect(page.get_by_role("heading", name="This head, with the division and without")).to_be_visible()
+    expect(page.get_by_role("heading", name="thgildaeh")).to_be_visible()
+    page.wait_for_url(re.compile("inside=why"))
+    assert "checkpoint=reverse" in page.url and "text=headlight" in page.url
