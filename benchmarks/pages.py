@@ -25,6 +25,7 @@ APP = {
     "Attention": ("Attention", [(".st-key-map .xtick text", 1), (f"{CHART} .heatmaplayer image", 2)]),
     "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
     "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
+    "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),
 }
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
