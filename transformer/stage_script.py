@@ -9,10 +9,7 @@ import numpy as np
 from .stages import BlockParameters, Stages
 
 SCRIPT = '''\
-"""{title}
-
-python attention.py recomputes it in float64 with NumPy alone, from attention.npz beside it.
-"""
+"""{title}: recomputed in float64 with NumPy alone, from attention.npz beside it."""
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +37,8 @@ x = {x}
 query, key, value = project(x, "query"), project({memory}, "key"), project({memory}, "value")
 products = split(query) @ split(key).transpose(0, 1, 3, 2)  # batch heads queries keys
 scores = products / np.sqrt(split(query).shape[-1])
-powers = np.where(mask[:, None] > 0, np.exp(scores - scores.max(-1, keepdims=True)), 0)
+masked = np.where(mask[:, None] > 0, scores, -1e300)
+powers = np.exp(masked - masked.max(-1, keepdims=True)) * mask[:, None]
 weights = powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300)  # a row without an open key: 0
 concatenated = (weights @ split(value)).transpose(0, 2, 1, 3).reshape(X.shape)
 output = project(concatenated, "output")

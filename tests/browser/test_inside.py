@@ -123,6 +123,18 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     context.close()
 
 
+def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
+    open_inside(page, address, inside="toy numbers")
+    expect(hand(page, "input")).to_contain_text("“token 1”, dimension 1: The float32 number here has −0.9000.")
+    table = page.locator(".st-key-toy_editor canvas").first
+    table.click(position={"x": 90, "y": 52})  # the first number, right of the names, below the head
+    page.keyboard.type("2.5")
+    page.keyboard.press("Enter")
+    expect(hand(page, "input")).to_contain_text("The float32 number here has 2.5000.")
+    page.get_by_role("button", name="Back to the numbers of the seed").click()
+    expect(hand(page, "input")).to_contain_text("has −0.9000.")
+
+
 def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, browser):
     page.goto(f"{address}/architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
