@@ -17,8 +17,9 @@ WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
 def explorer_blob(trace: Trace) -> bytes:
     """Everything that the explorer draws of a sentence.
 
-    Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for each
-    of KINDS the weights [layers, heads, queries, keys] as 65535ths in uint16, exact to four decimals: two bytes a weight.
+    Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
+    each of KINDS the weights [layers, heads, queries, keys] as 65535ths in uint16, exact to four decimals: two bytes a
+    weight.
     """
     maps = [trace.attention(kind) for kind in KINDS]
     offset, kinds = 0, {}

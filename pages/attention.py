@@ -3,6 +3,7 @@
 import streamlit as st
 
 from components import choices, sidebar
+from components.explorer_view import show_explorer
 from components.map import show_map
 from components.text import plain
 from figures.attention_map import map_title
@@ -24,6 +25,7 @@ _EXPLANATIONS = {
 st.title("Attention")
 translator, trace = sidebar.current()
 sidebar.show_sentences(translator, trace)
+show_explorer(trace)
 kind = choices.one_of("Kind of attention", list(KIND_NAMES), "kind")
 st.caption(f"{_EXPLANATIONS[kind]} {_SUM}")
 maps = masked_maps(trace, kind)
