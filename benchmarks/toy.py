@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from benchmarks.timing import describe_machine, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.device import keep_freed_memory
+from transformer.optimizer import adam
 from transformer.toy import TASKS, ToySettings
 from transformer.toy_training import ToyTraining
 
@@ -43,7 +44,7 @@ class PeerTraining(ToyTraining):
     def __init__(self, settings: ToySettings):
         super().__init__(settings)
         self.model = PyTorchTransformer(settings.model_config())
-        self.optimizer = type(self.optimizer)(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.optimizer = adam(self.model)
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from transformer.device import keep_freed_memory
 from transformer.layers import sinusoidal_positions
 from transformer.loss import smoothed_cross_entropy
 from transformer.model import Transformer
+from transformer.optimizer import adam, set_rate
 from transformer.schedule import learning_rate
 from transformer.tokenizer import Tokenizer
 
@@ -83,15 +84,14 @@ class Contender:
 
     def __init__(self, model: nn.Module, experiment: Experiment, kernel: Callable = nullcontext):
         self.model, self.experiment, self.kernel = model.train(), experiment, kernel
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.optimizer = adam(model)
         self.seconds: list[float] = []
 
     def step(self, number: int, batch: Sequence[Example]) -> None:
         """One update as in `transformer.updates.Updater`, timed from the pairs' ids to the changed weights."""
         started = time.perf_counter()
         model, settings = self.experiment.model, self.experiment.training
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(number, model.d_model, settings)
+        set_rate(self.optimizer, learning_rate(number, model.d_model, settings))
         source, fed, predicted = collate(batch, model.pad_id)
         self.optimizer.zero_grad(set_to_none=True)
         with self.kernel():

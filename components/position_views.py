@@ -127,7 +127,7 @@ def show_rotation(settings: Encoding, model: Encoding) -> None:
     columns = st.columns(3, gap="medium")
     with columns[0]:
         last = settings.d_model // 2 - 1
-        pair = choices.whole_number("Pair i", 0, last, min(4, last), "pair", f"0 to {last}")
+        pair = choices.whole_number("Pair i", 0, last, min(4, last), "pair")
     with columns[1]:
         position = st.slider("Position p", 0, 100, 5, key="position", bind="query-params")
     with columns[2]:

@@ -21,9 +21,9 @@ def show(choice: Choice) -> None:
         "sentence. Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, "
         "recomputed from the numbers of the step before. A solid frame is the query, a dashed one key or dimension."
     )
-    query = min(address.number("query", 3), len(view.queries))
-    key = address.number("key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
-    dimension = address.number("dimension", view.head * stages.d_k + 1)
+    query = min(address.number("at_query", 3), len(view.queries))
+    key = address.number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
+    dimension = address.number("at_dimension", view.head * stages.d_k + 1)
     payload = stages_payload(stages, block.parameters, block.gaps, view)
     attention_steps(payload, (query, key, dimension), "steps", remember)
     _offer_program(block, choice.checkpoint)
@@ -31,7 +31,7 @@ def show(choice: Choice) -> None:
 
 def remember(query: int, key: int, dimension: int) -> None:
     """Keep in the address what was chosen in the steps."""
-    for name, value in (("query", query), ("key", key), ("dimension", dimension)):
+    for name, value in (("at_query", query), ("at_key", key), ("at_dimension", dimension)):
         address.remember(name, str(value))
 
 

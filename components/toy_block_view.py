@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ from transformer.toy_block import (
     ToyShape,
     rounding_gaps,
     table,
-    toggled,
     toy_numbers,
     with_table,
 )
@@ -30,7 +30,7 @@ from .stages_view import remember
 from .text import plain
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
-_MASK = "toy_mask_cells"  # in the address: a digit a cell, 1 is open
+_FLIPPED = "toy_flipped"  # in the address: a digit for each cell of the mask, 1 where it was clicked
 
 
 def show(choice: Choice) -> None:
@@ -48,14 +48,18 @@ def show(choice: Choice) -> None:
         )
         head = int(choices.one_of("Head", tuple(map(str, range(1, shape.num_heads + 1))), "toy_head")) - 1
     owner = f"{shape} {seed}"
-    numbers = _with_mask(_with_edits(base, owner), base)
+    numbers = _with_clicks(_with_edits(base, owner))
     numbers = _edit(numbers, owner, sentence)
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
-    chosen = address.number("query", 1), address.number("key", 1), address.number("dimension", head * stages.d_k + 1)
-    attention_steps(payload, chosen, "toy_steps", remember, _toggle(numbers, sentence))
+    chosen = (
+        address.number("at_query", 1),
+        address.number("at_key", 1),
+        address.number("at_dimension", head * stages.d_k + 1),
+    )
+    attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
     _show_closed_rows(stages, sentence, head)
 
 
@@ -79,21 +83,28 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
     return numbers
 
 
-def _with_mask(numbers: ToyNumbers, base: ToyNumbers) -> ToyNumbers:
-    """The numbers with the mask of the address, where it says one of the right size."""
-    said = address.remembered(_MASK)
-    if not re.fullmatch(f"[01]{{{base.open_cells.size}}}", said):
-        return numbers
-    cells = np.array([digit == "1" for digit in said]).reshape(base.open_cells.shape)
-    return ToyNumbers(numbers.x, cells, numbers.parameters)
+def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
+    """The numbers with the cells of the mask flipped that the address says; none where it says no such thing."""
+    return replace(numbers, open_cells=numbers.open_cells ^ _flipped(numbers))
 
 
-def _toggle(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
-    def toggle(query: int, key: int) -> None:
-        cells = toggled(numbers, sentence, query - 1, key - 1).open_cells
-        address.remember(_MASK, "".join("1" if cell else "0" for cell in cells.flatten()))
+def _flipped(numbers: ToyNumbers) -> np.ndarray:
+    said = address.remembered(_FLIPPED)
+    if not re.fullmatch(f"[01]{{{numbers.open_cells.size}}}", said):
+        return np.zeros_like(numbers.open_cells)
+    return np.array([digit == "1" for digit in said]).reshape(numbers.open_cells.shape)
 
-    return toggle
+
+def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
+    """What flips a cell of this sentence's mask, counted from 1, in the address."""
+    flipped = _flipped(numbers)
+
+    def flip(query: int, key: int) -> None:
+        flipped[sentence, query - 1, key - 1] ^= True
+        cells = "".join("1" if cell else "0" for cell in flipped.flatten())
+        address.remember(_FLIPPED, cells if flipped.any() else "")
+
+    return flip
 
 
 def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
@@ -119,7 +130,7 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
         return numbers
     if not np.array_equal(new, table(numbers, name, sentence)):
         st.session_state.setdefault(_EDITED, {})[place] = new
-    if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or address.remembered(_MASK):
+    if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or _flipped(numbers).any():
         st.button("Back to the numbers of the seed", on_click=_anew, icon=":material/undo:")
     return edited
 
@@ -135,7 +146,7 @@ def _row_names(name: str, rows: int) -> list[str]:
 def _anew() -> None:
     st.session_state.pop(_EDITED, None)
     st.session_state["toy_anew"] = st.session_state.get("toy_anew", 0) + 1
-    address.remember(_MASK, "")
+    address.remember(_FLIPPED, "")
 
 
 def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
-from transformer import Translator
+from transformer import Beam, Translator
 from transformer.__main__ import main
+from transformer.scoring import score
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,22 @@ def test_translate_searches_with_a_beam(monkeypatch, capsys, trained_folder):
     assert translate(monkeypatch, trained_folder, "\n".join(sources).encode(), "--beam", "3") == 0
     expected = Translator.load(trained_folder, "cpu").translate(sources, 3)
     assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_the_length_penalty_is_that_of_the_command_line(capsys, tmp_path, trained_folder):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{source}\t{target}\n" for source, target in make_pairs(6, 9)), encoding="utf-8")
+    command = ["evaluate", "--checkpoint", str(trained_folder), "--pairs", str(pairs), "--beam", "3"]
+    assert main([*command, "--alpha", "1", "--penalty", "length"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    expected = Translator.load(trained_folder).translate(
+        [source for source, _ in make_pairs(6, 9)], strategy=Beam(3, 1.0, "length")
+    )
+    assert (said["alpha"], said["penalty"]) == (1.0, "length")
+    assert said["bleu"] == pytest.approx(score(expected, [target for _, target in make_pairs(6, 9)]).bleu)
+    for wrong in (["--alpha", "-1"], ["--alpha", "inf"], ["--alpha", "nan"], ["--penalty", "evil"]):
+        with pytest.raises(SystemExit):
+            main([*command, *wrong])
 
 
 @pytest.mark.parametrize("beam", ["0", "-1", "101", "many"])

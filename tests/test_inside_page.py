@@ -74,7 +74,7 @@ def test_shapes_and_formulas_are_those_of_the_checkpoint():
 
 
 def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
-    app = open_inside(kind="cross", layer="3", head="5", query="2", key="4", dimension="130")
+    app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
     given = shown(app)
     assert given["chosen"] == [2, 4, 130] and given["head"] == 4
     assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s>" and given["keys"][-1] == "</s>"
@@ -82,7 +82,7 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
 
 @pytest.mark.parametrize("value", ["inf", "0", "-1", "9" * 3000, "x", "", "<b>"])
 def test_a_place_that_makes_no_sense_falls_back(value):
-    given = shown(open_inside(query=value, key=value, dimension=value))
+    given = shown(open_inside(at_query=value, at_key=value, at_dimension=value))
     assert given["chosen"][0] == 3 and given["chosen"][2] == 1 and 1 <= given["chosen"][1] <= 6
 
 
@@ -119,9 +119,7 @@ def test_the_toy_block_is_computed_from_the_tables():
 
 
 def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_is():
-    cells = np.ones((2, 3, 3), dtype=int)
-    cells[0, 1] = 0
-    app = open_toy(toy_mask_cells="".join(map(str, cells.ravel())))
+    app = open_toy(toy_flipped="000111000" + 9 * "0")
     given = shown(app)
     assert array(given, "open")[1].tolist() == [0, 0, 0] and not array(given, "weights")[1].any()
     frame = app.dataframe[-1].value
@@ -131,7 +129,7 @@ def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_
 
 @pytest.mark.parametrize("cells", ["", "111", "2" * 18, "1" * 5000, "<b>"])
 def test_a_mask_that_makes_no_sense_is_left_out(cells):
-    assert array(shown(open_toy(toy_mask_cells=cells)), "open").all()
+    assert array(shown(open_toy(toy_flipped=cells)), "open").all()
 
 
 def test_sizes_that_do_not_fit_are_refused_with_a_sentence():

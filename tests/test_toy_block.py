@@ -10,7 +10,6 @@ from transformer.toy_block import (
     rounding_gaps,
     single_precision,
     table,
-    toggled,
     toy_numbers,
     with_table,
 )
@@ -70,14 +69,6 @@ def test_sizes_that_cannot_be_are_refused(sizes):
         ToyShape(**sizes)
     with pytest.raises(ConfigError, match="mask"):
         toy_numbers(SHAPE, 1, "evil")
-
-
-def test_a_cell_of_the_mask_goes_open_and_closed():
-    numbers = toy_numbers(SHAPE, 1)
-    once = toggled(numbers, 1, 2, 0)
-    assert not once.open_cells[1, 2, 0] and once.open_cells.sum() == numbers.open_cells.sum() - 1
-    assert once.stages().weights[1, :, 2, 0].tolist() == [0, 0]
-    assert np.array_equal(toggled(once, 1, 2, 0).open_cells, numbers.open_cells)
 
 
 def test_single_precision_is_near_but_not_the_same():

@@ -9,8 +9,10 @@ import time
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from .beam import PENALTIES, Beam
 from .config import load_experiment
 from .data import read_pairs
+from .decoding import Greedy
 from .device import choose_device
 from .download import TATOEBA, download_tatoeba
 from .errors import DataError, EmptyTextError, UserError
@@ -105,6 +107,8 @@ def _add_device(command: argparse.ArgumentParser) -> None:
 def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
     command.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
+    command.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
+    command.add_argument("--penalty", choices=PENALTIES, default=Beam.penalty, help="its form (gnmt)")
     _add_device(command)
 
 
@@ -113,6 +117,17 @@ def _beam_size(text: str) -> int:
     if not 1 <= size <= 100:
         raise argparse.ArgumentTypeError("a beam has a size of 1 to 100")
     return size
+
+
+def _alpha(text: str) -> float:
+    alpha = float(text)
+    if not 0 <= alpha <= 10:
+        raise argparse.ArgumentTypeError("a length penalty is of 0 to 10")
+    return alpha
+
+
+def _strategy(options: argparse.Namespace) -> Greedy | Beam:
+    return Greedy() if options.beam == 1 else Beam(options.beam, options.alpha, options.penalty)
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -138,7 +153,8 @@ def _translate(options: argparse.Namespace) -> int:
         except UserError as error:
             print(f"headlight: line {number}: {error}", file=sys.stderr)
             status = 1
-    found = translator.translate([lines[i] for i in usable], options.beam, progress=_reporter(len(usable)))
+    texts = [lines[i] for i in usable]
+    found = translator.translate(texts, strategy=_strategy(options), progress=_reporter(len(usable)))
     translations = dict(zip(usable, found, strict=True))
     sys.stdout.reconfigure(encoding="utf-8")
     for index in range(len(lines)):
@@ -155,18 +171,20 @@ def _evaluate(options: argparse.Namespace) -> None:
         except UserError as error:
             raise DataError(f"Pair {number} of {options.pairs}: {error}") from error
     started = time.perf_counter()
-    translations = translator.translate([source for source, _ in pairs], options.beam, progress=_reporter(len(pairs)))
+    sources, strategy = [source for source, _ in pairs], _strategy(options)
+    translations = translator.translate(sources, strategy=strategy, progress=_reporter(len(pairs)))
     seconds = time.perf_counter() - started
     result = asdict(score(translations, [target for _, target in pairs], options.tokenized))
     if options.write:
         name = options.pairs.name + (" tokenized" if options.tokenized == "none" else "")
         translator.checkpoint.add_score(options.checkpoint, name, options.beam, result)
-    print(json.dumps({**result, "beam": options.beam, "seconds": round(seconds, 2)}))
+    penalty = {"alpha": strategy.alpha, "penalty": strategy.penalty} if isinstance(strategy, Beam) else {}
+    print(json.dumps({**result, "beam": options.beam, **penalty, "seconds": round(seconds, 2)}))
 
 
 def _trace(options: argparse.Namespace) -> None:
     translator = Translator.load(options.checkpoint, options.device)
-    trace = translator.trace(options.text, target=options.target, beam=options.beam)
+    trace = translator.trace(options.text, target=options.target, strategy=_strategy(options))
     try:
         trace.save(options.out)
     except OSError as error:

@@ -97,13 +97,6 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
     return replace(numbers, parameters=replace(numbers.parameters, **changed))
 
 
-def toggled(numbers: ToyNumbers, sentence: int, query: int, key: int) -> ToyNumbers:
-    """The same numbers with one cell of the mask opened or closed, all counted from 0."""
-    cells = numbers.open_cells.copy()
-    cells[sentence, query, key] = not cells[sentence, query, key]
-    return replace(numbers, open_cells=cells)
-
-
 def single_precision(stages: Stages) -> Stages:
     """The same in float32, as a model holds it."""
     arrays = {field.name: getattr(stages, field.name) for field in fields(Stages)}

@@ -12,13 +12,14 @@ from pathlib import Path
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .checkpoint import write_atomically
 from .decoding import Greedy, decode
 from .device import keep_freed_memory
 from .errors import UserError
+from .files import write_atomically
 from .film import FILE, Camera, Film
 from .loss import smoothed_cross_entropy
 from .model import Transformer
+from .optimizer import adam, set_rate
 from .schedule import noam_rate
 from .toy import HELD_OUT, Alphabet, ToyData, ToySettings, answer
 
@@ -65,7 +66,7 @@ class ToyTraining:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.model = Transformer(settings.model_config())
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.optimizer = adam(self.model)
         self.losses: list[tuple[int, float]] = []
         self.scores: list[tuple[int, float]] = []
         probe = self.data.held_out[0]
@@ -107,8 +108,7 @@ class ToyTraining:
     def _update(self, update: int) -> float:
         """One update; returns the mean loss a target token in nats."""
         source, fed, predicted = self.data.batch(BATCH)
-        for group in self.optimizer.param_groups:
-            group["lr"] = toy_rate(update, self.settings)
+        set_rate(self.optimizer, toy_rate(update, self.settings))
         self.optimizer.zero_grad(set_to_none=True)
         # On a CPU the fused attention is tuned for long sequences; these have some ten tokens.
         with sdpa_kernel(SDPBackend.MATH):

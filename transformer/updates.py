@@ -14,6 +14,7 @@ from .errors import DataError
 from .loading import Tensors
 from .loss import smoothed_cross_entropy
 from .model import Transformer
+from .optimizer import adam, set_rate
 from .parallel import Processes
 from .skipped import first_of
 
@@ -58,20 +59,17 @@ class Objective(nn.Module):
 
 
 class Updater:
-    """Adam (Kingma and Ba 2015) as the paper sets it, with the gradient's norm clipped."""
+    """One Adam for all updates, with the gradient's norm clipped."""
 
     def __init__(self, model: Transformer, settings: TrainingConfig, processes: Processes):
         self.model, self.settings, self.processes = model, settings, processes
-        device = model.device
-        self.optimizer = torch.optim.Adam(
-            model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=device.type in ("cpu", "cuda")
-        )
+        self.optimizer = adam(model)
         objective = Objective(model, settings)
         self.bfloat16 = objective.bfloat16
         objective = processes.exchanging(objective)
         # Gradients are exchanged once an update, after the last of its batches.
         self.not_yet_exchanging = contextlib.nullcontext if processes.count == 1 else objective.no_sync
-        compiled = settings.compile and device.type == "cuda"
+        compiled = settings.compile and model.device.type == "cuda"
         self.objective = torch.compile(objective, dynamic=True) if compiled else objective
 
     def learn(self, update: Update, tensors: Sequence[Tensors], rate: float) -> float:
@@ -80,8 +78,7 @@ class Updater:
         tensors: source, fed and predicted target of each batch, this process's rows. Raises DataError, the weights
         unchanged, where a loss or its gradient is no finite number.
         """
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
         tokens = update.tokens / self.processes.count  # the exchange takes the mean over the processes
         losses = []

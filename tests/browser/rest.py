@@ -1,13 +1,24 @@
 """Waiting for the app, not for the clock."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 # What is left of the run before fades out, and what comes anew fades in: until then the colours are neither's.
-_STANDS = """() => !document.querySelector("[data-stale=true]")
+_STANDS = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+    && !document.querySelector("[data-stale=true]")
     && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === "running")"""
+# Between two runs a page rests for a moment, too.
+_STANDS_FOR_GOOD = f"""() => {{
+    if (!({_STANDS})()) {{ window.restsSince = undefined; return false; }}
+    window.restsSince ??= performance.now();
+    return performance.now() - window.restsSince > 700;
+}}"""
 
 
 def at_rest(page: Page) -> None:
     """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_function(_STANDS)
+
+
+def at_rest_for_good(page: Page) -> None:
+    """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
+    page.wait_for_function(_STANDS_FOR_GOOD)

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from rest import at_rest
+from rest import at_rest, at_rest_for_good
 
 LONG = "I can't swim, and I don't want to learn it."
 PAGES = {
@@ -38,9 +38,11 @@ CASES = [(path, screen) for path in PAGES for screen in SCREENS] + [
 def drawn(page: Page, path: str) -> None:
     """Wait until the page stands: its title, a figure or a player, and no script running."""
     expect(page.get_by_role("heading", name=PAGES[path], exact=True)).to_be_visible()
-    if path not in WITHOUT_FIGURE:
+    if path in WITHOUT_FIGURE:
+        at_rest_for_good(page)
+    else:
         expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place").first).to_be_visible()
-    at_rest(page)
+        at_rest(page)
 
 
 @pytest.mark.parametrize("path, screen", CASES)

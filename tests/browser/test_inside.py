@@ -35,7 +35,7 @@ def hand(page: Page, step: str):
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
-    open_inside(page, address, kind=kind, layer="2", head="3", query="3", key="2", dimension="70")
+    open_inside(page, address, kind=kind, layer="2", head="3", at_query="3", at_key="2", at_dimension="70")
     expect(page.locator("li.step")).to_have_count(STEPS)
     steps = ("project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual")
     for step in (*steps, "norm_last"):
@@ -43,7 +43,7 @@ def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
 
 
 def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(page, address):
-    open_inside(page, address, query="3", key="2")
+    open_inside(page, address, at_query="3", at_key="2")
     canvas = page.locator("li.step.products .panels:not(.neurons) canvas")
     before = hand(page, "products").inner_text()
     assert before.startswith("“▁my” reading “▁love”:")
@@ -63,7 +63,7 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
     expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("</s>")
     expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
-    page.wait_for_url(re.compile(r"query=6.*key=6|key=6.*query=6"))
+    page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
     context = browser.new_context()
     other = context.new_page()
     other.goto(page.url)
@@ -72,7 +72,7 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
-    open_inside(page, address, query="1", key="1")
+    open_inside(page, address, at_query="1", at_key="1")
     page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
     expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁I”:")
     page.locator("li.step.products .panels:not(.neurons) canvas").focus()
@@ -83,7 +83,7 @@ def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
 
 
 def test_a_dimension_of_another_head_is_said_so(page, address):
-    open_inside(page, address, head="2", dimension="40")
+    open_inside(page, address, head="2", at_dimension="40")
     assert difference_in(hand(page, "project").inner_text()) < 1e-4
     page.get_by_label("Dimension").fill("200")
     page.keyboard.press("Enter")
@@ -101,7 +101,9 @@ def test_hostile_tokens_are_only_text(page, address):
 def test_a_long_sentence_stays_usable_on_a_phone(browser, address):
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = context.new_page()
-    open_inside(page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), query="40", key="41")
+    open_inside(
+        page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), at_query="40", at_key="41"
+    )
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
     assert difference_in(hand(page, "softmax").inner_text()) < 1e-4
@@ -115,7 +117,7 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
     expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are closed")
     expect(hand(page, "softmax")).to_contain_text("closed: exp(−∞) = 0")
-    page.wait_for_url(re.compile(r"toy_mask_cells=1{8}0"))
+    page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))
     context = browser.new_context()
     other = context.new_page()
     other.goto(page.url)
