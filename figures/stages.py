@@ -7,6 +7,7 @@ import numpy as np
 
 from transformer.stages import BlockParameters, Stages, split_heads
 
+from .stage_findings import Findings
 from .stage_words import Words
 
 # What a step's matrices are drawn with: any number around 0, or weights from 0 to 1.
@@ -40,7 +41,7 @@ def stages_payload(
     cells came about (`recipe`), so that the page can write out the sum behind any of them. `editable` lets cells of
     the mask be clicked.
     """
-    words = Words(stages, view, parameters.norm)
+    words, findings = Words(stages, view, parameters.norm), Findings(stages, view)
     arrays = {name: _travelling(array) for name, array in _arrays(stages, parameters, view).items()}
     return {
         "id": f"{view.kind} {view.layer} {view.sentence}",
@@ -49,7 +50,7 @@ def stages_payload(
         "predicts": list(view.predicted) if view.predicted else None,
         "own": view.kind != "cross",  # queries and keys are the same tokens
         "arrays": arrays,
-        "steps": [_step(step, stages, words, gaps) for step in _order(view.kind, parameters.norm)],
+        "steps": [_step(step, words, findings, gaps) for step in _order(view.kind, parameters.norm)],
         "head": view.head,
         "heads": stages.num_heads,
         "d_k": stages.d_k,
@@ -96,7 +97,7 @@ def _order(kind: str, norm: str) -> list[str]:
     return ["input", "norm_first", *middle] if norm == "pre" else ["input", *middle, "norm_last"]
 
 
-def _step(step: str, stages: Stages, words: Words, gaps: dict[str, float]) -> dict:
+def _step(step: str, words: Words, findings: Findings, gaps: dict[str, float]) -> dict:
     panels = _panels(step, words)
     names = [name.removeprefix("head_") for name in (panel["array"] for panel in panels)]
     shown = [gaps[name] for name in names if name in gaps]
@@ -106,7 +107,7 @@ def _step(step: str, stages: Stages, words: Words, gaps: dict[str, float]) -> di
         "formula": words.formula(step),
         "shape": words.shape(step),
         "why": words.why(step),
-        "see": words.see(step),
+        "see": findings.see(step),
         "gap": max(shown) if shown else None,
         "panels": panels,
     }

@@ -71,8 +71,8 @@ def test_checkpoints_are_found_by_name(checkpoint_folder, tmp_path):
 
 def test_scores_are_added_to_training_json_and_kept(checkpoint_folder):
     checkpoint = load_checkpoint(checkpoint_folder)
-    checkpoint.add_score(checkpoint_folder, "test.tsv", 1, {"bleu": 10.0})
-    checkpoint.add_score(checkpoint_folder, "test.tsv", 4, {"bleu": 11.0})
+    checkpoint.add_score(checkpoint_folder, "test.tsv", "greedy", {"bleu": 10.0})
+    checkpoint.add_score(checkpoint_folder, "test.tsv", "beam 4", {"bleu": 11.0})
     assert load_checkpoint(checkpoint_folder).training == {
         "steps": 7, "scores": {"test.tsv greedy": {"bleu": 10.0}, "test.tsv beam 4": {"bleu": 11.0}},
     }  # fmt: skip

@@ -133,6 +133,15 @@ def test_evaluate_writes_its_score_only_when_asked_to(capsys, checkpoint_folder,
     assert "signature" in json.loads((checkpoint_folder / "training.json").read_text())["scores"]["test.tsv greedy"]
 
 
+def test_scores_of_different_decodings_are_kept_apart(capsys, checkpoint_folder, tmp_path):
+    pairs = write_pairs(tmp_path / "test.tsv", make_pairs(3, 8))
+    arguments = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--write", "--beam", "2"]
+    for penalty in [], ["--alpha", "1"], ["--alpha", "1", "--penalty", "length"]:
+        assert main([*arguments, *penalty]) == 0
+    scores = json.loads((checkpoint_folder / "training.json").read_text())["scores"]
+    assert set(scores) == {"test.tsv beam 2", "test.tsv beam 2, gnmt^1", "test.tsv beam 2, length^1"}
+
+
 @pytest.mark.parametrize("target", [None, "Haus rot Haus."])
 def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_path, target):
     out = tmp_path / "trace.npz"

@@ -1,5 +1,6 @@
 """The pages on architecture, logits and questions through Streamlit's own test runner."""
 
+import html
 import json
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -84,7 +85,14 @@ def test_one_step_of_the_logits_says_what_is_cut():
 def test_the_lens_ends_with_the_models_own_choice():
     app = open_page("pages/logits.py", logits="logit lens")
     (heatmap,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
-    assert heatmap["text"][-1] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
+    assert [html.unescape(token) for token in heatmap["text"][-1]] == [
+        "▁Ich",
+        "▁liebe",
+        "▁meinen",
+        "▁Lehrer",
+        ".",
+        "</s>",
+    ]
     assert "the final token is the favourite for good from" in page_text(app)
 
 

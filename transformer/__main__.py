@@ -177,7 +177,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     result = asdict(score(translations, [target for _, target in pairs], options.tokenized))
     if options.write:
         name = options.pairs.name + (" tokenized" if options.tokenized == "none" else "")
-        translator.checkpoint.add_score(options.checkpoint, name, options.beam, result)
+        translator.checkpoint.add_score(options.checkpoint, name, strategy.label, result)
     penalty = {"alpha": strategy.alpha, "penalty": strategy.penalty} if isinstance(strategy, Beam) else {}
     print(json.dumps({**result, "beam": options.beam, **penalty, "seconds": round(seconds, 2)}))
 

@@ -32,6 +32,13 @@ class Beam:
         if self.penalty not in PENALTIES:
             raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {self.penalty!r}")
 
+    @property
+    def label(self) -> str:
+        """The size, and the penalty where it is not the paper's: "beam 5", "beam 5, length^1"."""
+        if (self.alpha, self.penalty) == (Beam.alpha, Beam.penalty):
+            return f"beam {self.size}"
+        return f"beam {self.size}, {self.penalty}^{self.alpha:g}"
+
     def length_penalty(self, length: int) -> float:
         """What the log-probability of a translation of `length` tokens is divided by."""
         return ((5 + length) / 6) ** self.alpha if self.penalty == "gnmt" else length**self.alpha

@@ -69,9 +69,9 @@ class Checkpoint:
         except ConfigError:
             return None
 
-    def add_score(self, folder: Path, pairs: str, beam: int, score: dict) -> None:
-        """Add what these pairs scored to the training.json in `folder`."""
-        key = f"{pairs} {'greedy' if beam == 1 else f'beam {beam}'}"
+    def add_score(self, folder: Path, pairs: str, decoding: str, score: dict) -> None:
+        """Add what these pairs scored with this decoding ("greedy", "beam 5") to the training.json in `folder`."""
+        key = f"{pairs} {decoding}"
         before = self.training.get("scores")
         self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
         write_atomically(Path(folder) / "training.json", _json(self.training))

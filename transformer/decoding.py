@@ -18,6 +18,11 @@ LENGTH_MARGIN = 50  # a translation may have this many tokens more than its sour
 class Greedy:
     """Always the most probable next token."""
 
+    @property
+    def label(self) -> str:
+        """Its name beside a score."""
+        return "greedy"
+
 
 @dataclass(frozen=True)
 class Sampling:
