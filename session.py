@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer import Beam, Translator
+from transformer.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.checkpoint import find_checkpoints
 from transformer.confidence import Confidence, measure_confidence
 from transformer.config import NORMS
@@ -97,6 +98,18 @@ def lens(name: str, text: str, strategy: Strategy) -> Lens:
     """What each decoder layer would have predicted for a text; raises UserError."""
     sentence, passed = trace(name, text, strategy), stream(name, text, strategy)
     return _lens(str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), sentence, passed)
+
+
+def gradient(name: str, text: str, strategy: Strategy, step: int) -> Attribution:
+    """Gradient times input for what follows a step of a text's translation, counted from 0; raises UserError."""
+    sentence = trace(name, text, strategy)
+    return _gradient(str(CHECKPOINTS / name), _stamps(name), text, strategy, step, translator(name), sentence)
+
+
+def left_out(name: str, text: str, strategy: Strategy, step: int, places: range) -> LeftOut:
+    """What the token after a step loses without each of these tokens, source first, then prefix; raises UserError."""
+    sentence = trace(name, text, strategy)
+    return _left_out(str(CHECKPOINTS / name), _stamps(name), text, strategy, step, places, translator(name), sentence)
 
 
 def confidence(name: str, part: int, parts: int) -> Confidence:
@@ -195,6 +208,23 @@ def _lens(
     _passed: Stream,
 ) -> Lens:  # fmt: skip
     return logit_lens(_translator.model, _passed, _sentence.next_ids)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _gradient(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, step: int, _translator: Translator, _sentence: Trace
+) -> Attribution:
+    fed, following = _sentence.fed_ids[: step + 1], _sentence.next_ids[step]
+    return gradient_times_input(_translator.model, _sentence.source_ids, fed, following)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _left_out(
+    folder: str, stamps: Stamps, text: str, strategy: Strategy, step: int, places: range, _translator: Translator,
+    _sentence: Trace,
+) -> LeftOut:  # fmt: skip
+    fed, following = _sentence.fed_ids[: step + 1], _sentence.next_ids[step]
+    return leave_out(_translator.model, _sentence.source_ids, fed, following, places)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

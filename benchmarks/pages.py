@@ -22,7 +22,7 @@ CHART = "[data-testid=stPlotlyChart]"
 APP = {
     "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
-    "Attention": ("Attention", [(".st-key-map .xtick text", 1), (f"{CHART} .heatmaplayer image", 2)]),
+    "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
     "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
     "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
     "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),

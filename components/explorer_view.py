@@ -1,24 +1,37 @@
 """The explorer of all heads on a page, its choice in the address."""
 
+import streamlit as st
+
+import session
 from figures.explorer import explorer_blob
 from transformer.trace import Trace
 
-from . import address
 from .attention_explorer import attention_explorer
-
-_DEFAULTS = {
-    "kind": "cross", "view": "map", "heads": "1.1", "tokens": "", "words": "pieces", "specials": "shown", "top": "100",
-    "scale": "0 to 1", "sort": "layer", "label": "all",
-}  # fmt: skip
-_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+from .explorer_choice import heads_in, read_choice, write_choice
+from .sidebar import Choice, show_sentences
 
 
-def show_explorer(trace: Trace) -> None:
-    """All heads of all kinds, linked."""
-    written = {name: address.remembered(_PREFIX + name, default) for name, default in _DEFAULTS.items()}
-    attention_explorer(explorer_blob(trace), written, "explorer", _remember)
+def show(choice: Choice) -> None:
+    """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
+    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
+    show_sentences(session.translator(choice.checkpoint), trace)
+    _show_linked(trace, explorer_blob(trace))
 
 
-def _remember(written: dict[str, str]) -> None:
-    for name, default in _DEFAULTS.items():
-        address.remember(_PREFIX + name, str(written.get(name, default)), default)
+@st.fragment  # a choice need not bring the whole page, nor measure every head, again
+def _show_linked(trace: Trace, blob: bytes) -> None:
+    written = read_choice(trace)
+    attention_explorer(blob, written, "explorer", lambda told: write_choice(trace, told))
+    layer, head = heads_in(written["heads"])[0]
+    st.page_link(
+        "pages/inside.py", label=f"Inside this head: layer {layer + 1}, head {head + 1} step by step",
+        icon=":material/arrow_forward:", query_params=_inside(written, layer, head),
+    )  # fmt: skip
+
+
+def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
+    """The address of a head on the page Inside attention, with the query or the key where a single one is chosen."""
+    query = {"kind": written["kind"], "layer": str(layer + 1), "head": str(head + 1)}
+    if written["tokens"] and "-" not in written["tokens"]:
+        query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
+    return query

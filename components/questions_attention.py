@@ -4,7 +4,8 @@ import numpy as np
 
 import session
 from figures.attention_map import attention_map_figure
-from figures.captions import describe_map, quoted, worth_a_look
+from figures.captions import describe_map, quoted
+from figures.explorer_captions import look_words
 from figures.masks import mask_figure
 from figures.overview import overview_figure
 from figures.question_figures import closed_row_figure, share_of_parameters_figure
@@ -12,6 +13,7 @@ from figures.scaling import largest_figure
 from figures.scaling_captions import describe_random
 from transformer.architecture import blocks_of
 from transformer.closed_rows import closed_row
+from transformer.head_measures import measure_heads, worth_a_look
 from transformer.maps import attention_map, masked_maps
 from transformer.scaling import random_spread
 from transformer.widths import WIDTHS, parameters_at
@@ -35,10 +37,11 @@ def _widths(asked: Asked) -> Shown:
 
 def _heads(asked: Asked) -> Shown:
     maps = masked_maps(asked.trace, "cross")
+    measured = measure_heads("cross", maps, asked.trace.source_tokens)
     return Shown(
         overview_figure(maps, asked.trace.next_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        worth_a_look(asked.trace, "cross"),
+        " ".join(look_words(head) for head in worth_a_look(measured)),
     )
 
 

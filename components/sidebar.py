@@ -152,6 +152,7 @@ def _take_example() -> None:
 def _new_sentence() -> None:
     """Places within the sentence before mean nothing in the next one."""
     address.remember("step", "1", "1")
+    address.remember("see_tokens", "")
     if "hypothesis" in st.session_state:
         st.session_state["hypothesis"] = "1"
 

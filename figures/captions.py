@@ -85,12 +85,7 @@ def strongest_reading(chosen: AttentionMap) -> str:
 
 
 def describe_map(chosen: AttentionMap) -> str:
-    """What most rows of a map with all its tokens look at, with the share; or that no single pattern holds.
-
-    Raises ValueError for a map from which special tokens were taken out: its rows are no longer a whole.
-    """
-    if chosen.specials != "shown":
-        raise ValueError("describe_map expects a map with its special tokens")
+    """What most rows of a map look at, with the share; or that no single pattern holds."""
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
     if rows_with_choice(chosen.weights) < LEAST_ROWS:
         return f"{name}: the sentence is too short to tell a pattern."
@@ -106,40 +101,6 @@ def describe_map(chosen: AttentionMap) -> str:
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
         f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."
     )
-
-
-def heads_worth_a_look(trace: Trace, kind: str, most: int = 3) -> list[tuple[int, int, str]]:
-    """Up to `most` heads with the clearest patterns of a kind, each pattern once: (layer, head, words)."""
-    maps = masked_maps(trace, kind)
-    keys = trace.source_tokens if kind in ("encoder", "cross") else trace.fed_tokens
-    found = []
-    for layer in range(maps.shape[0]):
-        for head in range(maps.shape[1]):
-            pattern = main_pattern(maps[layer, head], kind, keys)
-            if pattern is not None:
-                found.append((pattern.share, mean_maximum(maps[layer, head]), layer, head, pattern))
-    best: dict[str, tuple] = {}
-    for entry in sorted(found, key=lambda entry: entry[:4], reverse=True):
-        best.setdefault(entry[-1].target, entry)
-    return [
-        (
-            layer,
-            head,
-            f"layer {layer + 1}, head {head + 1} looks most at {pattern.target} in {share_words(pattern)}",
-        )
-        for _, _, layer, head, pattern in list(best.values())[:most]
-    ]
-
-
-def worth_a_look(trace: Trace, kind: str) -> str:
-    """The heads to choose first, in one sentence: those with a clear pattern, and the sharpest."""
-    layer, head, sharpness = sharpest_head(trace, kind)
-    words = [words for _, _, words in heads_worth_a_look(trace, kind)]
-    words.append(
-        f"layer {layer + 1}, head {head + 1} is the sharpest (a row's largest weight, </s> aside, is {sharpness:.2f} "
-        "on average)"
-    )
-    return f"Heads to try in this sentence: {'; '.join(words)}."
 
 
 def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:

@@ -1,74 +1,94 @@
 """All attention of a sentence as one blob of bytes for the explorer: a header of JSON, then the weights."""
 
 import json
+import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.head_measures import THRESHOLDS, HeadMeasures, measure_heads
+from transformer.head_measures import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
 from transformer.maps import SPECIAL_TOKENS, masked_maps
 from transformer.trace import Trace
 
+from .explorer_captions import look_words
 from .style import KIND_NAMES
 
 KINDS = tuple(KIND_NAMES)
 WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
+WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of a word
+
+# Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
+# decimals of what arrives are those of the weight itself.
+STEPS = 50_000
 
 
 def explorer_blob(trace: Trace) -> bytes:
     """Everything that the explorer draws of a sentence.
 
     Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
-    each of KINDS the weights [layers, heads, queries, keys] as 65535ths in uint16, exact to four decimals: two bytes a
-    weight.
+    each of KINDS the weights [layers, heads, queries, keys] in uint16, STEPS for 1: two bytes a weight, exact to four
+    decimals. A kind's `offset` counts weights.
     """
     maps = [trace.attention(kind) for kind in KINDS]
-    offset, kinds = 0, {}
-    for kind, weights in zip(KINDS, maps, strict=True):
-        layers, heads, queries, keys = weights.shape
-        measured = measure_heads(kind, masked_maps(trace, kind), _keys(trace, kind))
-        kinds[kind] = {
-            "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
-            "name": KIND_NAMES[kind], "measures": [_measures(head) for head in measured],
-        }  # fmt: skip
-        offset += weights.size
+    weights = np.concatenate(
+        [np.rint(part.ravel().astype(np.float64) * STEPS).astype("<u2") for part in maps]
+    ).tobytes()
+    offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
     header = {
-        "id": "-".join(map(str, (*trace.source_ids, 0, *trace.next_ids))),
-        "source": _side(trace.source_tokens),
-        "target": _side(trace.fed_tokens) | {"predicts": list(trace.next_tokens)},
-        "thresholds": THRESHOLDS,
-        "kinds": kinds,
+        "id": f"{zlib.crc32(weights):08x}",
+        "steps": STEPS,
+        "sides": {
+            "source": _side(trace.source_tokens),
+            "fed": _side(trace.fed_tokens),
+            "predicted": _side(trace.next_tokens),
+        },
+        "kinds": {kind: _kind(trace, kind, offset) for kind, offset in zip(KINDS, offsets, strict=False)},
     }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (len(text) % 2)
-    weights = np.concatenate([np.rint(part.ravel() * 65535).astype("<u2") for part in maps])
-    return len(text).to_bytes(4, "little") + text + weights.tobytes()
+    return len(text).to_bytes(4, "little") + text + weights
 
 
-def _keys(trace: Trace, kind: str) -> tuple[str, ...]:
-    return trace.fed_tokens if kind == "decoder" else trace.source_tokens
-
-
-def _side(tokens: tuple[str, ...]) -> dict:
-    """Tokens, which of them are special, and the number of the word that each belongs to."""
-    words, number = [], -1
-    for place, token in enumerate(tokens):
-        special = token in SPECIAL_TOKENS
-        if special or token.startswith(WORD_BOUNDARY) or place == 0 or tokens[place - 1] in SPECIAL_TOKENS:
-            number += 1
-        words.append(number)
-    special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
-    return {"tokens": list(tokens), "special": special, "words": words}
-
-
-def _measures(head: HeadMeasures) -> dict:
-    """A head's numbers to four decimals, null where there is none."""
+def _kind(trace: Trace, kind: str, offset: int) -> dict:
+    """What the header says of a kind: its size, where its weights begin, and what was measured of its heads."""
+    layers, heads, queries, keys = trace.attention(kind).shape
+    read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    measured = measure_heads(kind, masked_maps(trace, kind), read)
     return {
-        "label": head.label,
-        "entropy": _number(head.entropy),
-        "confidence": _number(head.confidence),
-        **{name: _number(share) for name, share in head.shares.items()},
+        "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
+        "labels": [head.label for head in measured],
+        "measures": _measures(measured),
+        "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
+    }  # fmt: skip
+
+
+def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
+    """Each measure's values, head by head, to three decimals; null for a head that has none; without empty measures."""
+    values = {
+        "confidence": [head.confidence for head in measured],
+        "entropy": [head.entropy for head in measured],
+        **{name: [head.shares[name] for head in measured] for name in THRESHOLDS},
     }
+    return {name: [_number(value) for value in line] for name, line in values.items() if np.isfinite(line).any()}
 
 
 def _number(value: float) -> float | None:
-    return round(float(value), 4) if np.isfinite(value) else None
+    return round(float(value), 3) if np.isfinite(value) else None
+
+
+def _side(tokens: tuple[str, ...]) -> dict:
+    """Tokens, the places of the special ones, and for each token the number of the word that it belongs to."""
+    starts = [place == 0 or _starts_word(tokens[place - 1], token) for place, token in enumerate(tokens)]
+    special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
+    return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}
+
+
+def _starts_word(before: str, token: str) -> bool:
+    """Whether a new word begins with this token: after a blank, at a special token, between letters and punctuation."""
+    if token.startswith(WORD_BOUNDARY) or {before, token} & set(SPECIAL_TOKENS):
+        return True
+    return before != WORD_BOUNDARY and _is_mark(before) != _is_mark(token)
+
+
+def _is_mark(token: str) -> bool:
+    return is_punctuation(token) and not WITHIN_WORDS.issuperset(token)

@@ -12,12 +12,10 @@ def overview_figure(
     maps: np.ndarray,
     queries: tuple[str, ...],
     keys: tuple[str, ...],
-    chosen: tuple[int | None, int | None] = (None, None),
 ) -> go.Figure:
-    """Thumbnails of maps [layers, heads, queries, keys] (masked cells NaN), the chosen (layer, head) outlined.
+    """Thumbnails of maps [layers, heads, queries, keys], masked cells NaN.
 
-    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. With a layer
-    or a head of None all that the average goes over is outlined, nothing when it goes over all.
+    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head.
     """
     layers, heads, rows, columns = maps.shape
     gap_y, gap_x = max(1, round(rows * 0.12)), max(1, round(columns * 0.12))
@@ -40,12 +38,10 @@ def overview_figure(
             hoverongaps=False,
         )
     )
-    frames: dict[bool, list[str]] = {False: [], True: []}
-    for layer, head in np.ndindex(layers, heads):
-        emphasised = chosen[0] in (None, layer) and chosen[1] in (None, head) and chosen != (None, None)
-        frames[emphasised].append(_frame(layer * step_y, head * step_x, rows, columns))
-    # One path for all frames of a kind: a shape a head takes Plotly several times longer, here and in the browser.
-    figure.update_layout(shapes=[_outline(paths, emphasised) for emphasised, paths in frames.items() if paths])
+    # One path for all frames: a shape a head takes Plotly several times longer, here and in the browser.
+    frames = (_frame(layer * step_y, head * step_x, rows, columns) for layer, head in np.ndindex(layers, heads))
+    line = {"width": 1, "color": "rgba(128,128,128,0.5)"}
+    figure.update_layout(shapes=[{"type": "path", "path": " ".join(frames), "line": line}])
     figure.update_xaxes(
         **_axis("head", heads, step_x, columns), side="top", range=[-gap_x, heads * step_x - gap_x + gap_x / 2]
     )
@@ -75,11 +71,6 @@ def _frame(top: int, left: int, rows: int, columns: int) -> str:
     """The border of one thumbnail as an SVG path in the figure's coordinates."""
     x0, x1, y0, y1 = left - 0.5, left + columns - 0.5, top - 0.5, top + rows - 0.5
     return f"M{x0},{y0} L{x1},{y0} L{x1},{y1} L{x0},{y1} Z"
-
-
-def _outline(paths: list[str], emphasised: bool) -> dict:
-    line = {"width": 2.5, "color": "#e8710a"} if emphasised else {"width": 1, "color": "rgba(128,128,128,0.5)"}
-    return {"type": "path", "path": " ".join(paths), "line": line}
 
 
 def _hover_texts(

@@ -9,7 +9,6 @@ from figures.attention_map import attention_map_figure, map_title
 from figures.captions import (
     chance_words,
     describe_map,
-    heads_worth_a_look,
     is_word,
     least_certain_step,
     percent,
@@ -82,7 +81,7 @@ def test_averages_are_called_averages(trace):
 def test_the_overview_holds_every_head_in_its_place(trace):
     maps = masked_maps(trace, "cross")
     layers, heads, rows, columns = maps.shape
-    figure = overview_figure(maps, trace.fed_tokens, trace.source_tokens, (1, 2))
+    figure = overview_figure(maps, trace.fed_tokens, trace.source_tokens)
     canvas = figure.data[0].z
     step_y = (canvas.shape[0] - rows) // (layers - 1)
     step_x = (canvas.shape[1] - columns) // (heads - 1)
@@ -90,10 +89,8 @@ def test_the_overview_holds_every_head_in_its_place(trace):
         for head in range(heads):
             cut = canvas[layer * step_y :, head * step_x :][:rows, :columns]
             np.testing.assert_array_equal(cut, maps[layer, head])
-    others, outlined = figure.layout.shapes
-    assert outlined.line.width > others.line.width
-    assert outlined.path.startswith(f"M{2 * step_x - 0.5},{step_y - 0.5} ") and outlined.path.count("M") == 1
-    assert others.path.count("M") == layers * heads - 1
+    (frames,) = figure.layout.shapes
+    assert f"M{2 * step_x - 0.5},{step_y - 0.5} " in frames.path and frames.path.count("M") == layers * heads
 
 
 def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trace):
@@ -130,11 +127,9 @@ def test_a_map_without_pattern_is_said_to_have_none(trace):
     assert "no single pattern" in describe_map(even)
 
 
-def test_a_short_sentence_is_called_too_short_and_a_map_without_specials_is_refused(trace):
+def test_a_short_sentence_is_called_too_short(trace):
     whole = attention_map(trace, "cross", 0, 0)
     assert "too short" in describe_map(dataclasses.replace(whole, weights=whole.weights[:2]))
-    with pytest.raises(ValueError, match="special tokens"):
-        describe_map(attention_map(trace, "cross", 0, 0, "fed", "hidden"))
 
 
 def test_the_overviews_hover_names_head_row_and_key(trace):
@@ -146,12 +141,6 @@ def test_the_overviews_hover_names_head_row_and_key(trace):
 
 def test_one_head_is_not_called_heads():
     assert head_name(None, None, 1, 1) == "average over all 1 layer and 1 head"
-
-
-def test_heads_worth_a_look_name_each_pattern_once(trace):
-    found = heads_worth_a_look(trace, "decoder")
-    patterns = [words.split(" looks most at ")[1].split(" in ")[0] for _, _, words in found]
-    assert len(patterns) == len(set(patterns)) <= 3
 
 
 @pytest.mark.parametrize("share, words", [(0.004, "under 1 %"), (0.92, "92 %"), (0.999, "over 99 %"), (1.0, "100 %")])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer.head_measures import THRESHOLDS, measure_heads, mirrored_share, worth_a_look
+from transformer.head_measures import THRESHOLDS, is_punctuation, measure_heads, mirrored_share, worth_a_look
 
 TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
 
@@ -26,6 +26,28 @@ def label_of(kind: str, weights: np.ndarray) -> str | None:
 ])  # fmt: skip
 def test_a_map_of_known_kind_gets_its_label_and_another_none(label, columns):
     assert label_of("encoder", looking(list(columns))) == label
+
+
+def test_a_row_with_two_equal_maxima_has_no_place_and_its_head_no_label():
+    weights = looking([5] * 7)
+    assert label_of("encoder", weights) == "punctuation"
+    weights[3, 2] = weights[3, 5]
+    assert label_of("encoder", weights) is None
+
+
+def test_a_decoder_head_that_rests_on_the_beginning_is_called_that():
+    weights = looking([0] * 7)
+    weights[np.triu_indices(7, 1)] = np.nan
+    (head,) = measure_heads("decoder", weights[None, None], ("<s>", *TOKENS[:-1]))
+    assert head.label == "beginning of sentence"
+    assert np.isnan(head.shares["end of sentence"]), "no decoder row can read it"
+
+
+@pytest.mark.parametrize("token, expected", [
+    (".", True), ("...", True), ("▁“", True), ("▁", False), ("a.", False), ("</s>", False), ("'", True), ("", False),
+])  # fmt: skip
+def test_punctuation_is_marks_and_nothing_else(token, expected):
+    assert is_punctuation(token) == expected
 
 
 def test_an_even_map_has_no_label_and_the_largest_entropy():
@@ -60,6 +82,7 @@ def test_three_heads_worth_a_look_differ_in_label_first():
                     + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])])  # fmt: skip
     measured = measure_heads("encoder", maps[None], TOKENS)
     found = worth_a_look(measured)
-    assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (1, "same")]
-    assert worth_a_look([head for head in measured if not head.label]) == []
+    assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (4, None)]
+    assert [head.head for head in worth_a_look(measured, 5)] == [0, 3, 4, 1, 2]
+    assert worth_a_look([]) == []
     assert set(THRESHOLDS) == set(measured[0].shares)

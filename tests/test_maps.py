@@ -43,29 +43,6 @@ def test_an_encoder_row_has_its_own_token_whatever_is_asked(trace):
     assert attention_map(trace, "encoder", row_label="predicted").queries == trace.source_tokens
 
 
-def test_hidden_specials_leave_the_other_weights_as_they_were(trace):
-    shown = attention_map(trace, "cross", 0, 0, "predicted")
-    hidden = attention_map(trace, "cross", 0, 0, "predicted", "hidden")
-    np.testing.assert_array_equal(hidden.weights, shown.weights[:-1, :-1])
-    assert "</s>" not in hidden.keys + hidden.queries
-
-
-def test_hiding_with_fed_labels_takes_out_the_row_that_was_fed_the_beginning(trace):
-    hidden = attention_map(trace, "decoder", 0, 0, "fed", "hidden")
-    np.testing.assert_array_equal(hidden.weights, attention_map(trace, "decoder", 0, 0).weights[1:, 1:])
-
-
-def test_renormalised_rows_sum_to_one_again(trace):
-    chosen = attention_map(trace, "cross", None, None, "fed", "renormalised")
-    np.testing.assert_allclose(np.nansum(chosen.weights, axis=1), 1, rtol=1e-5)
-
-
-def test_a_row_that_may_read_special_tokens_only_goes_with_them(trace):
-    hidden = attention_map(trace, "decoder", 0, 0, "predicted", "hidden")
-    assert hidden.fed[0] == trace.fed_tokens[1], "the row fed <s> reads <s> alone"
-    assert not np.isnan(hidden.weights).all(axis=1).any()
-
-
 @pytest.mark.parametrize(
     "arguments", [("sideways",), ("cross", 99), ("cross", 0, 99), ("cross", -1), ("cross", 0, 0, "both")]
 )

@@ -111,7 +111,7 @@ def test_garbage_in_the_url_falls_back(masks):
 
 
 def test_an_average_chosen_on_another_page_becomes_the_first_head_here():
-    app = open_page("pages/attention.py")
+    app = open_page("pages/translate.py")
     app.segmented_control(key="head").set_value("4").run()
     app.switch_page(PAGE).run()
     app.segmented_control(key="masks").set_value("one head").run()

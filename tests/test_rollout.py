@@ -1,16 +1,26 @@
 """Rollout, norm-weighted attention and attribution against what can be computed by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 from small import random_sources, small_model, unlike_model
 
-from transformer.attribution import gradient_times_input, leave_one_out, rank_correlation
+from transformer.attribution import (
+    gradient_times_input,
+    leave_one_out,
+    leave_out,
+    parts_to_leave_out,
+    rank_correlation,
+    together,
+)
 from transformer.masks import causal_mask
 from transformer.norm_weighted import handed_over, handed_over_together, shares
 from transformer.recording import record
-from transformer.rollout import roll_out
+from transformer.rollout import measured_mixing, roll_out
 from transformer.stage_recording import block_parameters, record_stages
+from transformer.stream import Stack, Stream, SubLayer, record_stream
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
 
@@ -120,6 +130,17 @@ def test_leaving_a_token_out_is_masking_it():
     assert np.isnan(found.prefix[-1]) and np.isfinite(found.prefix[:-1]).all() and np.isfinite(found.source).all()
 
 
+@torch.inference_mode()
+def test_a_fed_token_that_is_left_out_is_read_by_none_but_itself():
+    model, place = unlike_model(3), 1
+    mask = causal_mask(len(FED)).clone()
+    mask[place + 1 :, place] = False
+    hidden = model.decode(torch.tensor([FED]), model.encode(torch.tensor([SOURCE]), None), mask, None)
+    without = model.generator(hidden)[0, -1].log_softmax(-1)[7]
+    found = leave_one_out(model, SOURCE, FED, 7)
+    assert found.prefix[place] == pytest.approx(found.log_probability - float(without), abs=1e-5)
+
+
 def test_a_token_alone_cannot_be_left_out():
     model = unlike_model(3)
     found = leave_one_out(model, [3], [2], 7)
@@ -132,3 +153,49 @@ def test_rank_correlation_is_spearmans():
     assert rank_correlation(first, -first) == pytest.approx(-1)
     assert rank_correlation(np.array([1.0, 2, 2, 4]), np.array([1.0, 3, 2, 4])) == pytest.approx(0.9487, abs=1e-4)
     assert np.isnan(rank_correlation(first[:2], first[:2])) and np.isnan(rank_correlation(np.ones(5), first))
+
+
+def test_half_and_half_gives_the_source_the_same_share_at_every_step_whatever_the_weights():
+    for seed in (1, 2):
+        rolled = roll_out(*maps(seed))
+        for layer, found in enumerate(rolled.source_share(), start=1):
+            assert np.allclose(found, 1 - 0.5**layer)
+
+
+def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
+    model = small_model(2)
+    mixing, stream = measured_mixing(record_stream(model, SOURCE, FED)), record_stream(model, SOURCE, FED)
+    assert mixing.encoder.shape == (2, len(SOURCE)) and mixing.cross.shape == mixing.decoder.shape == (3, len(FED))
+    block = stream.decoder.of_layer(1)[1]
+    added, kept = np.linalg.norm(block.change[2]), np.linalg.norm(block.before[2])
+    assert mixing.cross[1, 2] == pytest.approx(added / (added + kept), rel=1e-6)
+    rolled = roll_out(*maps(2), mixing)
+    for part in (rolled.encoder, rolled.decoder, rolled.across):
+        assert np.allclose(part.sum(axis=-1), 1) and (part >= 0).all()
+    assert np.ptp(rolled.source_share()[-1]) > 1e-4, "now steps differ"
+    assert not np.triu(rolled.across[-1][:, len(SOURCE) :], 1).any()
+    part, read = mixing.encoder[0][:, None], maps(2)[0][0].mean(0)
+    by_hand = (1 - part) * np.eye(len(SOURCE)) + part * read
+    assert np.allclose(rolled.encoder[0], by_hand, atol=1e-6)
+
+
+def test_vectors_of_length_0_mix_half_and_half():
+    nothing = SubLayer("self_attention", 0, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))
+    crossing = dataclasses.replace(nothing, name="cross_attention")
+    stack = Stack(np.zeros((2, 3)), np.zeros((2, 3)), (nothing, crossing), np.zeros((2, 3)))
+    assert (measured_mixing(Stream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
+
+
+def test_tokens_are_left_out_the_same_in_parts_of_any_size():
+    model = unlike_model(3)
+    whole = leave_one_out(model, SOURCE, FED, 7)
+    places = len(SOURCE) + len(FED)
+    for size in (1, 5):
+        parts = [leave_out(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
+        stitched = together(parts, len(SOURCE))
+        np.testing.assert_allclose(stitched.source, whole.source, atol=1e-5)
+        np.testing.assert_allclose(stitched.prefix, whole.prefix, atol=1e-5)
+    cut = parts_to_leave_out(61, 30)
+    assert [place for part in cut for place in part] == list(range(91)) and len(cut) > 3
+    with pytest.raises(ValueError, match="places must be in 0 to"):
+        leave_out(model, SOURCE, FED, 7, [places])

@@ -14,6 +14,8 @@ from .masks import causal_mask
 from .model import Transformer
 from .trace import read_only
 
+PLACES_AT_ONCE = 16  # more in one pass are no faster, and none could be told of in between
+
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
@@ -24,6 +26,14 @@ class Attribution:
 
     source: np.ndarray
     prefix: np.ndarray
+    log_probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What log P of the predicted token lost without each of some tokens, [places], and what it is with all of them."""
+
+    drops: np.ndarray
     log_probability: float
 
 
@@ -45,7 +55,6 @@ def gradient_times_input(model: Transformer, source: Sequence[int], fed: Sequenc
     return Attribution(*(read_only(part.cpu().numpy()) for part in parts), log_probability.item())
 
 
-@torch.inference_mode()
 def leave_one_out(model: Transformer, source: Sequence[int], fed: Sequence[int], predicted: int) -> Attribution:
     """How much log P(predicted) falls when one token may not be read by any other, for each token in turn.
 
@@ -53,35 +62,50 @@ def leave_one_out(model: Transformer, source: Sequence[int], fed: Sequence[int],
     self-attention. It keeps its place, so that all other positions stay. The token that is fed last and a source of a
     single token cannot be left out: they get NaN.
     """
-    source_ids = torch.tensor([list(source)], device=model.device)
-    fed_ids = torch.tensor([list(fed)], device=model.device)
-    own = _log_probability(model, source_ids, fed_ids, None, None, predicted)[0]
-    source_open = ~torch.eye(len(source), dtype=torch.bool, device=model.device)[:, None, None, :]
-    without = _log_probability(model, source_ids, fed_ids, source_open, None, predicted)
-    source_drops = own - without if len(source) > 1 else torch.full_like(without, float("nan"))
-    drops = torch.full((len(fed),), float("nan"), device=model.device)
-    if len(fed) > 1:
-        rows = len(fed) - 1
-        causal = causal_mask(len(fed), model.device)
-        open_keys = ~torch.eye(len(fed), dtype=torch.bool, device=model.device)[:rows, None, None, :]
-        own_key = torch.eye(len(fed), dtype=torch.bool, device=model.device)  # its own row must keep a key
-        target_open = causal & (open_keys | own_key)
-        drops[:rows] = own - _log_probability(model, source_ids, fed_ids, None, target_open, predicted)
-    return Attribution(*(read_only(part.cpu().numpy()) for part in (source_drops, drops)), float(own))
+    left = [leave_out(model, source, fed, predicted, part) for part in parts_to_leave_out(len(source), len(fed))]
+    return together(left, len(source))
 
 
-def _log_probability(
-    model: Transformer, source: Tensor, fed: Tensor, source_open: Tensor | None, target_open: Tensor | None, token: int
-) -> Tensor:
-    """log P(token) after the last fed one for every mask: [masks]; one without any mask."""
-    count = (
-        1 if source_open is None and target_open is None else len(source_open if target_open is None else target_open)
-    )
+def parts_to_leave_out(source: int, fed: int) -> list[range]:
+    """The places of `source` tokens, then of `fed` ones, cut into parts that one pass of the model can take."""
+    places = source + fed
+    return [range(first, min(first + PLACES_AT_ONCE, places)) for first in range(0, places, PLACES_AT_ONCE)]
+
+
+@torch.inference_mode()
+def leave_out(
+    model: Transformer, source: Sequence[int], fed: Sequence[int], predicted: int, places: Sequence[int]
+) -> LeftOut:
+    """`leave_one_out` for some of the places: those of the source count from 0, those of the prefix go on from there.
+
+    Raises ValueError for a place that is not there.
+    """
+    if not all(0 <= place < len(source) + len(fed) for place in places):
+        raise ValueError(f"places must be in 0 to {len(source) + len(fed) - 1}, got {list(places)}")
+    ids = [torch.tensor([list(side)], device=model.device) for side in (source, fed)]
     embedded = [
-        table(ids).expand(count, -1, -1)
-        for table, ids in ((model.source_embedding, source), (model.target_embedding, fed))
+        table(side).expand(1 + len(places), -1, -1)
+        for table, side in zip((model.source_embedding, model.target_embedding), ids, strict=True)
     ]
-    return _last_log_probabilities(model, *embedded, source_open, target_open)[:, token]
+    # Row 0 is the sentence as it is, each other one lacks a token.
+    source_open = torch.ones(1 + len(places), 1, 1, len(source), dtype=torch.bool, device=model.device)
+    target_open = causal_mask(len(fed), model.device).repeat(1 + len(places), 1, 1, 1)
+    for row, place in enumerate(places, start=1):
+        if place < len(source):
+            source_open[row, ..., place] = len(source) == 1  # a row must keep a key
+        else:
+            target_open[row, 0, place - len(source) + 1 :, place - len(source)] = False  # its own row keeps it
+    found = _last_log_probabilities(model, *embedded, source_open, target_open)[:, predicted]
+    drops = (found[0] - found[1:]).cpu().numpy()
+    alone = [place == len(source) + len(fed) - 1 or (len(source) == 1 and place == 0) for place in places]
+    drops[alone] = np.nan
+    return LeftOut(read_only(drops), float(found[0]))
+
+
+def together(parts: Sequence[LeftOut], source: int) -> Attribution:
+    """All the parts of a `leave_one_out`, in order, as one; `source` tells how many tokens the source has."""
+    drops = read_only(np.concatenate([part.drops for part in parts]))
+    return Attribution(drops[:source], drops[source:], parts[0].log_probability)
 
 
 def _last_log_probabilities(

@@ -11,16 +11,20 @@ import numpy as np
 
 from .measures import LEAST_ROWS, confidence, keys_pattern, mean_entropy, offset_pattern
 
-PUNCTUATION = tuple(".,!?;:…«»„“”\"'()-")
-END = ("</s>",)
+PUNCTUATION = frozenset(".,!?;:…«»„“”\"'()-")
 
 # What a head must reach to get its label, in the order in which labels are tried. Voita et al. 2019 call a head
 # positional at 0.9; the others are ours.
 THRESHOLDS = {
-    "previous": 0.9, "same": 0.9, "next": 0.9, "mirrored": 0.9, "end of sentence": 0.8, "punctuation": 0.8,
-    "alignment": 0.8,
+    "previous": 0.9, "same": 0.9, "next": 0.9, "mirrored": 0.9, "end of sentence": 0.8, "beginning of sentence": 0.8,
+    "punctuation": 0.8, "alignment": 0.8,
 }  # fmt: skip
 _OFFSETS = {"previous": -1, "same": 0, "next": 1}
+_COLUMNS = {
+    "end of sentence": lambda token: token == "</s>",
+    "beginning of sentence": lambda token: token == "<s>",
+    "punctuation": lambda token: is_punctuation(token),
+}
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,9 @@ class HeadMeasures:
     """One head of one sentence; layer and head count from 0.
 
     shares: of the rows that could, how many have their maximum there, by the names in THRESHOLDS; NaN where fewer than
-    LEAST_ROWS rows could, or where it makes no sense for the kind. entropy: mean of the rows in nats; confidence: mean
-    of the row maxima, end of sentence left out. `label` is the first name whose threshold is reached, else None.
+    LEAST_ROWS rows could, no column is of that sort, or it makes no sense for the kind. entropy: mean of the rows in
+    nats; confidence: mean of the row maxima, end of sentence left out. `label` is the first name whose threshold is
+    reached; None where none is, or where a row has two equal maxima and so no place of its own.
     """
 
     kind: str
@@ -45,7 +50,8 @@ def measure_heads(kind: str, weights: np.ndarray, keys: Sequence[str]) -> list[H
     """All heads of a kind, layer by layer. Raises ValueError where `keys` are not as many as the columns.
 
     "alignment" is asked of cross-attention: the maximum is where the mean over all its heads has its own, the source
-    token that this sentence's heads agree on. Of self-attention "mirrored" asks for the maximum at the other end.
+    token that this sentence's heads agree on: no alignment from outside. "previous", "same" and "next" are asked of
+    self-attention, whose rows and columns are the same tokens; "mirrored" of all but the masked decoder.
     """
     if len(keys) != weights.shape[-1]:
         raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
@@ -59,10 +65,12 @@ def measure_heads(kind: str, weights: np.ndarray, keys: Sequence[str]) -> list[H
 def _measure(
     kind: str, layer: int, head: int, weights: np.ndarray, keys: tuple[str, ...], agreed: np.ndarray | None
 ) -> HeadMeasures:
-    names = np.array(keys)
-    patterns = {"end of sentence": keys_pattern(weights, np.isin(names, END), "")}
-    patterns["punctuation"] = keys_pattern(weights, np.isin(names, PUNCTUATION), "")
-    shares = {name: _share(pattern.rows, pattern.eligible) for name, pattern in patterns.items()}
+    shares = {}
+    for name, belongs in _COLUMNS.items():
+        columns = np.array(list(map(belongs, keys)))
+        if columns.any():
+            pattern = keys_pattern(weights, columns, "")
+            shares[name] = _share(pattern.rows, pattern.eligible)
     if kind != "cross":  # rows and columns of cross-attention are different sentences
         for name, offset in _OFFSETS.items():
             if kind == "encoder" or offset <= 0:
@@ -75,7 +83,8 @@ def _measure(
         found = np.nan_to_num(weights[rows], nan=-1.0).argmax(axis=-1)
         shares["alignment"] = _share(int((found == agreed[rows]).sum()), len(rows))
     shares = {name: shares.get(name, float("nan")) for name in THRESHOLDS}
-    label = next((name for name, least in THRESHOLDS.items() if shares[name] >= least), None)
+    tied = ((weights == np.nanmax(weights, axis=1, keepdims=True)).sum(axis=1) > 1).any()
+    label = None if tied else next((name for name, least in THRESHOLDS.items() if shares[name] >= least), None)
     return HeadMeasures(kind, layer, head, shares, mean_entropy(weights), confidence(weights, keys), label)
 
 
@@ -93,11 +102,19 @@ def mirrored_share(weights: np.ndarray) -> float:
 
 
 def worth_a_look(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:
-    """The labelled heads that are most confident, one of each label first; fewer where fewer have a label."""
-    labelled = sorted((head for head in measured if head.label), key=lambda head: -head.confidence)
-    first = {head.label: head for head in reversed(labelled)}  # of each label the most confident
-    chosen = sorted(first.values(), key=lambda head: -head.confidence)
-    return (chosen + [head for head in labelled if head not in chosen])[:count]
+    """The heads to look at first, as unlike as can be: of each label the most confident, then those without a label,
+    then the rest, always the most confident first. Fewer than `count` only where there are fewer heads.
+    """
+    by_confidence = sorted(measured, key=lambda head: -head.confidence)
+    first = {head.label: head for head in reversed(by_confidence) if head.label}.values()
+    ranked = sorted(by_confidence, key=lambda head: (head not in first, head.label is not None))
+    return ranked[:count]
+
+
+def is_punctuation(token: str) -> bool:
+    """True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
+    marks = token.lstrip("▁")
+    return bool(marks) and PUNCTUATION.issuperset(marks)
 
 
 def _share(rows: int, eligible: int) -> float:

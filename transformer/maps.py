@@ -1,13 +1,12 @@
 """One attention map cut out of a trace: which head or average, which labels, which tokens. NumPy only."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from .trace import Trace
 
 ROW_LABELS = ("fed", "predicted")
-SPECIALS = ("shown", "hidden", "renormalised")
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
 
 
@@ -17,7 +16,6 @@ class AttentionMap:
 
     `layer` and `head` count from 0; None means the average over all. `queries` are labelled as `row_label` says: a
     decoder row has the token it was fed and the token it predicts, both kept here; an encoder row has only its own.
-    `specials` tells whether special tokens were left out, and whether rows were then divided by what remained.
     """
 
     kind: str
@@ -30,7 +28,6 @@ class AttentionMap:
     fed: tuple[str, ...]
     predicted: tuple[str, ...] | None
     row_label: str
-    specials: str
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -44,15 +41,10 @@ def attention_map(
     layer: int | None = None,
     head: int | None = None,
     row_label: str = "fed",
-    specials: str = "shown",
 ) -> AttentionMap:
-    """One head's map, or the average over layers, heads, or both; raises ValueError for what the trace has not.
-
-    Hiding special tokens takes out their columns, and the rows whose shown label is one or that may read nothing else.
-    "renormalised" then divides each row by its sum, after any averaging; a row without weight left becomes NaN.
-    """
-    if row_label not in ROW_LABELS or specials not in SPECIALS:
-        raise ValueError(f"row_label must be in {ROW_LABELS} and specials in {SPECIALS}, got {row_label}, {specials}")
+    """One head's map, or the average over layers, heads, or both; raises ValueError for what the trace has not."""
+    if row_label not in ROW_LABELS:
+        raise ValueError(f"row_label must be in {ROW_LABELS}, got {row_label}")
     maps = masked_maps(trace, kind)
     layers, heads = maps.shape[:2]
     for name, value, count in (("layer", layer, layers), ("head", head, heads)):
@@ -61,10 +53,7 @@ def attention_map(
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
     fed, predicted, keys = _labels(trace, kind)
-    whole = AttentionMap(
-        kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), keys, fed, predicted, row_label, specials
-    )
-    return whole if specials == "shown" else _without_specials(whole)
+    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), keys, fed, predicted, row_label)
 
 
 def masked_maps(trace: Trace, kind: str) -> np.ndarray:
@@ -81,23 +70,3 @@ def _labels(trace: Trace, kind: str) -> tuple[tuple[str, ...], tuple[str, ...] |
         return trace.source_tokens, None, trace.source_tokens
     keys = trace.source_tokens if kind == "cross" else trace.fed_tokens
     return trace.fed_tokens, trace.next_tokens, keys
-
-
-def _without_specials(whole: AttentionMap) -> AttentionMap:
-    columns = [index for index, token in enumerate(whole.keys) if token not in SPECIAL_TOKENS]
-    rows = [
-        index
-        for index, token in enumerate(whole.queries)
-        if token not in SPECIAL_TOKENS and not np.isnan(whole.weights[index, columns]).all()
-    ]
-    weights = whole.weights[np.ix_(rows, columns)]
-    if whole.specials == "renormalised":
-        sums = np.nansum(weights, axis=1, keepdims=True)
-        weights = np.divide(weights, sums, out=np.full_like(weights, np.nan), where=sums > 0)
-    return replace(
-        whole,
-        weights=weights,
-        keys=tuple(whole.keys[index] for index in columns),
-        fed=tuple(whole.fed[index] for index in rows),
-        predicted=None if whole.predicted is None else tuple(whole.predicted[index] for index in rows),
-    )

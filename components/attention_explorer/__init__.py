@@ -1,9 +1,15 @@
-"""The linked explorer of all heads: sent to the browser once a sentence, drawn and linked there."""
+"""The linked explorer of all heads: sent to the browser once a sentence, drawn and linked there.
 
+SCRIPT is all that runs there, one module: the words of `figures.explorer_captions`, then our files in order.
+"""
+
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
+
+from figures.explorer_captions import explorer_words
 
 _FOLDER = Path(__file__).parent
 
@@ -13,15 +19,16 @@ def _read(name: str) -> str:
 
 
 _SCRIPTS = (
-    "../drawing.js", "../mounted.js", "../said.js", "choice.js", "weights.js", "overview.js", "map_view.js", "lines.js",
-    "sentence.js", "explorer.js",
+    "../drawing.js", "../mounted.js", "../said.js", "choice.js", "weights.js", "finding.js", "drawn.js", "tokens.js",
+    "overview.js", "map_view.js", "lines.js", "sentence.js", "words.js", "tables.js", "explorer.js",
 )  # fmt: skip
 
+SCRIPT = f"const WORDS = {json.dumps(explorer_words())};\n" + "".join(map(_read, _SCRIPTS))
 _explorer = st.components.v2.component(
     "attention_explorer",
     html=_read("explorer.html"),
     css=_read("../controls.css") + _read("explorer.css"),
-    js="".join(map(_read, _SCRIPTS)),
+    js=SCRIPT,
 )
 # The weights travel in a message that stays the same for a sentence, so that Streamlit sends it once; what the address
 # says travels beside it, in a component without anything to be seen.

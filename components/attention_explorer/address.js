@@ -1,8 +1,11 @@
-// Tells the explorer on the same page what the address says; it may be mounted before this or after.
+// Tells the explorer on the same page what the address says: at once, and when the explorer comes later and asks.
+
+let written;
+const tell = () => document.dispatchEvent(new CustomEvent("headlight:choice", { detail: written }));
 
 export default function ({ data }) {
-  const tell = () => document.dispatchEvent(new CustomEvent("headlight:choice", { detail: data }));
+  written = data;
   tell();
-  const late = setTimeout(tell, 300); // an explorer that was not there yet
-  return () => clearTimeout(late);
+  document.addEventListener("headlight:asks", tell);
+  return () => document.removeEventListener("headlight:asks", tell);
 }

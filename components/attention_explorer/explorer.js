@@ -1,8 +1,10 @@
-// The linked explorer: overview, map or lines, and sentence share one choice; nothing here waits for the server.
+// The linked explorer: overview, map or lines, sentence and numbers share one choice; nothing here waits for the server.
 // Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is hostile until it
 // is set as text.
 
+const KINDS = ["encoder", "decoder", "cross"];
 const TELL_EXPLORER_AFTER = 350; // ms after the last choice
+const WIDE = 820, GUTTER = 32, LONG = 48; // pixels of two panes side by side, between them; tokens that need a whole width
 
 class Explorer {
   constructor(root) {
@@ -10,24 +12,28 @@ class Explorer {
     this.find = (selector) => root.querySelector(selector);
     this.said = new Said();
     this.choice = new Choice(() => this.changed());
-    const tell = (text) => (this.find(".readout").textContent = text);
-    this.tell = tell;
-    this.overview = new Overview(this.find(".overview canvas"), {
-      choose: (layer, head, more) => this.choice.takeHead(this.choice.kind, layer, head, more),
-      tell: (found) => tell(found ? this.headWords(found) : this.words(null)),
-    });
     const linked = {
-      choose: (side, index, more) => this.chooseGroup(side, index, more),
+      point: (pointed) => this.point(pointed),
+      choose: (side, index, more) => this.choice.takeTokens(side, this.shown.side(side)[index].places, more),
     };
-    this.map = new MapView(this.find(".map canvas"), { ...linked, look: (cell) => this.lookAtCell(cell) });
-    this.lines = new Lines(this.find(".lines"), { ...linked, look: (found) => this.lookAtToken(found, this.sentence) });
-    this.sentence = new Sentence(this.find(".sentence"), { ...linked, look: (found) => this.lookAtToken(found, this.lines) });
+    this.overview = new Overview(this.find(".overview canvas"), {
+      point: (head) => this.preview(head),
+      choose: (kind, heads, more) => this.choice.takeHeads(kind, heads.map(({ layer, head }) => ({ layer, head })), more),
+    });
+    this.map = new MapView(this.find(".map canvas"), linked);
+    this.lines = new Lines(this.find(".lines"), linked);
+    this.sentence = new Sentence(this.find(".sentence"), linked);
+    this.weights = new Table(this.find("details.weights"), () => `Weights. ${this.find(".heads_name").textContent}`, () => weightRows(this));
+    this.heads = new Table(this.find("details.heads"), () => `Heads: ${WORDS.kinds[this.choice.kind]}`, () => headRows(this));
     this.controls();
     root.addEventListener("keydown", (event) => event.key === "Escape" && this.choice.clear());
-    this.resized = new ResizeObserver(() => this.attention && this.width !== this.find(".explorer").clientWidth && this.draw());
-    this.resized.observe(this.find(".explorer"));
+    const frame = this.find(".explorer");
+    frame.addEventListener("transitionend", (event) => event.target === frame && this.draw()); // its text colour: another theme
+    this.resized = new ResizeObserver(() => this.width !== frame.clientWidth && this.draw());
+    this.resized.observe(frame);
     this.heard = (event) => this.address(event.detail);
     document.addEventListener("headlight:choice", this.heard);
+    document.dispatchEvent(new CustomEvent("headlight:asks"));
   }
 
   leave() {
@@ -37,22 +43,17 @@ class Explorer {
   }
 
   receive(bytes) {
-    const fresh = !this.attention || this.bytes !== bytes;
-    if (!fresh) return;
-    this.bytes = bytes;
-    const before = this.attention?.header.id;
-    this.attention = new Attention(bytes);
-    if (this.written) this.choice.read(this.written, this.attention);
-    if (before && before !== this.attention.header.id) this.choice.tokens = [];
+    const came = new Attention(bytes), before = this.attention?.header.id;
+    if (came.header.id === before) return;
+    this.attention = came;
     this.draw();
+    if (before && this.choice.tokens.length) this.choice.set({ tokens: [] }); // places in the sentence before mean nothing in this one
   }
 
   // What the address says, told by the component beside this one.
   address(written) {
-    if (!this.said.isNews(JSON.stringify(written))) return;
-    this.written = written;
-    if (!this.attention) return;
-    this.choice.read(written, this.attention);
+    if (!this.said.isNews(inOrder(written))) return;
+    this.choice.read(written);
     this.draw();
   }
 
@@ -61,148 +62,158 @@ class Explorer {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       const written = this.choice.written();
-      if (this.said.tell(JSON.stringify(written))) this.setTriggerValue("choice", written);
+      if (this.said.tell(inOrder(written))) this.setTriggerValue("choice", written);
     }, TELL_EXPLORER_AFTER);
   }
 
   controls() {
+    const { choice } = this, options = (select, pairs) => pairs.map(([value, text]) => select.add(new Option(text, value)));
+    options(this.find("[name=label]"), [["all", "any"], ...Object.keys(WORDS.patterns).map((name) => [name, name]), ["none", "no clear pattern"]]);
+    options(this.find("[name=sort]"), [["layer", "layer and head"], ...Object.keys(WORDS.measures).map((name) => [name, name])]);
     for (const input of this.root.querySelectorAll("[name]")) {
-      input.oninput = () => this.choice.set({ [input.name]: input.type === "range" ? Number(input.value) : input.value });
+      input.oninput = () => choice.set({ [input.name]: input.type === "range" ? Number(input.value) : input.value });
     }
+    this.find(".rules ul").replaceChildren(...WORDS.rules.map((text) => element("li", "", text)));
+    const pressed = (event, name) => event.target.closest("button")?.dataset[name];
     this.find(".kinds").onclick = (event) => {
-      const kind = event.target.closest("button")?.dataset.kind;
-      if (kind) this.choice.set({ kind, heads: [{ layer: 0, head: 0 }], tokens: [] });
+      const kind = pressed(event, "kind");
+      if (kind) choice.takeKind(kind, this.attention.kind(kind));
     };
-    this.find(".views").onclick = (event) => {
-      const view = event.target.closest("button")?.dataset.view;
-      if (view) this.choice.set({ view });
+    this.find(".views").onclick = (event) => pressed(event, "view") && choice.set({ view: pressed(event, "view") });
+    const heads = (fits) => choice.set({ heads: this.attention.everyHead(choice.kind).filter((each) => fits(each, choice.heads[0])) });
+    this.find(".all").onclick = () => heads(() => true);
+    this.find(".layer").onclick = () => heads((each, { layer }) => each.layer === layer);
+    this.find(".across").onclick = () => heads((each, { head }) => each.head === head);
+    this.find(".several").onclick = () => {
+      choice.several = !choice.several;
+      this.find(".several").setAttribute("aria-pressed", choice.several);
     };
-    this.find(".all").onclick = () => this.choice.set({ heads: this.everyHead() });
-    this.find(".layer").onclick = () => {
-      const { layer } = this.choice.heads[0];
-      this.choice.set({ heads: this.everyHead().filter((each) => each.layer === layer) });
-    };
-    this.find(".clear").onclick = () => this.choice.clear();
+    this.find(".clear").onclick = () => choice.clear();
   }
 
-  everyHead() {
-    const { layers, heads } = this.attention.kind(this.choice.kind);
-    return Array.from({ length: layers * heads }, (_, number) => ({ layer: Math.floor(number / heads), head: number % heads }));
-  }
-
-  chooseGroup(side, index, more) {
-    const group = (side === "queries" ? this.shown.rows : this.shown.columns)[index];
-    const { choice } = this, same = side === choice.side && group.places.every((place) => choice.tokens.includes(place));
-    const kept = more && side === choice.side ? choice.tokens.filter((token) => !group.places.includes(token)) : [];
-    const tokens = same && (more || choice.tokens.length === group.places.length) ? kept : [...kept, ...group.places];
-    choice.set({ side, tokens: tokens.sort((a, b) => a - b) });
-  }
-
+  // Everything anew; what is not in sight is not drawn.
   draw() {
     const { attention, choice } = this, width = (this.width = this.find(".explorer").clientWidth);
-    if (!width) return;
-    const half = width >= 900 ? (width - 32) / 2 : width;
-    this.shown = new Shown(attention, choice.kind, choice.heads, choice);
-    const dim = (layer, head) => choice.label !== "all" && (this.measures(layer, head).label ?? "none") !== choice.label;
-    this.overview.draw(attention, choice, half, dim);
-    this.find(".map").hidden = choice.view !== "map";
-    this.find(".lines").hidden = choice.view !== "lines";
-    if (choice.view === "map") this.map.draw(this.shown, choice, half);
-    else this.lines.draw(choice.heads.map((head) => new Shown(attention, choice.kind, [head], choice)), this.shown, choice, half);
-    this.sentence.draw(this.shown, choice);
-    this.showControls();
-    this.tell(this.words(null));
+    if (!width || !attention) return;
+    const kind = attention.kind(choice.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
+    this.half = beside ? (width - GUTTER) / 2 : width;
+    this.find(".panes").classList.toggle("beside", beside);
+    this.showControls(kind);
+    this.overview.draw(attention, choice, this.half);
+    this.drawHeads(this.chosenHeads());
+    this.weights.draw();
+    this.heads.draw();
   }
 
-  measures(layer, head) {
-    const kind = this.attention.kind(this.choice.kind);
-    return kind.measures[layer * kind.heads + head];
+  // Those that this model has: its weights and the address may come one after the other.
+  chosenHeads() {
+    const { layers, heads } = this.attention.kind(this.choice.kind);
+    const fitting = this.choice.heads.filter((each) => each.layer < layers && each.head < heads);
+    return fitting.length ? fitting : [{ layer: 0, head: 0 }];
   }
 
-  showControls() {
-    const { choice } = this;
-    const press = (selector, name) => this.root.querySelectorAll(`${selector} button`).forEach((button) => {
-      button.setAttribute("aria-pressed", button.dataset[name] === choice[name]);
-    });
-    press(".kinds", "kind");
-    press(".views", "view");
+  // Map or lines, and sentence, of these heads: the chosen ones, or one that is only pointed at.
+  drawHeads(heads) {
+    const { attention, choice } = this, name = choice.kind, of = (some) => new Shown(attention, name, some, choice);
+    const before = this.shown, shown = (this.shown = of(heads)), empty = !shown.rows.length || !shown.columns.length, apart = heads.length <= PALETTE.length;
+    this.find(".empty").hidden = !empty;
+    this.find(".map").hidden = empty || choice.view !== "map";
+    this.find(".lines").hidden = empty || choice.view !== "lines";
+    this.find(".heads_name").textContent = headsTitle(attention, name, heads, apart && choice.view === "lines" ? "" : `${choice.together} of `);
+    this.find(".scale_legend").textContent = choice.scale === "0 to 1" ? `colours: 0 to ${shown.most}` : `colours: 0 to ${shown.reach.toFixed(2)}, this map’s largest`;
+    this.find(".axes").textContent = axesWords(shown, choice.rows);
+    this.find(".notes").textContent = notes(shown, choice).join(" ");
+    this.legend(heads, apart);
+    if (before?.name !== name || before.rows.length !== shown.rows.length || before.columns.length !== shown.columns.length) this.pointed = null;
+    this.sentence.draw(shown, choice);
+    if (!empty && choice.view === "map") this.map.draw(shown, choice, this.half);
+    if (!empty && choice.view === "lines") this.lines.draw(apart ? heads.map((head) => of([head])) : [shown], shown, choice, this.half);
+    this.point(this.pointed);
+  }
+
+  legend(heads, apart) {
+    const { view, together } = this.choice, words = apart ? heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`) : [`${together} of ${heads.length} heads: too many for a colour each`];
+    const items = view === "lines" && heads.length > 1 ? words.map((text, number) => {
+      const item = element("span", "", text);
+      item.style.borderBottomColor = PALETTE[number];
+      return item;
+    }) : [];
+    this.find(".legend").replaceChildren(...items);
+  }
+
+  preview(tile) {
+    if (tile && tile.kind === this.choice.kind) this.drawHeads([tile]);
+    else this.drawHeads(this.chosenHeads());
+    if (tile) this.tell(headWords(this.attention, tile));
+  }
+
+  // What is pointed at in one view shows in all: {row, column}, one of them, or null.
+  point(pointed) {
+    if (!this.shown) return;
+    this.pointed = pointed;
+    this.numbers(pointed);
+    if (!this.shown.rows.length || !this.shown.columns.length) return;
+    if (this.choice.view === "map") this.map.show(pointed);
+    else this.lines.show(pointed);
+    this.sentence.show(pointed);
+  }
+
+  numbers(pointed) {
+    const { shown, choice } = this, chosen = chosenIndexes(shown, choice);
+    let { row, column } = pointed ?? { [choice.side === "queries" ? "row" : "column"]: chosen[0] };
+    const nothing = row === undefined && column === undefined;
+    if (!shown.rows.length || !shown.columns.length) return this.find(".numbers").replaceChildren(), this.tell("");
+    if (nothing) row = Math.floor(shown.values.indexOf(shown.reach) / shown.columns.length);
+    row ??= shown.largestOfColumn(column);
+    const at = column ?? shown.largestOfRow(row);
+    this.find(".numbers").replaceChildren(...numbersOf(shown, row, at).map(([name, value]) => {
+      const pair = element("div");
+      pair.append(element("dt", "", name), element("dd", "", value));
+      return pair;
+    }));
+    if (nothing) this.tell("The largest weight here. Point at a token, a cell or a head; click to choose, with shift for several; Escape clears.");
+    else if (!pointed) this.tell(tokensWords(shown, choice.side, chosen));
+    else if (pointed.row !== undefined && pointed.column !== undefined) this.tell(cellWords(shown, row, at));
+    else this.tell(tokensWords(shown, pointed.row === undefined ? "keys" : "queries", [pointed.row ?? pointed.column]));
+  }
+
+  tell(text) {
+    this.find(".readout").textContent = text;
+  }
+
+  showControls(kind) {
+    const { choice, attention } = this, { sort } = choice;
+    for (const name of ["kind", "view"]) {
+      for (const button of this.root.querySelectorAll(`[data-${name}]`)) button.setAttribute("aria-pressed", button.dataset[name] === choice[name]);
+    }
     for (const input of this.root.querySelectorAll("[name]")) input.value = choice[input.name];
-    this.find(".top_value").textContent = choice.top === 100 ? "all" : `top ${choice.top} %`;
-    this.find(".scale_legend").textContent = choice.scale === "0 to 1" ? "colour: 0 to 1" : `colour: 0 to ${this.shown.reach.toFixed(2)}, this map's largest`;
-    this.find(".heads_name").textContent = this.headsName();
-    this.find(".legend").replaceChildren(...(choice.view === "lines" && choice.heads.length > 1 ? choice.heads : []).map(({ layer, head }, number) => {
-      const item = element("span", "", `${layer + 1}.${head + 1}`);
-      item.style.borderBottom = `3px solid ${PALETTE[number % PALETTE.length]}`;
+    for (const option of this.find("[name=sort]").options) option.disabled = option.value !== "layer" && !kind.measures[option.value];
+    this.find(".naming").hidden = choice.kind === "encoder";
+    this.find(".told").textContent = WORDS.told[choice.kind];
+    this.find(".top_value").textContent = choice.top === 100 ? "all weight" : `top ${choice.top} %`;
+    this.find(".least").hidden = !kind.measures[sort];
+    if (kind.measures[sort]) {
+      this.find(".least span").textContent = WORDS.measures[sort][2];
+      this.find(".least_value").textContent = choice.least ? measureText(sort, limitOf(kind, sort, choice.least)) : "any";
+    }
+    const found = findHeads(attention, choice.kind, choice), left = found.filter(({ stays }) => stays).length;
+    this.find(".count").textContent = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "click one, shift-click several";
+    if (this.looked !== kind) this.showLook(kind);
+  }
+
+  // Once a kind of a sentence: a button that is focused stays where it is.
+  showLook(kind) {
+    this.looked = kind;
+    this.find(".look").replaceChildren(...kind.look.map(([layer, head, words]) => {
+      const item = element("li"), button = element("button", "", words);
+      button.onclick = (event) => this.choice.takeHeads(this.choice.kind, [{ layer, head }], withMore(event));
+      item.append(button);
       return item;
     }));
   }
-
-  headsName() {
-    const { heads, kind } = this.choice, name = this.attention.kind(kind).name;
-    if (heads.length === 1) return `${name}, layer ${heads[0].layer + 1}, head ${heads[0].head + 1}`;
-    return `${name}, mean of ${heads.length} heads`;
-  }
-
-  // Words
-
-  headWords({ layer, head }) {
-    const measured = this.measures(layer, head), share = (name) => `${Math.round(100 * measured[name])} %`;
-    const pattern = measured.label ? `${PATTERNS[measured.label]} in ${share(measured.label)} of its rows` : "no clear pattern";
-    return `Layer ${layer + 1}, head ${head + 1}: ${pattern}; mean row entropy ${measured.entropy?.toFixed(2) ?? "–"} nats, confidence ${measured.confidence?.toFixed(2) ?? "–"}.`;
-  }
-
-  reader(row) {
-    const { text, predicts } = this.shown.rows[row];
-    return predicts ? `Fed “${text}”, to predict “${predicts}”,` : `“${text}”`;
-  }
-
-  lookAtCell(cell) {
-    this.sentence.colour(cell ? { side: "queries", index: cell.row } : null);
-    this.tell(this.words(cell));
-  }
-
-  lookAtToken(found, other) {
-    if (other === this.sentence) this.sentence.colour(found);
-    else if (this.choice.view === "lines") this.lines.show(found);
-    this.tell(found ? this.tokenWords(found.side, [found.index]) : this.words(null));
-  }
-
-  words(cell) {
-    const { shown, choice } = this;
-    if (!shown) return "";
-    if (cell) {
-      const reader = this.reader(cell.row), key = shown.columns[cell.column].text;
-      if (!shown.isOpen(cell.row, cell.column)) return `${reader} may not read “${key}”, which comes later.`;
-      return `${reader} reads “${key}” with weight ${shown.at(cell.row, cell.column).toFixed(4)}. ${this.rowWords(cell.row)}`;
-    }
-    const groups = choice.side === "queries" ? shown.rows : shown.columns;
-    const indexes = groups.flatMap(({ places }, index) => (places.some((place) => choice.tokens.includes(place)) ? [index] : []));
-    if (indexes.length) return this.tokenWords(choice.side, indexes);
-    return "Point at a token, a cell or a head; click to choose, with shift for several; Escape clears.";
-  }
-
-  rowWords(row) {
-    const { shown } = this, largest = shown.largest(row);
-    return `Row: largest ${shown.at(row, largest).toFixed(4)} at “${shown.columns[largest].text}”, entropy ${shown.entropy(row).toFixed(2)} nats.`;
-  }
-
-  tokenWords(side, indexes) {
-    const { shown } = this;
-    if (side === "queries" && indexes.length === 1) return `${this.reader(indexes[0])} reads. ${this.rowWords(indexes[0])}`;
-    const sum = (at) => indexes.reduce((total, index) => total + (side === "queries" ? shown.at(index, at) : shown.at(at, index)), 0);
-    const others = side === "queries" ? shown.columns : shown.rows, totals = others.map((_, at) => sum(at));
-    const most = totals.indexOf(Math.max(...totals)), names = indexes.map((index) => `“${(side === "queries" ? shown.rows : shown.columns)[index].text}”`).join(", ");
-    const verb = side === "queries" ? "together read most" : "read most by";
-    return side === "queries"
-      ? `${names} ${verb}: “${others[most].text}”, ${totals[most].toFixed(4)} in sum.`
-      : `${names} ${indexes.length > 1 ? "are" : "is"} ${verb} “${others[most].text}”: ${totals[most].toFixed(4)}; over all rows ${totals.reduce((a, b) => a + b, 0).toFixed(4)}.`;
-  }
 }
 
-const PATTERNS = {
-  previous: "looks at the previous token", same: "looks at the token itself", next: "looks at the next token",
-  mirrored: "looks at the mirrored place", "end of sentence": "looks at the end of sentence", punctuation: "looks at punctuation",
-  alignment: "agrees with the mean of all cross-attention heads",
-};
+// The same words for the same choice, in whatever order Python and we have put it.
+const inOrder = (written) => JSON.stringify(Object.entries(written).sort());
 
 export default mounted(Explorer);

@@ -1,88 +1,76 @@
 // Readers on the left, what they read on the right, joined by lines: opacity is the weight, colour is the head.
 
-const LINE_ROW = 26, LINES_WIDE = 460, COLUMN = 130, FAINTEST = 0.02;
+const LINE_ROW = 26, LINES_HIGH = 900, LINES_WIDE = 460, TOKENS_WIDE = 110, FAINTEST = 0.02, APART = 3;
 
 class Lines {
-  constructor(place, { look, choose }) {
-    Object.assign(this, { place, look });
-    this.canvas = place.querySelector("canvas");
-    this.left = place.querySelector(".readers");
-    this.right = place.querySelector(".read");
-    this.buttons(this.left, "queries", choose);
-    this.buttons(this.right, "keys", choose);
+  constructor(place, linked) {
+    this.place = place;
+    this.drawn = new Drawn(place.querySelector("canvas"));
+    this.left = new TokenList(place.querySelector(".readers"), "queries", linked);
+    this.right = new TokenList(place.querySelector(".read"), "keys", linked);
   }
 
-  buttons(list, side, choose) {
-    const index = (event) => [...list.children].indexOf(event.target.closest("button"));
-    list.onclick = (event) => index(event) >= 0 && choose(side, index(event), event.shiftKey || event.ctrlKey || event.metaKey);
-    list.onpointerover = list.onfocusin = (event) => index(event) >= 0 && this.point({ side, index: index(event) });
-    list.onpointerleave = list.onfocusout = () => this.point(null);
-  }
-
-  // each: one Shown a head; together: their mean.
+  // each: one Shown a colour; together: what the tokens are taken from.
   draw(each, together, choice, width) {
     Object.assign(this, { each, together, choice });
-    this.high = Math.max(12, Math.min(LINE_ROW, 900 / Math.max(together.rows.length, together.columns.length)));
-    this.wide = Math.max(80, Math.min(LINES_WIDE, width - 2 * COLUMN));
+    const longest = Math.max(together.rows.length, together.columns.length);
+    this.high = Math.max(10, Math.min(LINE_ROW, LINES_HIGH / longest));
+    this.wide = Math.max(80, Math.min(LINES_WIDE, width - 2 * TOKENS_WIDE));
     this.place.style.setProperty("--row", `${this.high}px`);
-    this.list(this.left, together.rows, "queries");
-    this.list(this.right, together.columns, "keys");
-    this.paint();
+    this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
+    this.left.fill(together.rows, "short");
+    this.right.fill(together.columns, "short");
+    this.drawn.start(this.wide, longest * this.high);
+    this.strokes((row, column) => this.isChosen(row, column));
+    this.drawn.keep();
+    this.drawn.canvas.setAttribute("aria-label", `Lines from ${together.rows.length} tokens that read to ${together.columns.length} that are read`);
   }
 
-  list(list, groups, side) {
-    const chosen = (places) => side === this.choice.side && places.some((place) => this.choice.tokens.includes(place));
-    list.replaceChildren(
-      ...groups.map(({ text, places, predicts }) => {
-        const button = element("button", "", shortened(text));
-        button.setAttribute("aria-pressed", chosen(places));
-        button.title = predicts ? `fed “${text}”, to predict “${predicts}”` : text;
-        return button;
-      }),
-    );
-  }
-
-  paint() {
-    const { each, together, high, wide, choice } = this;
-    const pen = prepare(this.canvas, wide, Math.max(together.rows.length, together.columns.length) * high);
-    const several = each.length > 1;
+  strokes(isWanted) {
+    const { each, high, wide, choice } = this, { pen } = this.drawn;
     each.forEach((shown, number) => {
-      pen.strokeStyle = several ? PALETTE[number % PALETTE.length] : PALETTE[0];
-      for (let row = 0; row < shown.rows.length; row++) {
-        for (let column = 0; column < shown.columns.length; column++) {
-          if (!shown.isShown(row, column) || !this.isWanted(row, column)) continue;
-          const weight = shown.at(row, column) / (choice.scale === "per map" ? shown.reach || 1 : 1);
-          if (weight < FAINTEST) continue;
-          pen.globalAlpha = Math.min(1, weight);
-          pen.lineWidth = 1 + 2 * weight;
-          pen.beginPath();
-          pen.moveTo(0, (row + 0.5) * high);
-          pen.lineTo(wide, (column + 0.5) * high);
-          pen.stroke();
-        }
+      const full = shown.full(choice.scale), columns = shown.columns.length;
+      const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2); // beside the other heads' line
+      pen.strokeStyle = PALETTE[number];
+      for (let cell = 0; cell < shown.values.length; cell++) {
+        const weight = Math.min(1, shown.values[cell] / full);
+        if (weight < FAINTEST) continue;
+        const row = Math.floor(cell / columns), column = cell % columns;
+        if (!shown.isShown(row, column) || !isWanted(row, column)) continue;
+        pen.globalAlpha = weight;
+        pen.lineWidth = 1 + 2 * weight;
+        pen.beginPath();
+        pen.moveTo(0, row * high + down);
+        pen.lineTo(wide, column * high + down);
+        pen.stroke();
       }
     });
     pen.globalAlpha = 1;
-    this.canvas.setAttribute("aria-label", `Lines from ${together.rows.length} readers to ${together.columns.length} tokens`);
   }
 
-  // Pointing at a token leaves its lines alone; so do chosen tokens while none is pointed at.
-  isWanted(row, column) {
-    const { pointed, choice, together } = this;
-    if (pointed) return pointed.side === "queries" ? pointed.index === row : pointed.index === column;
+  isChosen(row, column) {
+    const { choice, together } = this;
     if (!choice.tokens.length) return true;
-    const { places } = choice.side === "queries" ? together.rows[row] : together.columns[column];
-    return places.some((place) => choice.tokens.includes(place));
+    return choice.holds(choice.side, (choice.side === "queries" ? together.rows[row] : together.columns[column]).places);
   }
 
-  point(found) {
-    this.show(found);
-    this.look(found);
+  // Only the lines of what is pointed at, here or elsewhere; with null those of what is chosen, or all.
+  show(pointed) {
+    const pen = this.drawn.again();
+    if (pointed) {
+      pen.clearRect(0, 0, this.drawn.canvas.width, this.drawn.canvas.height);
+      this.strokes((row, column) => (pointed.row ?? row) === row && (pointed.column ?? column) === column);
+    }
+    this.mark(pointed);
   }
 
-  // Only the lines of what is pointed at, here or elsewhere.
-  show(found) {
-    this.pointed = found;
-    if (this.each) this.paint();
+  mark(pointed) {
+    const { together, choice } = this;
+    for (const [list, groups, index] of [[this.left, together.rows, pointed?.row], [this.right, together.columns, pointed?.column]]) {
+      list.each((button, at) => {
+        button.setAttribute("aria-pressed", choice.holds(list.side, groups[at].places));
+        button.classList.toggle("pointed", at === index);
+      });
+    }
   }
 }

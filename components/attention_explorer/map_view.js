@@ -1,47 +1,67 @@
-// The chosen heads' matrix, large, with values; rows read, columns are read.
+// The chosen heads' matrix, large, with values where they have room; rows read, columns are read.
 
-const LARGEST_MAP_CELL = 46, ROOM_FOR_WEIGHT = 27, KEYS_HIGH = 84, LABEL_LETTER = 7;
+const LARGEST_MAP_CELL = 46, SMALLEST_MAP_CELL = 5, FRAMED_CELL = 12, ROOM_FOR_WEIGHT = 27, LETTER = 7, KEYS_RIGHT = 44, CLOSEST_LABELS = 9;
 
 class MapView {
-  constructor(canvas, { look, choose }) {
-    Object.assign(this, { canvas, look });
+  constructor(canvas, { point, choose }) {
+    Object.assign(this, { canvas, point, drawn: new Drawn(canvas) });
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "application");
-    canvas.onpointermove = (event) => this.point(this.under(event));
-    canvas.onpointerleave = () => this.point(null);
+    canvas.onpointermove = canvas.onpointerdown = (event) => this.pointAt(this.under(event));
+    canvas.onpointerleave = (event) => event.pointerType !== "touch" && this.pointAt(null); // a tapped cell stays in sight
     canvas.onclick = (event) => {
-      const side = this.sideUnder(event), cell = this.under(event), more = event.shiftKey || event.ctrlKey || event.metaKey;
-      if (cell) choose("queries", cell.row, more);
-      else if (side) choose(side.side, side.index, more);
+      const found = this.under(event);
+      if (!found) return;
+      choose(found.row === undefined ? "keys" : "queries", found.row ?? found.column, withMore(event));
+      if (found.row === undefined || found.column === undefined) this.pointAt(null);
     };
     canvas.onkeydown = (event) => this.key(event, choose);
-    canvas.onblur = () => this.point(null);
+    canvas.onblur = () => this.pointAt(null);
   }
 
   draw(shown, choice, width) {
     Object.assign(this, { shown, choice });
-    const { rows, columns } = shown;
-    const widest = Math.max(...rows.map(({ text }) => shortened(text).length));
-    this.left = Math.min(100, LABEL_LETTER * widest + 10);
-    this.cell = Math.max(5, Math.min(LARGEST_MAP_CELL, (width - this.left - 30) / columns.length));
-    this.top = KEYS_HIGH;
-    this.width = this.left + columns.length * this.cell + 30;
-    this.paint();
-    this.canvas.setAttribute("aria-label", `${rows.length} rows that read, ${columns.length} columns that are read. Arrow keys move, Enter chooses the row.`);
+    const { rows, columns } = shown, longest = (groups) => LETTER * Math.max(...groups.map(({ text }) => shortened(text).length));
+    this.left = Math.min(100, longest(rows) + 12);
+    this.top = Math.min(84, 0.87 * longest(columns) + 14);
+    this.cell = Math.max(SMALLEST_MAP_CELL, Math.min(LARGEST_MAP_CELL, (width - this.left - KEYS_RIGHT) / columns.length));
+    const pen = this.drawn.start(this.left + columns.length * this.cell + KEYS_RIGHT, this.top + rows.length * this.cell + 4);
+    if (this.cell < FRAMED_CELL) this.stretch(pen);
+    else rows.forEach((_, row) => columns.forEach((_, column) => this.fill(pen, row, column)));
+    this.label(pen);
+    this.drawn.keep();
+    this.canvas.setAttribute("aria-label", `${rows.length} rows that read, ${columns.length} columns that are read. Arrow keys move, Enter chooses the row; the table below has the numbers.`);
   }
 
-  paint() {
-    const { shown, cell, left, top } = this, { rows, columns } = shown;
-    const pen = (this.pen = prepare(this.canvas, this.width, top + rows.length * cell + 4));
-    const reach = this.choice.scale === "per map" ? shown.reach || 1 : 1;
-    rows.forEach((_, row) => columns.forEach((_, column) => this.fill(pen, row, column, reach)));
-    const letters = Math.max(8, Math.min(12, cell));
+  stretch(pen) {
+    const { shown, cell, left, top } = this, full = shown.full(this.choice.scale), { rows, columns } = shown;
+    const picture = new Picture(columns.length, rows.length).of((row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : -1));
+    pen.drawImage(picture, left, top, columns.length * cell, rows.length * cell);
+  }
+
+  fill(pen, row, column) {
+    const { shown, cell, left, top } = this;
+    if (!shown.isShown(row, column)) return;
+    const weight = shown.at(row, column), x = left + column * cell, y = top + row * cell, ink = pen.fillStyle;
+    pen.fillStyle = blue(Math.min(1, weight / shown.full(this.choice.scale)));
+    pen.fillRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+    pen.fillStyle = ink;
+    if (cell < ROOM_FOR_WEIGHT) return;
+    pen.save();
+    pen.font = pen.font.replace("12px", cell >= 36 ? "11px" : "9px");
+    pen.fillText(weight >= 0.995 ? weight.toFixed(weight < 1.005 ? 0 : 1) : weight.toFixed(2).slice(1), x + cell / 2, y + cell / 2 + 4);
+    pen.restore();
+  }
+
+  label(pen) {
+    const { shown, cell, left, top } = this, letters = Math.max(8, Math.min(12, cell)), every = Math.ceil(CLOSEST_LABELS / cell);
     pen.save();
     pen.font = pen.font.replace("12px", `${letters}px`);
     pen.textAlign = "right";
-    rows.forEach(({ text }, row) => pen.fillText(shortened(text), left - 6, top + (row + 0.5) * cell + letters / 3));
+    shown.rows.forEach(({ text }, row) => row % every || pen.fillText(shortened(text), left - 6, top + (row + 0.5) * cell + letters / 3));
     pen.textAlign = "left";
-    columns.forEach(({ text }, column) => {
+    shown.columns.forEach(({ text }, column) => {
+      if (column % every) return;
       pen.save();
       pen.translate(left + (column + 0.5) * cell + letters / 3, top - 5);
       pen.rotate(-Math.PI / 3);
@@ -49,74 +69,48 @@ class MapView {
       pen.restore();
     });
     pen.restore();
-    this.frames(pen);
   }
 
-  fill(pen, row, column, reach) {
-    const { shown, cell, left, top } = this;
-    if (!shown.isShown(row, column)) return;
-    const weight = shown.at(row, column), x = left + column * cell, y = top + row * cell;
-    const ink = pen.fillStyle;
-    pen.fillStyle = blue(Math.min(1, weight / reach));
-    pen.fillRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
-    pen.fillStyle = ink;
-    if (cell >= ROOM_FOR_WEIGHT) {
-      pen.save();
-      pen.font = pen.font.replace("12px", cell >= 36 ? "11px" : "9px");
-      pen.fillText(weight >= 0.995 ? "1" : weight.toFixed(2).slice(1), x + cell / 2, y + cell / 2 + 4);
-      pen.restore();
-    }
-  }
-
-  // The chosen rows or columns, and the cell under the pointer.
-  frames(pen) {
-    const { shown, cell, left, top, choice } = this, wide = shown.columns.length * cell, high = shown.rows.length * cell;
+  // Row and column of what is pointed at, here or elsewhere, over those that are chosen.
+  show(pointed) {
+    const { shown, cell, left, top, choice } = this, pen = this.drawn.again();
+    this.pointed = pointed;
+    const wide = shown.columns.length * cell, high = shown.rows.length * cell;
+    const row = (index) => pen.strokeRect(2, top + index * cell, left + wide - 2, cell);
+    const column = (index) => pen.strokeRect(left + index * cell, top, cell, high);
+    pen.lineWidth = 1;
     pen.strokeStyle = FRAME;
     pen.strokeRect(left - 0.5, top - 0.5, wide + 1, high + 1);
-    pen.strokeStyle = pen.fillStyle;
     pen.lineWidth = 2;
-    const groups = choice.side === "queries" ? shown.rows : shown.columns;
-    groups.forEach(({ places }, index) => {
-      if (!places.some((place) => choice.tokens.includes(place))) return;
-      if (choice.side === "queries") pen.strokeRect(left, top + index * cell, wide, cell);
-      else pen.strokeRect(left + index * cell, top, cell, high);
-    });
-    if (this.pointed) {
-      pen.strokeStyle = "#e8710a";
-      pen.strokeRect(left + this.pointed.column * cell, top + this.pointed.row * cell, cell, cell);
-    }
+    pen.strokeStyle = pen.fillStyle;
+    chosenIndexes(shown, choice).forEach(choice.side === "queries" ? row : column);
+    pen.strokeStyle = POINTED;
+    if (pointed?.row !== undefined) row(pointed.row);
+    if (pointed?.column !== undefined) column(pointed.column);
   }
 
-  under(event) {
+  // A cell, or a row or a column by its label.
+  under({ offsetX, offsetY }) {
     if (!this.shown) return null;
-    const column = Math.floor((event.offsetX - this.left) / this.cell), row = Math.floor((event.offsetY - this.top) / this.cell);
-    const inside = row >= 0 && column >= 0 && row < this.shown.rows.length && column < this.shown.columns.length;
-    return inside ? { row, column } : null;
-  }
-
-  sideUnder(event) {
-    const column = Math.floor((event.offsetX - this.left) / this.cell), row = Math.floor((event.offsetY - this.top) / this.cell);
-    if (event.offsetY < this.top && column >= 0 && column < this.shown.columns.length) return { side: "keys", index: column };
-    if (event.offsetX < this.left && row >= 0 && row < this.shown.rows.length) return { side: "queries", index: row };
-    return null;
+    const column = Math.floor((offsetX - this.left) / this.cell), row = Math.floor((offsetY - this.top) / this.cell);
+    const isRow = row >= 0 && row < this.shown.rows.length, isColumn = column >= 0 && column < this.shown.columns.length;
+    if (isRow && isColumn) return { row, column };
+    if (isRow && offsetX < this.left) return { row };
+    return isColumn && offsetY < this.top ? { column } : null;
   }
 
   key(event, choose) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const from = this.pointed ?? { row: 0, column: 0 }, move = ARROWS[event.key];
-    if (move && !this.pointed) this.point(from);
-    else if (move) {
-      const within = (value, count) => Math.min(Math.max(0, value), count - 1);
-      this.point({ row: within(from.row + move[0], this.shown.rows.length), column: within(from.column + move[1], this.shown.columns.length) });
-    } else if (event.key === "Enter" || event.key === " ") choose("queries", from.row, event.shiftKey);
+    const { row = 0, column = 0 } = this.pointed ?? {}, move = this.pointed ? ARROWS[event.key] : ARROWS[event.key] && [0, 0];
+    const within = (value, groups) => Math.min(Math.max(0, value), groups.length - 1);
+    if (move) this.pointAt({ row: within(row + move[0], this.shown.rows), column: within(column + move[1], this.shown.columns) });
+    else if (event.key === "Enter" || event.key === " ") choose("queries", row, event.shiftKey);
     else return;
     event.preventDefault();
   }
 
-  point(cell) {
-    if (cell?.row === this.pointed?.row && cell?.column === this.pointed?.column) return;
-    this.pointed = cell;
-    this.paint();
-    this.look(cell);
+  pointAt(found) {
+    if (found?.row === this.pointed?.row && found?.column === this.pointed?.column) return;
+    this.point(found);
   }
 }

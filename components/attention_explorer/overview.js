@@ -1,116 +1,139 @@
-// Thumbnails of all heads: layers below one another, heads side by side, each with its label.
+// Thumbnails of all heads, of one kind or of all: layers below one another and heads side by side, or sorted by a measure.
 
-const THUMB_LABEL = 44, THUMB_HEAD = 18, THUMB_GAP = 8, LARGEST_THUMB = 84, SMALLEST_THUMB = 18, LABEL_ROW = 13;
+const THUMB_LEFT = 46, THUMB_GAP = 8, LARGEST_THUMB = 84, SMALLEST_THUMB = 18, LEAST_LABELLED = 28, CAPTION = 12, TITLE = 22;
+const POINTED = "#e8710a";
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 class Overview {
-  constructor(canvas, { choose, tell }) {
-    Object.assign(this, { canvas, tell });
+  // point(head or null) hears of a head {kind, layer, head}, choose(kind, heads, more) what was clicked.
+  constructor(canvas, { choose, point }) {
+    Object.assign(this, { canvas, point, drawn: new Drawn(canvas), pointed: null, tiles: [], names: [], pictures: {} });
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "application");
-    canvas.onpointermove = (event) => this.point(this.under(event));
-    canvas.onpointerleave = () => this.point(null);
+    canvas.onpointermove = (event) => this.pointAt(this.under(this.tiles, event));
+    canvas.onpointerleave = () => this.pointAt(null);
     canvas.onclick = (event) => {
-      const found = this.under(event);
-      if (found) choose(found.layer, found.head, event.shiftKey || event.ctrlKey || event.metaKey);
+      const found = this.under(this.tiles, event) ?? this.under(this.names, event);
+      if (found) choose(found.kind, found.heads, withMore(event));
     };
     canvas.onkeydown = (event) => this.key(event, choose);
-    canvas.onblur = () => this.point(null);
+    canvas.onblur = () => this.pointAt(null);
   }
 
-  // order: heads as {layer, head} in rows, or null for layers by heads; dim(layer, head) is true for what the filter leaves out.
-  draw(attention, choice, width, dim) {
-    const name = choice.kind, kind = attention.kind(name);
-    Object.assign(this, { attention, choice, kind });
-    const room = (width - THUMB_LABEL) / kind.heads - THUMB_GAP;
-    this.wide = Math.max(SMALLEST_THUMB, Math.min(LARGEST_THUMB, Math.floor(room)));
-    this.high = Math.round(Math.min(this.wide * 1.25, (this.wide * kind.queries) / kind.keys));
-    const labelled = this.wide >= 40 ? LABEL_ROW : 0;
-    this.across = this.wide + THUMB_GAP;
-    this.down = this.high + labelled + THUMB_GAP;
-    const pen = prepare(this.canvas, THUMB_LABEL + kind.heads * this.across, THUMB_HEAD + kind.layers * this.down);
-    const picture = new Picture(kind.keys, kind.queries);
+  draw(attention, choice, width) {
+    this.choice = choice;
+    const asked = JSON.stringify([attention.header.id, width, choice.kinds, choice.kinds === "one" && choice.kind, choice.sort, choice.label, choice.least, choice.scale, getComputedStyle(this.canvas).color]);
+    if (asked !== this.asked) {
+      Object.assign(this, { asked, attention, pointed: null, tiles: [], names: [], texts: [] });
+      const kinds = choice.kinds === "one" ? [choice.kind] : KINDS;
+      const high = kinds.reduce((top, kind) => this.place(kind, top, width, kinds.length > 1), 0);
+      const pen = this.drawn.start(width, high);
+      for (const tile of this.tiles) this.thumbnail(pen, tile);
+      for (const text of [...this.names, ...this.texts]) this.write(pen, text);
+      this.drawn.keep();
+      this.canvas.setAttribute("aria-label", `${this.tiles.length} heads, of ${kinds.map((kind) => WORDS.kinds[kind]).join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`);
+    }
+    this.marks();
+  }
+
+  // Where everything of a kind goes, from `top` on; returns where it ends.
+  place(name, top, width, titled) {
+    const { attention, choice, tiles } = this, kind = attention.kind(name), found = findHeads(attention, name, choice);
+    const sorted = choice.sort in kind.measures, left = sorted ? 2 : THUMB_LEFT;
+    const room = Math.floor((width - left - 2) / (sorted ? Math.max(kind.heads, 6) : kind.heads)) - THUMB_GAP;
+    const wide = Math.max(SMALLEST_THUMB, Math.min(LARGEST_THUMB, room)), across = wide + THUMB_GAP;
+    const high = Math.round(Math.min(wide * 1.25, Math.max(wide * 0.4, (wide * kind.queries) / kind.keys)));
+    const captions = wide < LEAST_LABELLED ? 0 : sorted ? 3 : 1, down = high + captions * CAPTION + THUMB_GAP;
+    const line = sorted ? Math.max(1, Math.floor((width - left) / across)) : kind.heads;
+    if (titled) this.texts.push({ text: WORDS.kinds[name], x: 0, y: top + 14, align: "left" });
+    top += titled ? TITLE : 2;
+    if (!sorted) top = this.nameHeads(name, kind, top, left, wide, across, down, high);
+    found.forEach((head, at) => {
+      const lines = [head.label ? WORDS.patterns[head.label][0] : "–"];
+      if (sorted) lines.unshift(`${head.layer + 1}.${head.head + 1}`, measureText(choice.sort, head.value).replace(" nats", ""));
+      tiles.push({ ...head, kind: name, heads: [head], x: left + (at % line) * across, y: top + Math.floor(at / line) * down, wide, high, line, lines: lines.slice(0, captions) });
+    });
+    return top + Math.ceil(found.length / line) * down;
+  }
+
+  // The numbers of layers and heads: to be clicked for all of that number.
+  nameHeads(name, kind, top, left, wide, across, down, high) {
+    const all = this.attention.everyHead(name), below = top + 16;
     for (let head = 0; head < kind.heads; head++) {
-      pen.fillText(head ? head + 1 : "head 1", THUMB_LABEL + head * this.across + this.wide / 2, 12);
+      this.names.push({ kind: name, heads: all.filter((each) => each.head === head), text: head || wide < 34 ? head + 1 : "head 1", x: left + head * across, y: top, wide, high: 14, align: "center" });
     }
     for (let layer = 0; layer < kind.layers; layer++) {
-      const y = THUMB_HEAD + layer * this.down;
-      pen.textAlign = "left";
-      pen.fillText(`layer ${layer + 1}`, 0, y + this.high / 2 + 4);
-      pen.textAlign = "center";
-      for (let head = 0; head < kind.heads; head++) {
-        const x = THUMB_LABEL + head * this.across, faint = dim(layer, head);
-        pen.globalAlpha = faint ? 0.25 : 1;
-        const causal = name === "decoder";
-        pen.drawImage(picture.of(attention.raw(name, layer, head), causal), x, y, this.wide, this.high);
-        this.frame(pen, x, y, choice.has({ layer, head }));
-        if (labelled) this.label(pen, x, y, kind.measures[layer * kind.heads + head].label);
-        pen.globalAlpha = 1;
-      }
+      this.names.push({ kind: name, heads: all.filter((each) => each.layer === layer), text: `layer ${layer + 1}`, x: 0, y: below + layer * down + high / 2 - 8, wide: THUMB_LEFT - 4, high: 16, align: "left" });
     }
-    this.canvas.setAttribute("aria-label", `${kind.name}: ${kind.layers} layers by ${kind.heads} heads. Arrow keys move, Enter chooses, with shift in addition.`);
+    return below;
   }
 
-  frame(pen, x, y, chosen) {
-    pen.strokeStyle = chosen ? pen.fillStyle : FRAME;
-    pen.lineWidth = chosen ? 2.5 : 1;
-    const out = chosen ? 1.5 : 0.5;
-    pen.strokeRect(x - out, y - out, this.wide + 2 * out, this.high + 2 * out);
+  write(pen, { text, x, y, wide = 0, high = 0, align }) {
+    pen.textAlign = align;
+    pen.fillText(text, align === "center" ? x + wide / 2 : x, y + (high ? high - 4 : 0));
   }
 
-  label(pen, x, y, label) {
+  thumbnail(pen, { kind, layer, head, stays, x, y, wide, high, lines }) {
+    const { queries, keys } = this.attention.kind(kind), raw = this.attention.raw(kind, { layer, head });
+    const most = this.choice.scale === "per map" ? raw.reduce((one, other) => Math.max(one, other), 1) : this.attention.steps;
+    const block = Math.max(1, Math.ceil(Math.max(keys / wide, queries / high))); // cells that share a pixel, the largest of them shown
+    const share = (row, column) => {
+      if (kind === "decoder" && column > row) return -1;
+      let largest = 0;
+      const bottom = Math.min(queries, (row + 1) * block), right = Math.min(keys, (column + 1) * block);
+      for (let r = row * block; r < bottom; r++) for (let c = column * block; c < right; c++) largest = Math.max(largest, raw[r * keys + c]);
+      return largest / most;
+    };
+    pen.globalAlpha = stays ? 1 : 0.3;
+    pen.drawImage(this.picture(Math.ceil(keys / block), Math.ceil(queries / block)).of(share), x, y, wide, high);
+    pen.strokeStyle = FRAME;
+    pen.lineWidth = 1;
+    pen.strokeRect(x - 0.5, y - 0.5, wide + 1, high + 1);
     pen.save();
-    pen.font = pen.font.replace("12px", "10px");
-    pen.globalAlpha *= label ? 1 : 0.6;
-    pen.fillText(label ? SHORT_LABELS[label] : "–", x + this.wide / 2, y + this.high + 10);
+    pen.textAlign = "center";
+    pen.font = pen.font.replace("12px", wide < 44 ? "9px" : "10.5px");
+    lines.forEach((line, number) => pen.fillText(line, x + wide / 2, y + high + (number + 1) * CAPTION - 2));
     pen.restore();
+    pen.globalAlpha = 1;
   }
 
-  under(event) {
-    if (!this.kind) return null;
-    const head = Math.floor((event.offsetX - THUMB_LABEL) / this.across), layer = Math.floor((event.offsetY - THUMB_HEAD) / this.down);
-    return head >= 0 && layer >= 0 && head < this.kind.heads && layer < this.kind.layers ? { layer, head } : null;
+  picture(columns, rows) {
+    return (this.pictures[`${columns} ${rows}`] ??= new Picture(columns, rows));
+  }
+
+  marks() {
+    const pen = this.drawn.again();
+    for (const tile of this.tiles) {
+      if (tile === this.pointed) this.frame(pen, tile, POINTED, 3.5);
+      if (this.choice.has(tile.kind, tile)) this.frame(pen, tile, pen.fillStyle, 1.5);
+    }
+  }
+
+  frame(pen, { x, y, wide, high }, colour, out) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = 2;
+    pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
+  }
+
+  under(targets, { offsetX, offsetY }) {
+    const margin = THUMB_GAP / 2;
+    return targets.find(({ x, y, wide, high }) => offsetX >= x - margin && offsetX < x + wide + margin && offsetY >= y - margin && offsetY < y + high + margin) ?? null;
   }
 
   key(event, choose) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const from = this.pointed ?? this.choice.heads[0], move = ARROWS[event.key];
-    if (move) {
-      const within = (value, count) => Math.min(Math.max(0, value), count - 1);
-      this.point({ layer: within(from.layer + move[0], this.kind.layers), head: within(from.head + move[1], this.kind.heads) });
-    } else if (event.key === "Enter" || event.key === " ") choose(from.layer, from.head, event.shiftKey);
+    const { tiles, choice } = this, move = ARROWS[event.key];
+    const from = this.pointed ?? tiles.find((tile) => choice.has(tile.kind, tile)) ?? tiles[0], at = tiles.indexOf(from);
+    if (move) this.pointAt(tiles[at + move[0] * from.line + move[1]] ?? from);
+    else if (event.key === "Enter" || event.key === " ") choose(from.kind, from.heads, event.shiftKey);
     else return;
     event.preventDefault();
   }
 
-  point(found) {
-    this.pointed = found;
-    this.tell(found);
-  }
-}
-
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const SHORT_LABELS = {
-  previous: "previous", same: "same", next: "next", mirrored: "mirrored", "end of sentence": "end", punctuation: "punct.", alignment: "aligned",
-};
-
-// Weights as an image with a pixel a cell.
-class Picture {
-  constructor(columns, rows) {
-    this.scratch = document.createElement("canvas");
-    Object.assign(this.scratch, { width: columns, height: rows });
-    this.pen = this.scratch.getContext("2d");
-    this.image = this.pen.createImageData(columns, rows);
-    for (let cell = 0; cell < columns * rows; cell++) this.image.data.set([31, 119, 224, 0], cell * 4);
-    Object.assign(this, { columns, rows });
-  }
-
-  of(weights, causal) {
-    for (let row = 0, cell = 0; row < this.rows; row++) {
-      for (let column = 0; column < this.columns; column++, cell++) {
-        this.image.data[cell * 4 + 3] = causal && column > row ? 0 : 255 * (0.03 + (0.69 * weights[cell]) / 65535);
-      }
-    }
-    this.pen.putImageData(this.image, 0, 0);
-    return this.scratch;
+  pointAt(tile) {
+    if (tile === this.pointed) return;
+    this.pointed = tile;
+    this.marks();
+    this.point(tile);
   }
 }

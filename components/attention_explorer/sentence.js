@@ -1,66 +1,43 @@
 // Both sides as text: a pointed-at or chosen token colours what it reads, or what reads it.
 
 class Sentence {
-  constructor(place, { look, choose }) {
-    Object.assign(this, { place, look });
-    this.lists = { queries: place.querySelector(".query_tokens"), keys: place.querySelector(".key_tokens") };
-    for (const [side, list] of Object.entries(this.lists)) {
-      const index = (event) => [...list.children].indexOf(event.target.closest("button"));
-      list.onclick = (event) => index(event) >= 0 && choose(side, index(event), event.shiftKey || event.ctrlKey || event.metaKey);
-      list.onpointerover = list.onfocusin = (event) => index(event) >= 0 && this.point({ side, index: index(event) });
-      list.onpointerleave = list.onfocusout = () => this.point(null);
-    }
+  constructor(place, linked) {
+    this.place = place;
+    this.lists = {
+      queries: new TokenList(place.querySelector(".query_tokens"), "queries", linked),
+      keys: new TokenList(place.querySelector(".key_tokens"), "keys", linked),
+    };
   }
 
   draw(shown, choice) {
-    const before = this.shown;
+    this.lists.queries.fill(shown.rows);
+    this.lists.keys.fill(shown.columns);
+    const reader = shown.name === "encoder" ? "source" : "target", read = shown.name === "decoder" ? "target" : "source";
+    this.place.querySelector(".reader_side").textContent = `${reader} reads`;
+    this.place.querySelector(".read_side").textContent = `${read} is read`;
     Object.assign(this, { shown, choice });
-    if (!before || before.rows.length !== shown.rows.length || before.columns.length !== shown.columns.length || before.name !== shown.name || before.rows[0]?.text !== shown.rows[0]?.text) this.pointed = null;
-    this.fillList("queries", shown.rows);
-    this.fillList("keys", shown.columns);
-    this.colour(this.pointed);
   }
 
-  fillList(side, groups) {
-    const texts = groups.map(({ text }) => text).join("\u0000");
-    const list = this.lists[side];
-    if (list.dataset.texts === texts) return;
-    list.dataset.texts = texts;
-    list.replaceChildren(...groups.map(({ text }) => element("button", "token", text)));
-  }
-
-  // By the weights of what is pointed at (a token, or a cell of the map), else of what is chosen.
-  colour(found) {
+  // By the weights of what is pointed at, {row, column} or one of them, else of what is chosen.
+  show(pointed) {
     const { shown, choice } = this;
-    let side = choice.side, indexes = this.indexes(side === "queries" ? shown.rows : shown.columns);
-    if (found) [side, indexes] = [found.side, [found.index]];
-    const other = side === "queries" ? "keys" : "queries";
-    const sums = new Float32Array(other === "keys" ? shown.columns.length : shown.rows.length);
-    for (const index of indexes) {
-      for (let at = 0; at < sums.length; at++) {
-        const [row, column] = side === "queries" ? [index, at] : [at, index];
-        if (shown.isShown(row, column)) sums[at] += shown.at(row, column);
-      }
+    const side = !pointed ? choice.side : pointed.row === undefined ? "keys" : "queries";
+    const indexes = pointed ? [pointed.row ?? pointed.column] : chosenIndexes(shown, choice);
+    const other = side === "queries" ? "keys" : "queries", others = shown.side(other);
+    const sums = others.map((_, at) => shown.sumOf(side, indexes, at)), most = Math.max(shown.most, ...sums);
+    this.lists[other].each((button, at) => (button.style.backgroundColor = indexes.length ? blue(sums[at] / most) : ""));
+    this.lists[side].each((button) => (button.style.backgroundColor = ""));
+    for (const [name, list] of Object.entries(this.lists)) {
+      const groups = shown.side(name), here = pointed?.[name === "queries" ? "row" : "column"];
+      list.each((button, at) => {
+        button.setAttribute("aria-pressed", choice.holds(name, groups[at].places));
+        button.classList.toggle("pointed", at === here);
+      });
     }
-    const most = Math.max(1, ...sums);
-    [...this.lists[other].children].forEach((button, at) => {
-      button.style.backgroundColor = indexes.length ? blue(sums[at] / most) : "";
-      button.setAttribute("aria-pressed", "false");
-    });
-    [...this.lists[side].children].forEach((button, at) => {
-      button.style.backgroundColor = "";
-      button.setAttribute("aria-pressed", indexes.includes(at));
-    });
-    return { side, indexes, sums };
   }
+}
 
-  indexes(groups) {
-    return groups.flatMap(({ places }, index) => (places.some((place) => this.choice.tokens.includes(place)) ? [index] : []));
-  }
-
-  point(found) {
-    this.pointed = found;
-    if (this.shown) this.colour(found);
-    this.look(found);
-  }
+// The chosen tokens as they are numbered on the side that is shown.
+function chosenIndexes(shown, choice) {
+  return shown.side(choice.side).flatMap(({ places }, index) => (choice.holds(choice.side, places) ? [index] : []));
 }

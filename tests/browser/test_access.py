@@ -13,6 +13,9 @@ PAGES = {
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
     "/attention": "Attention",
+    f"/attention?see_kind=decoder&see_view=lines&see_heads={quote('1.1-2.3')}": "Attention",
+    "/attention?attention=rollout": "Attention",
+    f"/attention?attention={quote('beyond the weights')}": "Attention",
     "/positions": "Positional encoding",
     "/positions?positions=adding": "Positional encoding",
     "/positions?positions=rotation": "Positional encoding",
@@ -41,7 +44,7 @@ def drawn(page: Page, path: str) -> None:
     if path in WITHOUT_FIGURE:
         at_rest_for_good(page)
     else:
-        expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place").first).to_be_visible()
+        expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place, .numbers dd").first).to_be_visible()
         at_rest(page)
 
 

@@ -103,11 +103,11 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
 
     # Attention: a head.
     go_to(page, "Attention")
-    choose(page, "kind", "cross")
-    choose(page, "layer", "2")
-    choose(page, "head", "4")
+    page.get_by_text("Table of the heads").click()
+    page.get_by_role("button", name="layer 2, head 4", exact=True).click()
+    page.wait_for_url("**see_heads=2.4**")
     heading = "Cross-attention: layer 2, head 4"
-    shows_everywhere(page, browser, lambda one: one.get_by_role("heading", name="Cross-attention:"), heading)
+    shows_everywhere(page, browser, lambda one: one.locator(".heads_name"), heading)
 
     # Positional encoding: another view, another pair.
     go_to(page, "Positional encoding")

@@ -1,0 +1,230 @@
+"""The explorer beside BertViz 1.4.1's model_view: the same arrays, in turns, in one Chromium.
+
+6 layers of 8 heads, all three kinds, 32 and 128 tokens a side. From the moment the data are in the browser to the frame
+in which all heads stand, those of all three kinds in the explorer, of the first kind in BertViz, which shows one at a
+time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50
+sentences. Run with `python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: of what BertViz
+depends on, its model_view needs torch alone.
+"""
+
+import argparse
+import random
+import statistics
+
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
+
+from .bertviz_page import model_view_html, serve_files
+from .random_maps import HEADS, LAYERS, random_trace
+from .timing import describe_machine, print_table, verdict
+from .visit import Server, launch, serve
+
+BARS = {"drawn 32": 0.4, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0, "memory": 1.1}
+SIDES = (32, 128)
+PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
+SENTENCES = 50
+SETTLE = 500  # ms of rest before each timed act
+MOVES = 40
+# What the pointer moves over, and how many places of it there are at most
+TARGETS = {"a cell of the map": ".map canvas", "a head": ".overview canvas", "a token": ".sentence button"}
+
+# In every page before its own scripts: when a message of the server came and how large it was; the frame after next.
+_STOPWATCH = """
+window.painted = (then) => requestAnimationFrame(() => {
+  const after = new MessageChannel();
+  after.port1.onmessage = then;
+  after.port2.postMessage(0);
+});
+window.arrivals = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    const size = (data) => data.byteLength ?? data.size ?? data.length;
+    this.addEventListener("message", ({ data }) => arrivals.push([performance.now(), size(data)]));
+  }
+};
+window.explorer = () => {
+  if (window.found?.isConnected) return window.found;
+  const roots = [...document.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean);
+  return (window.found = roots.map((root) => root.querySelector(".explorer")).find(Boolean));
+};
+window.said = () => explorer()?.querySelector(".readout").textContent;
+window.drawn = (marker) => new Promise((done) => {
+  const look = () => {
+    if (!explorer()?.querySelector(".sentence").textContent.includes(marker)) return requestAnimationFrame(look);
+    painted(() => done(performance.now()));
+  };
+  look();
+});
+window.hovers = [];
+let last; // what was said after the move before
+document.addEventListener("pointermove", (event) => painted(() => {
+  hovers.push([performance.now() - event.timeStamp, said() !== last]);
+  last = said();
+}), true);
+"""
+_BLANK = """() => [...explorer().querySelectorAll("canvas")].filter((canvas) => canvas.width && canvas.offsetParent)
+  .some((canvas) => !canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean))"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="how often each thing is timed with 32 tokens a side")
+    rounds = parser.parse_args().rounds
+    print(describe_machine("streamlit"))
+    with sync_playwright() as playwright, serve("benchmarks/explorer_page.py") as server:
+        browser = launch(playwright)
+        _beside_the_peer(browser, server, rounds)
+        _long_sentences(browser, playwright, server)
+        _hover(browser, server)
+        _memory(browser, server)
+        browser.close()
+
+
+class Explorer:
+    """A visitor of the page with the explorer on it."""
+
+    def __init__(self, browser: Browser, server: Server, side: int):
+        self.page = _page(browser, f"{server.address}/?side={side}&see_kinds=all+three")
+        self.number, self.bytes = 1, 0
+        self.page.evaluate("drawn('s1.0')")
+
+    def next_sentence(self) -> float:
+        """Seconds from the data's arrival to the frame in which the next sentence stands."""
+        self.number += 1
+        self.page.wait_for_timeout(SETTLE)
+        self.page.evaluate(f"arrivals.length = 0, window.done = drawn('s{self.number}.0'), 0")
+        self.page.get_by_role("button", name="next").click()
+        stands = self.page.evaluate("done")
+        arrivals = self.page.evaluate("arrivals")
+        came, _ = max(arrivals, key=lambda arrival: arrival[1])
+        self.bytes = sum(size for _, size in arrivals)
+        if self.page.evaluate(_BLANK):
+            raise RuntimeError("a canvas is blank: the sentence was not drawn")
+        return (stands - came) / 1000
+
+    def close(self) -> None:
+        """Leave."""
+        self.page.context.close()
+
+
+def _page(browser: Browser, address: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+    page.add_init_script(_STOPWATCH)
+    page.goto(address)
+    return page
+
+
+def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
+    """32 tokens a side: one sentence each in turns; before, one that is not timed."""
+    traces = [random_trace(SIDES[0], number) for number in range(1, rounds + 2)]
+    views = {f"/{number}": model_view_html(trace) for number, trace in enumerate(traces)}
+    ours, theirs, sent = [], [], []
+    with serve_files(views) as address:
+        explorer, peer = Explorer(browser, server, SIDES[0]), _page(browser, address)
+        peer.wait_for_function("window.ready")
+        for path in views:
+            peer.wait_for_timeout(SETTLE)
+            theirs.append(peer.evaluate(f"show('{path}', {LAYERS * HEADS})") / 1000)
+            ours.append(explorer.next_sentence())
+            sent.append(explorer.bytes)
+        explorer.close()
+        peer.context.close()
+    own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
+    size, peer_size = statistics.median(sent), statistics.median(map(len, views.values()))
+    rows = [
+        ["explorer", _spread(ours[1:]), verdict(own, BARS["drawn 32"], True), f"{size / 1000:,.0f}"],
+        ["BertViz", _spread(theirs[1:]), "", f"{peer_size / 1000:,.0f}"],
+        ["ratio", verdict(other / own, BARS["sooner"], False), "", verdict(size / peer_size, BARS["bytes"], True)],
+    ]
+    head = ["32 tokens a side", "seconds: median (least - most)", "bar", "kB"]
+    print_table("From the data's arrival to all heads drawn", head, rows)
+
+
+def _long_sentences(browser: Browser, playwright, server: Server) -> None:
+    """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
+    explorer = Explorer(browser, server, SIDES[1])
+    seconds = [explorer.next_sentence() for _ in range(3)]
+    rows = [["explorer", _spread(seconds), verdict(statistics.median(seconds), BARS["drawn 128"], True)]]
+    rows[0].append(f"{explorer.bytes / 1000:,.0f}")
+    explorer.close()
+    view = model_view_html(random_trace(SIDES[1], 1))
+    with serve_files({"/view": view}) as address:
+        other = launch(playwright)
+        peer = _page(other, address)
+        peer.wait_for_function("window.ready")
+        peer.evaluate(f"void show('/view', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
+        try:
+            took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
+            words = f"{took:.2f}"
+        except TimeoutError:
+            words = f"nothing after {PEER_LIMIT:g}"
+        except Exception as error:  # the page crashed
+            words = f"none: {str(error).splitlines()[0]}"
+        other.close()
+    rows.append(["BertViz", words, "", f"{len(view) / 1000:,.0f}"])
+    print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
+
+
+def _hover(browser: Browser, server: Server) -> None:
+    rows = []
+    for side in SIDES:
+        explorer = Explorer(browser, server, side)
+        explorer.page.wait_for_timeout(SETTLE)
+        for name, selector in TARGETS.items():
+            found = _moves(explorer.page, selector)
+            bar = verdict(statistics.median(found), BARS["hover"], True)
+            rows.append([f"{name}, {side} tokens a side", bar, f"{max(found):.0f}", len(found)])
+        explorer.close()
+    head = ["pointer over", "ms to the frame: median", "slowest", "moves"]
+    print_table("From the pointer's move to the frame that says what is there", head, rows)
+
+
+def _moves(page: Page, selector: str) -> list[float]:
+    """Milliseconds of single moves over what is in sight of a target, those that change what is said there.
+
+    Raises RuntimeError where too few do: then nothing was measured.
+    """
+    chance, targets = random.Random(1), page.locator(f".explorer {selector}")
+    targets.first.scroll_into_view_if_needed()
+    found = []
+    for _ in range(4 * MOVES):
+        box = targets.nth(chance.randrange(targets.count())).bounding_box()
+        x, y = (box[start] + chance.uniform(0.2, 0.9) * box[size] for start, size in (("x", "width"), ("y", "height")))
+        if not 0 < y < page.viewport_size["height"]:
+            continue
+        page.evaluate("hovers.length = 0, 0")
+        page.mouse.move(x, y)
+        page.wait_for_timeout(60)
+        found += [milliseconds for milliseconds, changed in page.evaluate("hovers") if changed]
+        if len(found) >= MOVES:
+            return found
+    raise RuntimeError(f"only {len(found)} moves over {selector} changed what is said")
+
+
+def _memory(browser: Browser, server: Server) -> None:
+    """Memory and elements of the page after the fifth and the last sentence, garbage collected."""
+    explorer = Explorer(browser, server, SIDES[0])
+    tools = explorer.page.context.new_cdp_session(explorer.page)
+    held, rows = [], []
+    while explorer.number < SENTENCES:
+        explorer.next_sentence()
+        if explorer.number in (5, SENTENCES):
+            tools.send("HeapProfiler.collectGarbage")
+            usage = tools.send("Runtime.getHeapUsage")
+            held.append((usage["usedSize"] + usage.get("backingStorageSize", 0)) / 1e6)
+            nodes = tools.send("Memory.getDOMCounters")["nodes"]
+            rows.append([f"{explorer.number} sentences", f"{held[-1]:.1f}", f"{nodes:,}", ""])
+    sent = (SENTENCES - 5) * explorer.bytes / 1e6
+    explorer.close()
+    rows[-1][-1] = verdict(held[1] / held[0], BARS["memory"], True)
+    print_table("Memory of the page", ["after", "MB, arrays included", "elements", "ratio"], rows)
+    print(f"\nthe sentences between weighed {sent:.0f} MB")
+
+
+def _spread(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.3f} ({min(seconds):.3f} - {max(seconds):.3f})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,332 @@
+"""What a person does in the explorer: points, clicks, types on the keys, merges words, shares the place."""
+
+import dataclasses
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from rest import at_rest
+
+from components.attention_explorer import SCRIPT
+from figures.explorer import explorer_blob
+from transformer import Translator
+from transformer.measures import row_entropy
+
+ROOT = Path(__file__).parent.parent.parent
+EXPLORER = ROOT / "components" / "attention_explorer"
+SENTENCE = "I don't love my teacher."
+QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu").trace(SENTENCE)
+
+
+def open_explorer(page: Page, address: str, **see: str) -> None:
+    see = {"text": SENTENCE} | {name if name in ("text", "checkpoint") else f"see_{name}": see[name] for name in see}
+    page.goto(f"{address}/attention?" + "&".join(f"{name}={quote(value)}" for name, value in see.items()))
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    at_rest(page)
+
+
+def numbers(page: Page) -> dict[str, str]:
+    names, values = (page.locator(f".numbers {part}").all_inner_texts() for part in ("dt", "dd"))
+    return dict(zip(names, values, strict=True))
+
+
+def expect_number(page: Page, name: str, value: str) -> None:
+    expect(page.locator(".numbers div", has=page.get_by_text(name, exact=True)).locator("dd")).to_have_text(value)
+
+
+def title(page: Page):
+    return page.locator(".heads_name")
+
+
+def cell(page: Page, row: int, column: int, rows: int, columns: int) -> dict[str, float]:
+    """The middle of a cell of the map: cells are square and end 44 pixels from the right, 4 from below."""
+    wide, high = page.locator(".map canvas").evaluate("canvas => [canvas.clientWidth, canvas.clientHeight]")
+    side = (high - 4 - TOP) / rows
+    return {"x": wide - 44 - (columns - column - 0.5) * side, "y": TOP + (row + 0.5) * side}
+
+
+TOP = 0.87 * 7 * len("▁teacher") + 14  # pixels that the names of the columns take
+
+
+def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
+    """The middle of a head's thumbnail in the overview of 3 layers by 8 heads; both count from 1."""
+    wide, high = page.locator(".overview canvas").evaluate("canvas => [canvas.clientWidth, canvas.clientHeight]")
+    across = (wide - 48) // 8
+    return {"x": 46 + (head - 0.5) * across - 4, "y": 18 + (layer - 0.5) * (high - 18) / 3 - 10}
+
+
+def second_visitor(browser: Browser, url: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+    page.goto(url)
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    return page
+
+
+def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(page, address, trace):
+    open_explorer(page, address, heads="2.3")
+    rows, columns = trace.cross.shape[2:]
+    page.locator(".map canvas").hover(position=cell(page, 3, 1, rows, columns))
+    weights = trace.cross[1, 2, 3]
+    largest = int(weights.argmax())
+    expect_number(page, "weight", f"{weights[1]:.4f}")
+    assert numbers(page) == {
+        "fed": trace.fed_tokens[3],
+        "predicts": trace.next_tokens[3],
+        "reads": trace.source_tokens[1],
+        "weight": f"{weights[1]:.4f}",
+        "row’s largest": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
+        "row’s entropy": f"{row_entropy(weights[None])[0]:.2f} nats",
+    }
+    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.next_tokens[3])
+    expect(page.locator(f"{KEYS}.pointed")).to_have_text(trace.source_tokens[1])
+    expect(page.locator(".readout")).to_contain_text(f"reads “{trace.source_tokens[1]}” with weight {weights[1]:.4f}")
+    page.mouse.move(5, 5)
+    expect(page.locator(".pointed")).to_have_count(0)
+
+
+def test_pointing_at_a_token_colours_what_it_reads_and_what_reads_it(page, address, trace):
+    open_explorer(page, address, heads="3.1")
+    colour = "button => Number(getComputedStyle(button).backgroundColor.match(/[\\d.]+/g)[3] ?? 1)"
+    for tokens, others, weights in (
+        (QUERIES, KEYS, trace.cross[2, 0, 2]),
+        (KEYS, QUERIES, trace.cross[2, 0, :, 2]),
+    ):
+        page.locator(tokens).nth(2).hover()
+        expect(page.locator(tokens).nth(2)).to_have_class(re.compile("pointed"))
+        shares = [button.evaluate(colour) for button in page.locator(others).all()]
+        np.testing.assert_allclose(shares, 0.03 + 0.69 * weights / max(1, weights.sum(), weights.max()), atol=0.006)
+        expect_number(page, "weight", f"{weights.max():.4f}")
+
+
+def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
+    open_explorer(page, address, heads="1.1")
+    canvas = page.locator(".overview canvas")
+    canvas.hover(position=thumbnail(page, 2, 5))
+    expect(title(page)).to_have_text("Cross-attention: layer 2, head 5")
+    expect(page.locator(".readout")).to_contain_text("layer 2, head 5")
+    page.mouse.move(5, 5)
+    expect(title(page)).to_have_text("Cross-attention: layer 1, head 1")
+    canvas.click(position=thumbnail(page, 3, 2))
+    canvas.click(position=thumbnail(page, 1, 4), modifiers=["Shift"])
+    page.mouse.move(5, 5)
+    expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
+    expect(page).to_have_url(re.compile("see_heads=3.2-1.4"))
+    page.locator(QUERIES).nth(1).click()
+    mean = (trace.cross[2, 1, 1] + trace.cross[0, 3, 1]) / 2
+    expect(page.locator(".readout")).to_contain_text(f"{mean.max():.3f}")
+    page.locator("[name=together]").select_option("sum")
+    expect(page.locator(".readout")).to_contain_text(f"{2 * mean.max():.3f}")
+    canvas.click(position={"x": 15, "y": thumbnail(page, 2, 1)["y"]})
+    expect(title(page)).to_have_text("Cross-attention: sum of the 8 heads of layer 2")
+
+
+def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, browser, trace):
+    open_explorer(page, address, heads="2.3", view="lines")
+    page.locator(".readers button").nth(2).click()
+    page.locator(QUERIES).nth(4).click(modifiers=["Shift"])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(2)
+    expect(page.locator(".readers [aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
+    expect(page.locator(".readout")).to_contain_text(
+        f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
+    )
+    page.wait_for_url(re.compile("see_tokens=q3-5"))
+    other = second_visitor(browser, page.url)
+    expect(other.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
+    expect(other.locator(".lines canvas")).to_be_visible()
+    other.context.close()
+    page.keyboard.press("Escape")
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("see_tokens"))
+
+
+def test_everything_is_reached_by_keys(page, address, trace):
+    open_explorer(page, address, heads="1.1")
+    page.locator(".overview canvas").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    expect(title(page)).to_have_text("Cross-attention: layer 2, head 2")
+    page.keyboard.press("Enter")
+    page.locator(".map canvas").focus()
+    expect(title(page)).to_have_text("Cross-attention: layer 2, head 2")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # the first only goes to the first cell
+        page.keyboard.press(key)
+    expect_number(page, "weight", f"{trace.cross[1, 1, 1, 1]:.4f}")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[1])
+    page.locator(QUERIES).first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    expect(page.locator(QUERIES).last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[-1])
+    page.keyboard.press("Tab")
+    expect(page.locator(KEYS).first).to_be_focused()
+
+
+def weights_table(page: Page) -> np.ndarray:
+    """The numbers of the table behind the map, masked and left out ones as 0, without the entropies."""
+    rows = page.locator("details.weights tbody tr").all()
+    texts = [row.locator("td").all_inner_texts()[:-1] for row in rows]
+    return np.array([[float(text) if text[0].isdigit() else 0 for text in row] for row in texts])
+
+
+def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows(page, address, trace):
+    open_explorer(page, address, kind="encoder", heads="2.3")
+    assert page.locator("details.weights td").count() == 0, "only filled while it is open"
+    page.get_by_text("Table of these weights").click()
+    weights = trace.encoder[1, 2]
+    np.testing.assert_allclose(weights_table(page), weights, atol=5.1e-5)
+    page.locator("[name=words]").select_option("words")
+    expect(page.locator(".notes")).to_contain_text("summed over the pieces that are read and averaged over the pieces")
+    expect(page.locator(KEYS).nth(1)).to_have_text("▁don't")
+    tokens = trace.source_tokens
+    assert tokens[1:4] == ("▁don", "'", "t")
+    groups = [[0], [1, 2, 3], *([place] for place in range(4, len(tokens)))]
+    merged = np.array([[weights[np.ix_(row, column)].sum() / len(row) for column in groups] for row in groups])
+    np.testing.assert_allclose(weights_table(page), merged, atol=5.1e-4)
+    expect(page).to_have_url(re.compile("see_words=words"))
+
+
+def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, trace):
+    open_explorer(page, address, kind="cross", heads="2.3")
+    page.get_by_text("Table of these weights").click()
+    left = trace.cross[1, 2, :-1, :-1]
+    page.locator("[name=specials]").select_option("hidden")
+    expect(page.locator(".notes")).to_contain_text("rows are not divided by what remains")
+    np.testing.assert_allclose(weights_table(page), left, atol=5.1e-5)
+    page.locator("[name=specials]").select_option("renormalised")
+    expect(page.locator(".notes")).to_contain_text("sums to 1 again")
+    np.testing.assert_allclose(weights_table(page), left / left.sum(axis=1, keepdims=True), atol=5.1e-4)
+    page.locator("[name=rows]").select_option("fed")
+    expect(page.locator(QUERIES).first).to_have_text(trace.fed_tokens[1])
+
+    page.locator("[name=specials]").select_option("shown")
+    page.get_by_role("button", name="decoder", exact=True).click()
+    page.locator("[name=top]").fill("60")
+    expect(page.locator(".notes")).to_contain_text("largest weights that together hold 60 %")
+    weights, shown = trace.decoder[1, 2], weights_table(page)
+    kept = shown.sum(axis=1)
+    assert (kept >= 0.6 - 1e-3).all()
+    assert (kept - np.where(shown > 0, shown, 2).min(axis=1) < 0.6 + 1e-3).all(), "one less would hold too little"
+    np.testing.assert_allclose(shown[shown > 0], weights[shown > 0], atol=5.1e-5)
+    assert page.locator("details.weights td", has_text="masked").count() == len(weights) * (len(weights) - 1) // 2
+
+
+def test_heads_are_found_by_a_measure_and_labelled_with_their_thresholds(page, address):
+    open_explorer(page, address)
+    page.locator("[name=sort]").select_option("alignment")
+    page.locator("[name=least]").fill("80")
+    page.get_by_text("Table of the heads").click()
+    head = page.locator("details.heads thead th").all_inner_texts()
+    rows = [row.locator("td").all_inner_texts() for row in page.locator("details.heads tbody tr").all()]
+    shares = [int(row[head.index("alignment") - 1].removesuffix(" %")) for row in rows]
+    assert shares == sorted(shares, reverse=True) and min(shares) >= 80 and 0 < len(shares) < 24
+    expect(page.locator(".count")).to_have_text(f"{len(shares)} of 24 fit, the others are faint")
+    page.locator("details.heads tbody button").last.click()
+    expect(page.locator("details.heads tbody button").last).to_be_focused()
+    expect(page.locator("details.heads tbody button").last).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("see_sort=alignment.*see_least=80|see_least=80.*see_sort=alignment"))
+    look = page.locator(".look button").first
+    layer, number = re.match(r"Layer (\d), head (\d)", look.inner_text()).groups()
+    look.click()
+    expect(look).to_be_focused()
+    expect(title(page)).to_have_text(f"Cross-attention: layer {layer}, head {number}")
+    page.get_by_text("How heads are measured and labelled").click()
+    expect(page.get_by_text("alignment: at least 80% of its rows")).to_be_visible()
+
+
+def test_what_the_server_answers_draws_nothing_anew(page, address):
+    open_explorer(page, address, heads="2.3")
+    page.get_by_text("Table of the heads").click()
+    page.get_by_role("button", name="layer 1, head 5", exact=True).click()
+    cell = page.locator("details.heads td").first.element_handle()
+    page.wait_for_url(re.compile("see_heads=1.5"))
+    at_rest(page)
+    expect(page.get_by_role("link", name="Inside this head: layer 1, head 5")).to_be_visible()
+    assert cell.evaluate("cell => cell.isConnected"), "a choice made meanwhile would be undone by one's own echo"
+
+
+def test_another_checkpoint_brings_its_own_heads_and_no_token_of_the_sentence_before(page, address):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    open_explorer(page, address, heads="3.8", tokens="q5", kinds="all three")
+    page.get_by_role("combobox", name="Checkpoint").click()
+    page.get_by_role("option", name="reverse").click()
+    expect(title(page)).to_have_text("Cross-attention: layer 1, head 1")
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("see_tokens|see_heads"))
+    assert not errors
+
+
+def test_hostile_tokens_are_only_text(page, trace):
+    # No tokenizer of ours has such a piece; a stranger's checkpoint may.
+    evil = "<img src=x onerror=window.hurt=1>"
+    sides = {name: (evil, *getattr(trace, name)[1:]) for name in ("source_tokens", "fed_tokens", "next_tokens")}
+    blob = explorer_blob(dataclasses.replace(trace, **sides))
+    page.set_content(f"<div id=place>{(EXPLORER / 'explorer.html').read_text()}</div>")
+    page.evaluate(
+        """async ([script, bytes]) => {
+          const explorer = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+          const parentElement = document.getElementById("place");
+          explorer.default({ parentElement, data: new Uint8Array(bytes), setTriggerValue: () => {} });
+        }""",
+        [SCRIPT, list(blob)],
+    )
+    page.get_by_text("Table of these weights").click()
+    page.locator(QUERIES).first.hover()
+    for place in (KEYS, ".numbers dd", ".readout", "details.weights thead th"):
+        expect(page.locator(place).filter(has_text=evil).first).to_be_visible()
+    page.get_by_role("button", name="lines").click()
+    expect(page.locator(".read button").first).to_have_attribute("title", evil)
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+@pytest.mark.parametrize(
+    "scheme, width, see",
+    [
+        ("dark", 390, {"kinds": "all three", "view": "lines", "tokens": "k2"}),
+        ("light", 1440, {"sort": "entropy", "least": "40"}),
+    ],
+)
+def test_it_shuts_no_one_out_and_is_no_wider_than_the_screen(browser, address, scheme, width, see):
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, has_touch=width < 400)
+    page = context.new_page()
+    open_explorer(page, address, **see)
+    for text in ("Table of the heads", "Table of these weights", "How heads are measured and labelled"):
+        page.get_by_text(text).click()
+    violations = Axe().run(page).response["violations"]
+    grave = [one["id"] for one in violations if one["impact"] in ("serious", "critical")]
+    assert not grave, grave
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    context.close()
+
+
+def test_a_finger_chooses_heads_and_cells_and_the_numbers_stay_in_sight(browser, address, trace):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
+    page = context.new_page()
+    open_explorer(page, address, heads="2.3")
+    page.get_by_role("button", name="choose several").tap()
+    page.locator(".overview canvas").tap(position=thumbnail(page, 3, 1))
+    expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
+    page.get_by_role("button", name="choose several").tap()
+    page.locator(".overview canvas").tap(position=thumbnail(page, 2, 3))
+    expect(title(page)).to_have_text("Cross-attention: layer 2, head 3")
+    rows, columns = trace.cross.shape[2:]
+    page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
+    expect_number(page, "weight", f"{trace.cross[1, 2, 2, 3]:.4f}")
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[2])
+    expect(page.locator(".numbers")).to_be_in_viewport()
+    context.close()
