@@ -118,6 +118,11 @@ def test_the_toy_block_is_computed_from_the_tables():
     assert given["heads"] == 2 and given["editable"] and given["d_k"] == 4
 
 
+def test_the_toy_block_gives_its_program_away():
+    (code,) = open_toy(toy_row="2", toy_head="2").code
+    assert "made-up numbers, head 2" in code.value and "heads, head, sentence = 2, 1, 1" in code.value
+
+
 def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_is():
     app = open_toy(toy_flipped="000111000" + 9 * "0")
     given = shown(app)

@@ -1,7 +1,7 @@
 // A matrix on a canvas: rows with their tokens, colour by value, to be pointed at by mouse, finger and keys.
 
 const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, SQUARE = 44, WIDEST_CELL = 26, FEW_COLUMNS = 16; // pixels, but for counts
-const LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, LETTER = 7, NOTE = 74, HEADER = 16;
+const LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 24, LETTER = 7, NOTE = 74, HEADER = 16;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const PLUS_COLOUR = [232, 113, 10], MINUS_COLOUR = [31, 119, 224]; // as in all figures of values around zero
 
@@ -75,7 +75,7 @@ class Matrix {
     pen.lineWidth = 1;
     pen.strokeRect(left - 0.5, top - 0.5, grid.columns * wide + 1, grid.rows * high + 1);
     if (this.closed) this.hatch(pen);
-    if (wide >= ROOM_FOR_A_VALUE && high >= 14) this.write(pen);
+    if (wide >= ROOM_FOR_A_SHORT_ONE && high >= 14) this.write(pen, wide < ROOM_FOR_A_VALUE);
   }
 
   hatch(pen) {
@@ -91,15 +91,16 @@ class Matrix {
     pen.stroke();
   }
 
-  write(pen) {
+  // Two decimals; where cells are small, one, and of a weight two without the 0 before them.
+  write(pen, short) {
     const { grid, left, top, wide, high } = this;
+    const text = (value) => (!short ? number(value, 2) : this.scale === "weights" ? number(value, 2).replace(/^0/, "") : number(value, 1));
     pen.save();
-    pen.font = pen.font.replace("12px", "11px");
+    pen.font = pen.font.replace("12px", short ? "9px" : "11px");
     for (let row = 0; row < grid.rows; row++) {
       for (let column = 0; column < grid.columns; column++) {
         if (this.closed?.(row, column)) continue;
-        const text = number(grid.at(row, column), 2);
-        pen.fillText(text, left + (column + 0.5) * wide, top + (row + 0.5) * high + 4);
+        pen.fillText(text(grid.at(row, column)), left + (column + 0.5) * wide, top + (row + 0.5) * high + (short ? 3 : 4));
       }
     }
     pen.restore();

@@ -45,7 +45,12 @@ const number = (value, digits = 4) => {
 };
 
 // A difference: its size matters, not its digits.
-const tiny = (value) => (value ? written(value.toExponential(0)) : "0");
+const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const tiny = (value) => {
+  if (!value) return "0";
+  const [digit, power] = value.toExponential(0).split("e");
+  return `${digit}·10${[...String(Number(power))].map((sign) => SUPERSCRIPTS[sign]).join("")}`;
+};
 
 // A formula of ours in a place: its <sub> and <sup> become elements, all else is text.
 function formula(place, text) {

@@ -183,7 +183,7 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
 def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, film):
     page.goto(link(address, moment="800"))
     shows(page, film, 12)
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     page.get_by_role("link", name="Training").click()
     shows(page, film, 12)

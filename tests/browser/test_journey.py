@@ -66,7 +66,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     page.goto(address)
     type_sentence(page, SENTENCE)
     expect(sentences(page).first).to_have_text(SENTENCE)
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_role("link", name="Attention", exact=True).click()
     expect(charts(page)).to_have_count(2)
     choose(page, "kind", "decoder")
     choose(page, "layer", "2")
@@ -131,7 +131,7 @@ def test_nothing_is_asked_of_the_network(page, address):
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
     expect(charts(page)).to_have_count(1)
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_role("link", name="Attention", exact=True).click()
     expect(charts(page)).to_have_count(2)
     outside = [url for url in asked if not url.startswith((address, "data:", "blob:", address.replace("http", "ws")))]
     assert outside == []

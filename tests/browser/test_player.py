@@ -132,7 +132,7 @@ def test_another_piece_is_taken_shared_and_left_again(page, address, browser, sh
 def test_the_step_survives_a_visit_to_another_page(page, address):
     page.goto(f"{address}/decoding?step=4")
     expect(place(page)).to_contain_text("Step 4 of")
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     expect(page).not_to_have_url(re.compile("step"))
     page.get_by_role("link", name="Decoding").click()
