@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -84,15 +85,11 @@ def test_one_step_of_the_logits_says_what_is_cut():
 
 def test_the_lens_ends_with_the_models_own_choice():
     app = open_page("pages/logits.py", logits="logit lens")
-    (heatmap,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
-    assert [html.unescape(token) for token in heatmap["text"][-1]] == [
-        "▁Ich",
-        "▁liebe",
-        "▁meinen",
-        "▁Lehrer",
-        ".",
-        "</s>",
-    ]
+    (table,) = (element.value for element in app.get("html") if "logit lens" in element.value)
+    cells = [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
+    assert len(cells) == 4 * 6
+    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
+    assert all(cell.endswith("rank 1") for cell in cells[-6:])
     assert "the final token is the favourite for good from" in page_text(app)
 
 
