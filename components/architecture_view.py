@@ -5,7 +5,7 @@ import streamlit as st
 
 import session
 from figures.architecture import TOLD, diagram_payload, share_words, statistics
-from figures.style import counted
+from figures.style import counted, signed
 from transformer import Translator
 from transformer.architecture import Block, blocks_of, parameter_rows
 from transformer.trace import Trace
@@ -59,7 +59,7 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
         if array is not None:
             values = statistics(array)
             rows += [
-                (f"{name}: {what}", [f"{number:.2f}" if abs(number) >= 0.005 else f"{number:.4f}" for number in line])
+                (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
                 for what, line in zip(("mean", "spread", "norm"), values, strict=True)
             ]
     show_table(f"What goes in and comes out of {told.title}, token by token", "token", tokens, rows)

@@ -4,7 +4,11 @@ const FRAME = "rgba(128, 128, 128, 0.55)";
 const blue = (weight) => `rgba(31, 119, 224, ${(0.03 + 0.69 * weight).toFixed(3)})`;
 const floats = (text) => new Float32Array(bytes(text).buffer);
 const sixteenBits = (text) => new Uint16Array(bytes(text).buffer);
-const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+function bytes(text) {
+  const raw = atob(text), made = new Uint8Array(raw.length);
+  for (let index = 0; index < raw.length; index++) made[index] = raw.charCodeAt(index);
+  return made;
+}
 
 function element(tag, className, text) {
   const made = document.createElement(tag);

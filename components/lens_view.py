@@ -4,11 +4,12 @@ import streamlit as st
 
 import session
 from figures.captions import quoted
-from figures.lens import lens_figure, ranks_figure
+from figures.lens import lens_rows, ranks_figure
 from figures.logits_captions import describe_lens
 
 from .chosen_step import choose_step
 from .sidebar import Choice, show_sentences
+from .table import show_table
 from .text import plain
 
 
@@ -25,12 +26,12 @@ def show(choice: Choice) -> None:
     )
     st.markdown(
         f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed piece with "
-        "its position, before any layer. A cell's word is that layer's favourite, its colour the probability of the "
-        "piece that comes in the end."
+        "its position, before any layer. **Bold** is that layer's favourite; below it stand probability and rank of "
+        "the piece that comes in the end, and the bluer the cell, the more probable that is."
     )
-    st.plotly_chart(
-        lens_figure(lens, translator.tokenizer.piece_text, trace.fed_tokens, trace.next_tokens), key="lens",
-        alt="Layers by steps: the favourite of each layer and the probability of the final piece",
+    show_table(
+        "The logit lens: layers by steps", "comes in the end", trace.next_tokens,
+        lens_rows(lens, translator.tokenizer.piece_text), shades=lens.probabilities.tolist(),
     )  # fmt: skip
     st.info(plain(describe_lens(lens, trace.next_tokens)), icon=":material/search:")
     st.subheader("How the final piece rises")

@@ -7,6 +7,7 @@ from figures.logits import logits_figure
 from figures.logits_captions import logit_by_hand
 from figures.positions import curves_figure
 from figures.question_figures import norms_figure
+from figures.style import signed
 from figures.walk import walk_figure
 from transformer.cutting import cut
 from transformer.norms import norm_parameters
@@ -22,9 +23,9 @@ def _gamma(asked: Asked) -> Shown:
     betas = np.concatenate([beta for _, _, beta in learned])
     return Shown(
         norms_figure(gammas, betas), "Histogram of all γ and β of this checkpoint",
-        f"Of this checkpoint's {len(gammas):,} γ the smallest is {gammas.min():.2f} and the largest "
-        f"{gammas.max():.2f}; they began at 1. Its β, which began at 0, go from {betas.min():.2f} to "
-        f"{betas.max():.2f}.",
+        f"Of this checkpoint's {len(gammas):,} γ the smallest is {signed(gammas.min(), 2)} and the largest "
+        f"{gammas.max():.2f}; they began at 1. Its β, which began at 0, go from {signed(betas.min(), 2)} to "
+        f"{signed(betas.max(), 2)}.",
     )  # fmt: skip
 
 

@@ -4,11 +4,11 @@ import streamlit as st
 
 from figures.stages import stages_payload
 from figures.style import KIND_NAMES
-from transformer.stage_script import bundle, script
 
 from . import address
 from .attention_steps import attention_steps
 from .chosen_block import choose_block
+from .program import offer_program
 from .sidebar import Choice
 
 
@@ -26,30 +26,12 @@ def show(choice: Choice) -> None:
     dimension = address.number("at_dimension", view.head * stages.d_k + 1)
     payload = stages_payload(stages, block.parameters, block.gaps, view)
     attention_steps(payload, (query, key, dimension), "steps", remember)
-    _offer_program(block, choice.checkpoint)
+    title = f"{KIND_NAMES[view.kind]} of {choice.checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
+    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}"
+    offer_program(stages, block.parameters, view, title, name)
 
 
 def remember(query: int, key: int, dimension: int) -> None:
     """Keep in the address what was chosen in the steps."""
     for name, value in (("at_query", query), ("at_key", key), ("at_dimension", dimension)):
         address.remember(name, str(value))
-
-
-def _offer_program(block, checkpoint: str) -> None:
-    view = block.view
-    title = f"{KIND_NAMES[view.kind]} of {checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
-    program = script(
-        block.stages, block.parameters, title, cross=view.kind == "cross", sentence=view.sentence, head=view.head
-    )
-    st.subheader("The same in NumPy")
-    st.markdown(
-        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
-        "download holds them and this example's arrays."
-    )
-    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}.zip"
-    st.download_button(
-        "Download program and arrays", lambda: bundle(block.stages, block.parameters, program), name,
-        "application/zip", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
-    with st.expander("The program"):
-        st.code(program, language="python")

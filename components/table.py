@@ -15,16 +15,23 @@ def show_table(
     header: Sequence[str],
     rows: Sequence[tuple[str, Sequence[str]]],
     closed: Sequence[Sequence[bool]] | None = None,
+    shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
     """Rows with their names, `corner` above these; a cell of which `closed` is True, padding or masked, is hatched.
 
-    `label` names the whole for screen readers.
+    `shades`, from 0 to 1, colour the cells; of their texts the first line is bold. `label` names the whole for screen
+    readers.
     """
-    closed = closed or [[False] * len(header)] * len(rows)
+    if shades:
+        styles = [[f'class="shaded" style="--shade: {shade:.3f}"' for shade in row] for row in shades]
+    else:
+        styles = [
+            ['class="closed"' if mark else "" for mark in row] for row in closed or [[False] * len(header)] * len(rows)
+        ]
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
     body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{_cells(cells, marks)}</tr>'
-        for (name, cells), marks in zip(rows, closed, strict=True)
+        f'<tr><th scope="row">{html.escape(name)}</th>{_cells(cells, row_styles)}</tr>'
+        for (name, cells), row_styles in zip(rows, styles, strict=True)
     )
     st.html(
         f'<div class="places" tabindex="0" role="region" aria-label="{html.escape(label)}">'
@@ -33,8 +40,5 @@ def show_table(
     )
 
 
-def _cells(cells: Sequence[str], marks: Sequence[bool]) -> str:
-    return "".join(
-        f'<td class="{"closed" if mark else ""}">{html.escape(text)}</td>'
-        for text, mark in zip(cells, marks, strict=True)
-    )
+def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
+    return "".join(f"<td {style}>{html.escape(text)}</td>" for text, style in zip(cells, styles, strict=True))

@@ -25,6 +25,7 @@ from transformer.toy_block import (
 
 from . import address, choices
 from .attention_steps import attention_steps
+from .program import offer_program
 from .sidebar import Choice
 from .stages_view import remember
 from .text import plain
@@ -61,6 +62,8 @@ def show(choice: Choice) -> None:
     )
     attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
     _show_closed_rows(stages, sentence, head)
+    title = f"Self-attention over made-up numbers, head {head + 1}"
+    offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
 
 def _sizes() -> tuple[ToyShape, int, str]:
@@ -120,7 +123,8 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
     with st.container(key="toy_editor"):
         changed = st.data_editor(
             frame, key=key, width="content",
-            column_config={column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame},
+            column_config={"_index": st.column_config.TextColumn(disabled=True)}
+            | {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame},
         )  # fmt: skip
     new = changed.to_numpy(dtype=np.float64)
     try:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from .diverging import DIVERGING_SCALE
-from .style import token_label
+from .style import signed, token_label
 
 
 def sum_figure(row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray) -> go.Figure:
@@ -34,7 +34,7 @@ def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], 
     figure = go.Figure(
         go.Bar(
             x=[cosine for _, cosine in found], y=places, orientation="h", marker={"color": "#1f77e0", "opacity": 0.75},
-            text=[f"{cosine:.3f}" for _, cosine in found], textposition="auto",
+            text=[signed(cosine, 3) for _, cosine in found], textposition="auto",
             customdata=[[token_label(name(id)), id] for id, _ in found],
             hovertemplate="%{customdata[0]} (id %{customdata[1]}): cosine %{x:.4f}<extra></extra>",
         )

@@ -1,45 +1,32 @@
-"""The logit lens: layers by steps, each cell the token that would have been predicted there."""
+"""The logit lens: what each layer would have predicted at each step, and the final token's rank."""
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import plotly.graph_objects as go
 
 from transformer.lens import Lens
 
-from .style import WEIGHT_SCALE, token_label
+from .captions import chance_words
+from .style import token_label
 
-_LONGEST = 9  # letters of a token in a cell
 
+def lens_rows(lens: Lens, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+    """From the start to the last layer: its name, and a cell a step: its favourite, below how the final token stands.
 
-def lens_figure(lens: Lens, name: Callable[[int], str], fed: Sequence[str], following: Sequence[str]) -> go.Figure:
-    """Colour is the probability of the token that comes in the end, the text the layer's own favourite."""
+    `name` turns an id into the token's text.
+    """
     rows, steps = lens.probabilities.shape
-    layers = layer_names(rows)
-    best = [[name(int(id)) for id in row] for row in lens.best_ids[:, :, 0]]
-    hover = [
-        [
-            f"step {step + 1}, fed {token_label(fed[step])}<br>{layers[row]}: {token_label(best[row][step])} "
-            f"{lens.best_probabilities[row, step, 0]:.4f}<br>{token_label(following[step])}, which comes in the end: "
-            f"{lens.probabilities[row, step]:.4f}, rank {lens.ranks[row, step]:,}"
-            for step in range(steps)
-        ]
-        for row in range(rows)
-    ]
-    figure = go.Figure(
-        go.Heatmap(
-            z=lens.probabilities.astype(np.float32), customdata=hover, hovertemplate="%{customdata}<extra></extra>",
-            text=[[token_label(_short(token)) for token in row] for row in best],
-            texttemplate="%{text}" if steps <= 16 else None, colorscale=WEIGHT_SCALE, zmin=0, zmax=1, xgap=2, ygap=2,
-            colorbar={"title": {"text": "probability of<br>the final token"}, "thickness": 12},
+    return [
+        (
+            layer,
+            [
+                f"{name(int(lens.best_ids[row, step, 0]))}\n{chance_words(float(lens.probabilities[row, step]))}, "
+                f"rank {lens.ranks[row, step]:,}"
+                for step in range(steps)
+            ],
         )
-    )  # fmt: skip
-    figure.update_yaxes(tickvals=list(range(rows)), ticktext=layers)
-    figure.update_xaxes(
-        tickvals=list(range(steps)), ticktext=[token_label(token) for token in following], side="top", tickangle=-45
-    )
-    figure.update_layout(height=130 + 46 * rows, margin={"l": 10, "r": 10, "t": 70, "b": 10})
-    return figure
+        for row, layer in enumerate(layer_names(rows))
+    ]
 
 
 def ranks_figure(lens: Lens, following: Sequence[str], step: int) -> go.Figure:
@@ -63,7 +50,3 @@ def ranks_figure(lens: Lens, following: Sequence[str], step: int) -> go.Figure:
 def layer_names(rows: int) -> list[str]:
     """What the rows of a lens are called."""
     return ["start", *(f"layer {layer}" for layer in range(1, rows))]
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= _LONGEST else f"{token[: _LONGEST - 1]}…"

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.cutting import Cut
 
-from .style import token_label
+from .style import signed, token_label
 
 SHOWN = 20  # tokens of the vocabulary that are drawn, best first
 BLUE, ORANGE = "#1f77e0", "#c2570a"
@@ -19,7 +19,7 @@ def logits_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
     figure = go.Figure(
         go.Bar(
             x=cut.logits[ids], y=list(range(len(ids))), orientation="h", marker={"color": BLUE, "opacity": 0.75},
-            text=[f"{value:.2f}" for value in cut.logits[ids]], textposition="auto",
+            text=[signed(value, 2) for value in cut.logits[ids]], textposition="auto",
             customdata=[[token_label(name(int(id))), int(id), cut.own[id]] for id in ids],
             hovertemplate="%{customdata[0]} (id %{customdata[1]})<br>logit %{x:.4f}"
             "<br>probability %{customdata[2]:.4f}<extra></extra>",

@@ -10,7 +10,7 @@ from transformer.lens import Lens
 
 from .captions import chance_words, percent, quoted
 from .lens import layer_names
-from .style import counted, tiny
+from .style import counted, signed, tiny
 
 _TERMS = 4  # largest products of a logit that are written out
 
@@ -19,13 +19,15 @@ def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float) -> str:
     """A logit as the dot product of the decoder's last vector and the token's row of the generator."""
     products = hidden.astype(np.float64) * row.astype(np.float64)
     order = np.argsort(-np.abs(products))[:_TERMS]
-    terms = " + ".join(f"{hidden[i]:.4f} × {row[i]:.4f} (dimension {i + 1})" for i in order)
+    terms = " + ".join(f"{signed(hidden[i])} × {signed(row[i])} (dimension {i + 1})" for i in order)
     rest = products.sum() - products[order].sum()
     gap = abs(products.sum() - float(logit))
     others = (
-        f" + {counted(len(products) - len(order), 'other')} together {rest:.4f}" if len(products) > len(order) else ""
+        f" + {counted(len(products) - len(order), 'other')} together {signed(rest)}"
+        if len(products) > len(order)
+        else ""
     )
-    return f"{terms}{others} = {products.sum():.4f}. The model has {logit:.4f}, difference {tiny(gap)}."
+    return f"{terms}{others} = {signed(products.sum())}. The model has {signed(logit)}, difference {tiny(gap)}."
 
 
 def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
@@ -34,8 +36,9 @@ def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
     total = float(np.exp(cut.logits - largest).sum())
     power = float(np.exp(cut.logits[id] - largest))
     gap = abs(power / total - probability)
+    less = signed(largest) if largest >= 0 else f"({signed(largest)})"
     return (
-        f"exp({cut.logits[id]:.4f} − {largest:.4f}) / Σ exp(logit − {largest:.4f}) = {power:.4f} / {total:.4f} = "
+        f"exp({signed(cut.logits[id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
         f"{power / total:.4f}, over all {len(cut.logits):,} pieces. The model has {probability:.4f}, difference "
         f"{tiny(gap)}."
     )

@@ -9,7 +9,7 @@ from .attention_map import ROW_NAMES, row_words
 from .cells import BLANK, EXTRA_COLUMNS, Labels, cells_figure, cells_heatmap, colour_bar
 from .diverging import diverging_scale
 from .masks import ROOM_OF_A_THIRD
-from .style import WEIGHT_SCALE, head_name, sentence_case, short_weight, token_label
+from .style import WEIGHT_SCALE, head_name, sentence_case, short_weight, signed, token_label
 
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side at a desk
 
@@ -75,10 +75,10 @@ def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str 
 
 def _scores(head: MaskedHead, row_label: str, scores: np.ndarray, title: str) -> go.Figure:
     limit = float(np.abs(head.scores).max()) or 1.0
-    hover = _hover(head, [[f"{title} <b>{_signed(value)}</b>" for value in row] for row in scores])
+    hover = _hover(head, [[f"{title} <b>{_said(value)}</b>" for value in row] for row in scores])
     shown = np.where(np.isinf(scores), BLANK, scores)
     ticks = [-limit, 0, limit]
-    bar = {**colour_bar(title, ticks), "ticktext": [_minus(f"{tick:.1f}") for tick in ticks]}
+    bar = {**colour_bar(title, ticks), "ticktext": [signed(tick, 1) for tick in ticks]}
     heatmap = cells_heatmap(shown, SCORE_SCALE, (-limit, limit), hover, bar=bar)
     labels = _labels(head, row_label, ROOM_OF_A_THIRD, len(head.fed))
     return cells_figure([heatmap], labels, _short_scores(shown))
@@ -103,18 +103,12 @@ def _short_weights(weights: np.ndarray) -> list[list[str]]:
 def _short_scores(scores: np.ndarray) -> list[list[str]]:
     """One decimal, and none from 10 on, so that they fit their cells."""
     return [
-        ["" if np.isnan(value) else _minus(f"{value:.1f}" if abs(value) < 9.95 else f"{value:.0f}") for value in row]
-        for row in scores
+        ["" if np.isnan(value) else signed(value, 1 if abs(value) < 9.95 else 0) for value in row] for row in scores
     ]
 
 
-def _signed(value: float) -> str:
-    return "minus infinity: closed by the mask" if np.isinf(value) else _minus(f"{value:.4f}")
-
-
-def _minus(text: str) -> str:
-    """A number with a true minus sign, and without one before zero."""
-    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
+def _said(score: float) -> str:
+    return "minus infinity: closed by the mask" if np.isinf(score) else signed(score)
 
 
 def _hover(head: MaskedHead, cells: list[list[str]]) -> list[list[str]]:

@@ -4,6 +4,8 @@ import numpy as np
 
 from transformer.masked_head import MaskedHead
 
+from .style import signed
+
 
 def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     """The lines of the calculation, each with its name and one text a key; the last is the model's own weight."""
@@ -11,8 +13,8 @@ def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     is_open = head.open[row]
     powers = np.where(is_open, np.exp(scores), 0.0)
     return [
-        ("score", [_signed(score) for score in scores]),
-        ("after the mask", [_signed(s) if o else "−∞" for s, o in zip(scores, is_open, strict=True)]),
+        ("score", [signed(score) for score in scores]),
+        ("after the mask", [signed(s) if o else "−∞" for s, o in zip(scores, is_open, strict=True)]),
         ("exp", [_power(power) for power in powers]),
         (f"exp / {_power(powers.sum())}", [_weight(power / powers.sum()) for power in powers]),
         ("the model's weight", [_weight(weight) for weight in head.weights[row]]),
@@ -27,7 +29,7 @@ def row_words(head: MaskedHead, row: int) -> str:
     total, largest = _power(powers.sum()), _power(powers[key])
     return (
         f"Row {row + 1}{_row_name(head, row)}: exp(score) summed over the {int(is_open.sum())} open cells is {total}. "
-        f"The largest term, “{head.keys[key]}”, is exp({_signed(head.scores[row, key])}) = {largest}, so its weight is "
+        f"The largest term, “{head.keys[key]}”, is exp({signed(head.scores[row, key])}) = {largest}, so its weight is "
         f"{largest} / {total} = {powers[key] / powers.sum():.4f}; the model's own is {head.weights[row, key]:.4f}."
     )
 
@@ -36,10 +38,6 @@ def _row_name(head: MaskedHead, row: int) -> str:
     if row >= head.real_queries:
         return ", padding that nobody reads"
     return f", the query of “{head.fed[row]}”" if head.predicted is None else f", fed “{head.fed[row]}”"
-
-
-def _signed(value: float) -> str:
-    return f"{value:.4f}".replace("-", "−") if abs(value) >= 0.00005 else "0.0000"
 
 
 def _power(value: float) -> str:

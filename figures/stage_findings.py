@@ -5,6 +5,7 @@ import numpy as np
 from transformer.stages import Stages, split_heads
 
 from .captions import quoted
+from .style import signed
 
 
 class Findings:
@@ -51,8 +52,8 @@ class Findings:
         products = self._head(self.stages.products)
         (row, column), (low, lowest) = _place(products.argmax(), products), _place(products.argmin(), products)
         return (
-            f"{self._pair(row, column)} suit each other best: {products[row, column]:.2f}. Least: "
-            f"{self._pair(low, lowest)}, {products[low, lowest]:.2f}."
+            f"{self._pair(row, column)} suit each other best: {signed(products[row, column], 2)}. Least: "
+            f"{self._pair(low, lowest)}, {signed(products[low, lowest], 2)}."
         )
 
     def _see_scale(self) -> str:

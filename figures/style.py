@@ -41,6 +41,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def signed(value: float, digits: int = 4) -> str:
+    """A number with a true minus sign, and without one before zero."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
+
+
 def tiny(value: float) -> str:
     """An error as people write it: 6·10⁻⁸; 0 for none at all."""
     if not value:

@@ -6,6 +6,8 @@ from plotly.subplots import make_subplots
 
 from transformer.walk import Walk
 
+from .style import signed
+
 BLUE, ORANGE, GREEN = "#1f77e0", "#c2570a", "#00795a"
 _NAMES = {
     "embedding": "embedding", "positions": "+ position", "self_attention": "self-attention",
@@ -63,8 +65,9 @@ def describe_walk(walk: Walk, token: str) -> str:
             else "it points somewhere else by now"
         )
     )
+    cosines = signed(walk.turns[turned], 2), signed(walk.similarities[-1], 2)
     return (
-        f"“{token}” is turned most by {names[turned]} (cosine {walk.turns[turned]:.2f} with the station before); the "
-        f"longest vector is added by {names[added]} ({walk.changes[added]:.1f} to {walk.lengths[added - 1]:.1f}). In "
-        f"the end its cosine with its embedding is {walk.similarities[-1]:.2f}: {home}."
+        f"“{token}” is turned most by {names[turned]} (cosine {cosines[0]} with the station before); the longest "
+        f"vector is added by {names[added]} ({walk.changes[added]:.1f} to {walk.lengths[added - 1]:.1f}). In the end "
+        f"its cosine with its embedding is {cosines[1]}: {home}."
     )

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from by_hand import ByHand
 from streamlit.testing.v1 import AppTest
 from test_pages import ROOT, open_page, page_text
 
+import session
 from components.inside_views import VIEWS
 from transformer import Translator
 
@@ -101,6 +103,33 @@ def test_no_view_breaks_on_any_sentence(view, text):
     assert app.title[0].value == "Inside attention"
 
 
+# Another checkpoint: two encoder layers, one decoder layer, four heads
+
+
+@pytest.fixture
+def unlike(trained_folder, tmp_path, monkeypatch):
+    shutil.copytree(trained_folder, tmp_path / "unlike")
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    return json.loads((tmp_path / "unlike" / "config.json").read_text())["model"]
+
+
+def test_a_checkpoint_of_other_sizes_shows_its_own(unlike):
+    assert unlike["num_encoder_layers"] == 2 and unlike["num_decoder_layers"] == 1
+    heads, width = unlike["num_heads"], unlike["d_model"]
+    for kind, layers in ("encoder", 2), ("decoder", 1), ("cross", 1):
+        app = open_inside(checkpoint="unlike", text="big old tree.", kind=kind, head=str(heads))
+        assert app.button_group(key="layer").options == [str(layer + 1) for layer in range(layers)]
+        app.button_group(key="layer").set_value(str(layers)).run()
+        assert not app.exception
+        given = shown(app)
+        assert given["id"].startswith(f"{kind} {layers - 1} ") and given["head"] == heads - 1
+        steps = {step["name"]: step for step in given["steps"]}
+        queries, keys = len(given["queries"]), len(given["keys"])
+        assert steps["softmax"]["shape"] == f"batch 1 · heads {heads} · queries {queries} · keys {keys}"
+        assert steps["concatenate"]["shape"] == f"batch 1 · queries {queries} · d_model {width}"
+        assert array(given, "weights").shape == (queries, keys) and array(given, "output").shape == (queries, width)
+
+
 # Toy numbers
 
 
@@ -116,6 +145,11 @@ def test_the_toy_block_is_computed_from_the_tables():
     np.testing.assert_allclose(array(given, "head_query"), query, atol=1e-5)
     np.testing.assert_allclose(array(given, "scores"), query @ key.T / 2, atol=1e-5)
     assert given["heads"] == 2 and given["editable"] and given["d_k"] == 4
+
+
+def test_the_toy_block_gives_its_program_away():
+    (code,) = open_toy(toy_row="2", toy_head="2").code
+    assert "made-up numbers, head 2" in code.value and "heads, head, sentence = 2, 1, 1" in code.value
 
 
 def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_is():

@@ -2,6 +2,8 @@
 
 import html
 import json
+import re
+import shutil
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -9,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import ROOT, open_page, page_text
 
+import session
 from components.architecture_views import VIEWS as ARCHITECTURE
 from components.inside_views import VIEWS as INSIDE
 from components.logits_views import VIEWS as LOGITS
@@ -44,6 +47,19 @@ def test_the_diagram_is_the_loaded_checkpoints(checkpoint, layers, kinds):
     assert [box["kind"] for box in given["encoder"]["layers"][0]] == kinds
     assert given["chosen"] == "encoder.0.self_attention"
     assert "shared" in given["output"][0]["note"]
+
+
+def test_unequal_depths_are_drawn_and_told_as_they_are(trained_folder, tmp_path, monkeypatch):
+    shutil.copytree(trained_folder, tmp_path / "unlike")
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    app = open_page("pages/architecture.py", checkpoint="unlike", text="big old tree.", block="decoder.0.feed_forward")
+    given = diagram(app)
+    assert len(given["encoder"]["layers"]) == 2 and len(given["decoder"]["layers"]) == 1
+    assert given["chosen"] == "decoder.0.feed_forward" and "2 encoder layers and 1 decoder layer" in page_text(app)
+    for page, key, views in ("architecture", "architecture", ARCHITECTURE), ("logits", "logits", LOGITS):
+        for view in views:
+            app = open_page(f"pages/{page}.py", checkpoint="unlike", text="big old tree.", **{key: view})
+            assert not app.exception, view
 
 
 def test_a_block_of_the_url_is_shown_with_its_numbers():
@@ -84,15 +100,11 @@ def test_one_step_of_the_logits_says_what_is_cut():
 
 def test_the_lens_ends_with_the_models_own_choice():
     app = open_page("pages/logits.py", logits="logit lens")
-    (heatmap,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
-    assert [html.unescape(token) for token in heatmap["text"][-1]] == [
-        "▁Ich",
-        "▁liebe",
-        "▁meinen",
-        "▁Lehrer",
-        ".",
-        "</s>",
-    ]
+    (table,) = (element.value for element in app.get("html") if "logit lens" in element.value)
+    cells = [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
+    assert len(cells) == 4 * 6
+    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
+    assert all(cell.endswith("rank 1") for cell in cells[-6:])
     assert "the final token is the favourite for good from" in page_text(app)
 
 

@@ -15,7 +15,6 @@ def _read(name: str) -> str:
 _SCRIPTS = (
     "../drawing.js",
     "../mounted.js",
-    "../said.js",
     "numbers.js",
     "matrix.js",
     "sums.js",
@@ -48,9 +47,30 @@ def attention_steps(
     def told(name: str):
         return st.session_state[key].get(name)
 
+    def choose() -> None:
+        place = tuple(map(int, told("choice")))
+        st.session_state[f"{key}_known"]["known"] = place
+        on_choice(*place)
+
+    given, turn = _given(payload, chosen, key)
     _steps(
-        data={**payload, "chosen": list(chosen)},
+        data={**payload, "chosen": list(given), "turn": turn},
         key=key,
-        on_choice_change=lambda: on_choice(*map(int, told("choice"))),
+        on_choice_change=choose,
         on_mask_change=lambda: on_mask(*map(int, told("mask"))) if on_mask else None,
     )
+
+
+def _given(payload: dict, chosen: tuple[int, int, int], key: str) -> tuple[tuple[int, int, int], int]:
+    """The choice to send, and a number that is new when the browser must take it.
+
+    What the browser itself chose is not sent back: the message stays the same to the byte, and Streamlit sends a
+    message that the browser has only by its name, not the matrices again.
+    """
+    block = (payload["id"], payload["head"])
+    held = st.session_state.get(f"{key}_known")
+    if held is None or key not in st.session_state or held["block"] != block or held["known"] != chosen:
+        turn = held["turn"] + 1 if held else 0
+        held = {"block": block, "given": chosen, "known": chosen, "turn": turn}
+        st.session_state[f"{key}_known"] = held
+    return held["given"], held["turn"]

@@ -1,7 +1,7 @@
 // A matrix on a canvas: rows with their tokens, colour by value, to be pointed at by mouse, finger and keys.
 
-const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, SQUARE = 44, WIDEST_CELL = 26, FEW_COLUMNS = 16; // pixels, but for counts
-const LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, LETTER = 7, NOTE = 74, HEADER = 16;
+const ROW = 18, DENSE_ROW = 10, MANY_ROWS = 24, PACKED_ROW = 8, VERY_MANY_ROWS = 48, SQUARE = 44, WIDEST_CELL = 26, FEW_COLUMNS = 16; // pixels, but for counts
+const SCROLLS_FROM = 500, LEAST_COLUMN = 2, ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 24, LETTER = 7, NOTE = 74, HEADER = 16;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const PLUS_COLOUR = [232, 113, 10], MINUS_COLOUR = [31, 119, 224]; // as in all figures of values around zero
 
@@ -31,13 +31,13 @@ class Matrix {
   // notes: a text a row or null, named: room for the labels, square, label}; chosen: {row, column}, -1 for none.
   draw(picture, chosen, width) {
     Object.assign(this, picture, { chosen });
-    const { grid, rows } = this, many = rows.length > MANY_ROWS;
+    const { grid, rows } = this, many = rows.length > MANY_ROWS, dense = rows.length > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
     this.left = this.named || labelWidth(rows);
     this.right = this.notes ? NOTE : 0;
     const room = Math.max(grid.columns * LEAST_COLUMN, width - this.left - this.right - 2);
     const most = this.square || grid.columns <= FEW_COLUMNS ? SQUARE : WIDEST_CELL;
     this.wide = Math.min(most, room / grid.columns);
-    this.high = this.square ? Math.max(DENSE_ROW, Math.min(SQUARE, this.wide)) : many ? DENSE_ROW : grid.columns <= FEW_COLUMNS ? ROW + 6 : ROW;
+    this.high = this.square ? Math.max(dense, Math.min(SQUARE, this.wide)) : many ? dense : grid.columns <= FEW_COLUMNS ? ROW + 6 : ROW;
     this.top = this.columns ? this.keysHeight() : HEADER;
     this.width = this.left + grid.columns * this.wide + this.right + 2;
     const pen = prepare(this.canvas, this.width, this.top + rows.length * this.high + 3);
@@ -45,6 +45,13 @@ class Matrix {
     this.writeLabels(pen, many);
     this.mark(pen);
     this.canvas.setAttribute("aria-label", this.label);
+    this.bringIn(chosen.row);
+  }
+
+  // A tall matrix scrolls in its place: so that the chosen row is in sight.
+  bringIn(row) {
+    const place = this.canvas.parentElement, middle = this.top + (row + 0.5) * this.high;
+    if (row >= 0 && this.top + this.rows.length * this.high > SCROLLS_FROM) place.scrollTop = middle - place.clientHeight / 2;
   }
 
   keysHeight() {
@@ -75,7 +82,7 @@ class Matrix {
     pen.lineWidth = 1;
     pen.strokeRect(left - 0.5, top - 0.5, grid.columns * wide + 1, grid.rows * high + 1);
     if (this.closed) this.hatch(pen);
-    if (wide >= ROOM_FOR_A_VALUE && high >= 14) this.write(pen);
+    if (wide >= ROOM_FOR_A_SHORT_ONE && high >= 14) this.write(pen, wide < ROOM_FOR_A_VALUE);
   }
 
   hatch(pen) {
@@ -91,15 +98,16 @@ class Matrix {
     pen.stroke();
   }
 
-  write(pen) {
+  // Two decimals; where cells are small, one, and of a weight two without the 0 before them.
+  write(pen, short) {
     const { grid, left, top, wide, high } = this;
+    const text = (value) => (!short ? number(value, 2) : this.scale === "weights" ? number(value, 2).replace(/^0/, "") : number(value, 1));
     pen.save();
-    pen.font = pen.font.replace("12px", "11px");
+    pen.font = pen.font.replace("12px", short ? "9px" : "11px");
     for (let row = 0; row < grid.rows; row++) {
       for (let column = 0; column < grid.columns; column++) {
         if (this.closed?.(row, column)) continue;
-        const text = number(grid.at(row, column), 2);
-        pen.fillText(text, left + (column + 0.5) * wide, top + (row + 0.5) * high + 4);
+        pen.fillText(text(grid.at(row, column)), left + (column + 0.5) * wide, top + (row + 0.5) * high + (short ? 3 : 4));
       }
     }
     pen.restore();
@@ -108,7 +116,7 @@ class Matrix {
   writeLabels(pen, many) {
     const { left, top, high, wide, rows, columns, grid } = this;
     pen.save();
-    if (many) pen.font = pen.font.replace("12px", "9px");
+    if (many) pen.font = pen.font.replace("12px", this.high < DENSE_ROW ? "8px" : "9px");
     pen.textAlign = "right";
     rows.forEach((row, index) => pen.fillText(shortened(row), left - 6, top + (index + 0.5) * high + (many ? 3 : 4)));
     pen.textAlign = "left";

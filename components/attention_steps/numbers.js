@@ -26,14 +26,18 @@ class Grid {
   }
 }
 
-// IEEE half precision, sixteen bits a number (older browsers have no Float16Array).
+// IEEE half precision, sixteen bits a number (older browsers have no Float16Array): what each pattern of bits stands for.
+const HALVES = Float32Array.from({ length: 65536 }, (_, bits) => {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  if (!exponent) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+});
+
 function halves(text) {
-  return Float32Array.from(sixteenBits(text), (bits) => {
-    const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-    if (!exponent) return sign * fraction * 2 ** -24;
-    if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-  });
+  const bits = sixteenBits(text), made = new Float32Array(bits.length);
+  for (let index = 0; index < bits.length; index++) made[index] = HALVES[bits[index]];
+  return made;
 }
 
 const MINUS = "\u2212";
@@ -45,7 +49,12 @@ const number = (value, digits = 4) => {
 };
 
 // A difference: its size matters, not its digits.
-const tiny = (value) => (value ? written(value.toExponential(0)) : "0");
+const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const tiny = (value) => {
+  if (!value) return "0";
+  const [digit, power] = value.toExponential(0).split("e");
+  return `${digit}·10${[...String(Number(power))].map((sign) => SUPERSCRIPTS[sign]).join("")}`;
+};
 
 // A formula of ours in a place: its <sub> and <sup> become elements, all else is text.
 function formula(place, text) {

@@ -2,14 +2,13 @@
 // here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
 const TELL_AFTER = 350; // ms after the last choice, so that moving quickly asks the server once
-const BESIDE = 0.55; // of the width: words stand beside a map that takes no more
+const LEAST_WORDS = 400; // pixels: words stand beside a map that leaves them as much
 const NEURONS = { products: "Neuron view: one query against all keys", values: "The weighted average, dimension by dimension" };
 
 class Steps {
   constructor(root) {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
-    this.said = new Said();
     this.drawn = []; // {matrix, panel, entry}
     this.resized = new ResizeObserver(() => this.data && this.width !== this.list.clientWidth && this.draw());
     this.list = this.find(".steps");
@@ -22,7 +21,8 @@ class Steps {
     this.data = data;
     this.grids = Object.fromEntries(Object.entries(data.arrays).map(([name, array]) => [name, Grid.from(array)]));
     this.sums = new Sums(data, this.grids);
-    if (this.said.isNews(data.chosen.join()) || other || !this.chosen) this.take(data.chosen);
+    if (data.turn !== this.turn || other || !this.chosen) this.take(data.chosen);
+    this.turn = data.turn;
     this.layOutChooser();
     this.layOutSteps();
     this.draw();
@@ -37,6 +37,7 @@ class Steps {
 
   take([query, key, dimension]) {
     this.chosen = this.inside({ query: query - 1, key: key - 1, dimension: dimension - 1 });
+    this.told = [query, key, dimension].join();
   }
 
   inside({ query, key, dimension }) {
@@ -54,7 +55,8 @@ class Steps {
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       const told = [this.chosen.query + 1, this.chosen.key + 1, this.chosen.dimension + 1];
-      if (this.said.tell(told.join())) this.setTriggerValue("choice", told);
+      if (told.join() !== this.told) this.setTriggerValue("choice", told);
+      this.told = told.join();
     }, TELL_AFTER);
   }
 
@@ -135,7 +137,7 @@ class Steps {
     }));
     entry.panels[place] = panels;
     panels.forEach((panel, index) => entry.shown[place][index].draw(this.picture(panel), this.cellIn(panel), width, panel));
-    const small = panels.length === 1 && panels[0].columns === "keys" && entry.shown[place][0].matrix.width < width * BESIDE;
+    const small = panels.length === 1 && panels[0].columns === "keys" && entry.shown[place][0].matrix.width + LEAST_WORDS < width;
     if (place === 0) entry.item.classList.toggle("beside", small);
   }
 

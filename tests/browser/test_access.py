@@ -28,13 +28,34 @@ PAGES = {
     "/training?training=rate": "Training",
     f"/training?training={quote('label smoothing')}": "Training",
     "/training?training=batches": "Training",
+    "/inside?kind=decoder": "Inside attention",
+    f"/inside?inside={quote('toy numbers')}&toy_flipped=000111000000000000": "Inside attention",
+    f"/inside?inside={quote('splitting into heads')}": "Inside attention",
+    f"/inside?inside={quote('why √d_k')}": "Inside attention",
+    "/architecture": "Architecture",
+    "/architecture?architecture=one%20token%27s%20walk": "Architecture",
+    "/architecture?architecture=embeddings": "Architecture",
+    "/architecture?architecture=feed-forward": "Architecture",
+    f"/architecture?architecture={quote('pre-norm and post-norm')}": "Architecture",
+    "/logits": "Logits",
+    f"/logits?logits={quote('logit lens')}": "Logits",
+    "/logits?logits=confidence": "Logits",
+    "/questions": "Questions",
 }
 WITHOUT_FIGURE = {"/training", "/training?training=knobs"}  # until something is started
-# Each page as its address opens it is looked at on all four, its other views on two.
-SCREENS = {"wide, light": (1440, "light"), "phone, dark": (390, "dark")}
-OTHER_SCREENS = {"wide, dark": (1440, "dark"), "phone, light": (390, "light")}
-CASES = [(path, screen) for path in PAGES for screen in SCREENS] + [
-    (path, screen) for path in PAGES if "?" not in path for screen in OTHER_SCREENS
+FIGURES = "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd"
+SCREENS = {
+    "wide, light": (1440, "light"),
+    "phone, dark": (390, "dark"),
+    "wide, dark": (1440, "dark"),
+    "phone, light": (390, "light"),
+}
+# Each page as its address opens it is looked at on two screens that share nothing, its other views on one, in turns.
+CASES = [
+    (path, screen)
+    for number, path in enumerate(PAGES)
+    for place, screen in enumerate(SCREENS)
+    if (place // 2 == number % 2 if "?" not in path else place == number % 4)
 ]
 
 
@@ -44,15 +65,26 @@ def drawn(page: Page, path: str) -> None:
     if path in WITHOUT_FIGURE:
         at_rest_for_good(page)
     else:
-        expect(page.locator("[data-testid=stPlotlyChart] .main-svg, .place, .numbers dd").first).to_be_visible()
+        expect(page.locator(FIGURES).first).to_be_visible()
         at_rest(page)
 
 
+@pytest.fixture(scope="module")
+def contexts(browser):
+    """One visitor for each screen, who fetches the app's scripts once."""
+    screens = SCREENS.items()
+    made = {
+        name: browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        for name, (width, scheme) in screens
+    }
+    yield made
+    for context in made.values():
+        context.close()
+
+
 @pytest.mark.parametrize("path, screen", CASES)
-def test_no_page_shuts_anyone_out(browser, address, path, screen):
-    width, scheme = {**SCREENS, **OTHER_SCREENS}[screen]
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
+def test_no_page_shuts_anyone_out(contexts, address, path, screen):
+    page = contexts[screen].new_page()
     page.goto(f"{address}{path}{'&' if '?' in path else '?'}text={quote(LONG)}")
     drawn(page, path)
     violations = Axe().run(page).response["violations"]
@@ -65,4 +97,4 @@ def test_no_page_shuts_anyone_out(browser, address, path, screen):
     assert not grave, "\n".join(grave)
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
-    context.close()
+    page.close()

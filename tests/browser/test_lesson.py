@@ -1,5 +1,6 @@
 """A lesson: one visitor walks through every page, and a second one opens each view from its address alone."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +109,29 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.wait_for_url("**see_heads=2.4**")
     heading = "Cross-attention: layer 2, head 4"
     shows_everywhere(page, browser, lambda one: one.locator(".heads_name"), heading)
+
+    # Inside attention: the head just chosen, a query by its button; every sum ends with the model's own number.
+    go_to(page, "Inside attention")
+    expect(page.locator("li.step.split .formula")).to_contain_text("h = 4")
+    page.get_by_role("group", name="Query").get_by_role("button").nth(2).click()
+    page.wait_for_url("**at_query=3**")
+    written = page.locator("li.step.softmax .hand").inner_text()
+    shows_everywhere(page, browser, lambda one: one.locator("li.step.softmax .hand"), written)
+
+    # Architecture: a block. Logits: a step. Questions: an answer for this sentence.
+    go_to(page, "Architecture")
+    page.get_by_role("button", name=re.compile("^Cross-attention")).click()
+    block = "Multi-head cross-attention, decoder layer 1"
+    shows_everywhere(page, browser, lambda one: one.get_by_role("heading", name="Multi-head"), block)
+    go_to(page, "Logits")
+    choose(page, "logits", "logit lens")
+    last = main(page).locator(".places tr").last.locator("td")
+    expect(last).to_have_count(len(trace.next_ids))
+    shows_everywhere(
+        page, browser, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
+    )
+    go_to(page, "Questions")
+    expect(main(page).locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible()
 
     # Positional encoding: another view, another pair.
     go_to(page, "Positional encoding")

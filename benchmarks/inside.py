@@ -1,0 +1,130 @@
+"""How soon the steps of an attention block follow a choice: another head, layer or kind, another query or key.
+
+A short sentence and one of about sixty tokens. Beside it, in the same run and in turns, a change of page in an app with
+nothing but one small heatmap a page (`bare.py`): what Streamlit and the browser take by themselves. Run with
+`python -m benchmarks.inside`.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, sync_playwright
+
+from .pages import BARE
+from .timing import describe_machine, print_table, verdict
+from .visit import Visitor, launch, serve
+
+BAR = 0.5  # seconds from the choice to everything drawn
+SETTLE = 1000  # ms of rest before each timed act
+SENTENCES = {
+    "6 tokens": "I love my teacher.",
+    "60 tokens": "When the rain comes in the evening, my old father closes all the windows of our house and tells the "
+    "children a long story about a man who lost his way in the forest, and nobody knows whether he ever came back, "
+    "because the story has no end and the children are asleep.",
+}  # fmt: skip
+
+# True when the sum written out in a step is another than before, and nothing is left of the run before.
+_FOLLOWED = """(before) => {
+  const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean);
+  const hand = roots.map(root => root.querySelector('li.step.products .hand')).find(Boolean);
+  return hand && hand.textContent && hand.textContent !== before && !document.querySelector('[data-stale=true]');
+}"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=6, help="how often each thing is timed")
+    rounds = parser.parse_args().rounds
+    print(describe_machine("streamlit", "plotly"))
+    rows = []
+    with sync_playwright() as playwright, serve("app.py") as server, serve("benchmarks/bare.py") as bare:
+        browser = launch(playwright)
+        other = Visitor(browser)
+        other.page.goto(bare.address)
+        other.wait(*BARE["First"])
+        for name, sentence in SENTENCES.items():
+            visitor = Visitor(browser)
+            query = urlencode({"text": sentence, "kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1})
+            visitor.page.goto(f"{server.address}/inside?{query}")
+            _wait(visitor.page, "")
+            for act in (head, layer, kind, query_token, key_token):
+                act(visitor.page, 1)()  # once untimed
+                timed = [_timed(visitor, act, number) for number in range(rounds)]
+                floor = [_floor(other, number) for number in range(rounds)]
+                rows.append(_row(f"{act.__name__.removesuffix('_token')}, {name}", timed, floor))
+            visitor.close()
+        browser.close()
+    head_line = ["choice of another", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
+    print_table("From the choice to every step drawn", head_line, rows)
+
+
+def head(page: Page, number: int) -> Callable[[], None]:
+    """Another head."""
+    return _segment(page, "Head", str(2 + number % 6))
+
+
+def layer(page: Page, number: int) -> Callable[[], None]:
+    """Another layer."""
+    return _segment(page, "Layer", str(2 + number % 2))
+
+
+def kind(page: Page, number: int) -> Callable[[], None]:
+    """Another kind of attention."""
+    return _segment(page, "Kind of attention", ("encoder", "decoder", "cross")[number % 3])
+
+
+def query_token(page: Page, number: int) -> Callable[[], None]:
+    """Another query."""
+    return page.get_by_role("group", name="Query").get_by_role("button").nth(2 + number % 3).click
+
+
+def key_token(page: Page, number: int) -> Callable[[], None]:
+    """Another key."""
+    return page.get_by_role("group", name="Key").get_by_role("button").nth(2 + number % 3).click
+
+
+def _segment(page: Page, label: str, option: str) -> Callable[[], None]:
+    return page.get_by_role("radiogroup", name=label).get_by_role("radio", name=option, exact=True).click
+
+
+def _timed(visitor: Visitor, act: Callable, number: int) -> tuple[float, float]:
+    """Seconds to every step drawn, and the bytes that came for it."""
+    page = visitor.page
+    page.wait_for_timeout(SETTLE)
+    before, sent, click = _hand(page), visitor.bytes, act(page, number)
+    started = time.perf_counter()
+    click()
+    _wait(page, before)
+    seconds = time.perf_counter() - started
+    page.wait_for_timeout(SETTLE)
+    return seconds, visitor.bytes - sent
+
+
+def _wait(page: Page, before: str) -> None:
+    page.wait_for_function(_FOLLOWED, arg=before, polling="raf", timeout=60_000)
+
+
+def _hand(page: Page) -> str:
+    return page.locator("li.step.products .hand").inner_text()
+
+
+def _floor(other: Visitor, number: int) -> float:
+    other.page.wait_for_timeout(SETTLE)
+    name = ("Second", "First")[number % 2]
+    return other.time(other.page.get_by_role("link", name=name, exact=True).click, *BARE[name])
+
+
+def _row(name: str, timed: list[tuple[float, float]], floor: list[float]) -> list[str]:
+    seconds = [each for each, _ in timed]
+    middle, bare = statistics.median(seconds), statistics.median(floor)
+    spread = f"{middle:.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
+    sent = statistics.median(sent for _, sent in timed) / 1000
+    return [name, spread, verdict(middle, BAR, True), f"{bare:.2f}", f"{middle / bare:.2f} x", f"{sent:,.0f}"]
+
+
+if __name__ == "__main__":
+    main()
