@@ -23,9 +23,13 @@ APP = {
     "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
+    "Inside attention": ("Inside attention", [("li.step .hand", 12), ("li.step canvas", 18)]),
+    "Architecture": ("Architecture", [(".diagram [role=button] rect", 12), (".places td", 6)]),
+    "Logits": ("Logits", [(f"{CHART} .barlayer .point", 30)]),
     "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
     "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
     "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),
+    "Questions": ("Questions", [(f"{CHART} .barlayer .point", 3)]),
 }
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 

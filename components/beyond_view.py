@@ -9,7 +9,7 @@ import session
 from figures import beyond_captions as captions
 from figures.beyond import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlation_rows, correlations, measures_figure
 from figures.captions import chance_words, quoted
-from figures.style import head_name
+from figures.style import head_name, signed
 from transformer.attribution import Attribution, parts_to_leave_out, together
 from transformer.norm_weighted import handed_over_together, shares
 from transformer.trace import Trace
@@ -83,7 +83,7 @@ def _show_measures(
     st.caption(
         plain(
             f"For {target}, to which the model gave {chance_words(float(trace.next_probabilities[step]))} (log P = "
-            f"{captions.signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, {name}. Bars to "
+            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, {name}. Bars to "
             f"the right speak for {target}, hatched orange ones against it; weights and lengths cannot tell which. "
             "Each panel has its own scale."
         )

@@ -23,10 +23,10 @@ def show_table(
     readers.
     """
     if shades:
-        styles = [[f'class="shaded" style="--shade: {shade:.3f}"' for shade in row] for row in shades]
+        styles = [[f' class="shaded" style="--shade: {shade:.3f}"' for shade in row] for row in shades]
     else:
         styles = [
-            ['class="closed"' if mark else "" for mark in row] for row in closed or [[False] * len(header)] * len(rows)
+            [' class="closed"' if mark else "" for mark in row] for row in closed or [[False] * len(header)] * len(rows)
         ]
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
     body = "".join(
@@ -41,4 +41,4 @@ def show_table(
 
 
 def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
-    return "".join(f"<td {style}>{html.escape(text)}</td>" for text, style in zip(cells, styles, strict=True))
+    return "".join(f"<td{style}>{html.escape(text)}</td>" for text, style in zip(cells, styles, strict=True))

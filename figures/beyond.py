@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.attribution import rank_correlation
 
-from .style import token_label
+from .style import signed, token_label
 
 RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
 MEASURES = (RAW, NORMED, GRADIENT, LEFT_OUT)
@@ -82,7 +82,7 @@ def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
 
 
 def _correlation(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−")
+    return "–" if np.isnan(value) else signed(value, 2)
 
 
 def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:

@@ -6,7 +6,7 @@ import numpy as np
 
 from .beyond import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from .captions import quoted
-from .style import counted, sentence_case
+from .style import counted, sentence_case, signed
 
 # One line each: what is computed, and whose it is.
 FORMULAS = {
@@ -24,11 +24,6 @@ SOURCES = {
     GRADIENT: "what a small stretch of the token's embedding does to log P (Denil et al. 2014)",
     LEFT_OUT: "how far log P falls when no other token may read this one (Li et al. 2016, “erasure”)",
 }
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A number with so many decimals and a minus sign that is one."""
-    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def describe_measures(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:
@@ -63,8 +58,8 @@ def describe_agreement(found: np.ndarray, tokens: int) -> str:
         return f"The source has {counted(tokens, 'token')}: too few to compare ranks (at least {FEWEST})."
     (least, *apart), (most, *close) = min(pairs), max(pairs)
     return (
-        f"Over these {tokens} tokens the ranks of {close[1]} and {close[0]} are closest ({signed(most)}), those of "
-        f"{apart[1]} and {apart[0]} farthest apart ({signed(least)}; 1 is the same order, 0 none in common, −1 the "
+        f"Over these {tokens} tokens the ranks of {close[1]} and {close[0]} are closest ({signed(most, 2)}), those of "
+        f"{apart[1]} and {apart[0]} farthest apart ({signed(least, 2)}; 1 is the same order, 0 none in common, −1 the "
         "reverse)."
     )
 
@@ -95,7 +90,7 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
     beside = "more than any source token does" if size > largest else "less than the first of the source does"
     return (
         f"The prefix has a say too: leaving out the fed {quoted(fed[place])} {verb} log P by {size:.3f}, {beside} "
-        f"({largest:.3f}); its gradient × input is {signed(float(gradient[place]))}."
+        f"({largest:.3f}); its gradient × input is {signed(float(gradient[place]), 2)}."
     )
 
 

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from server import serve
 
 expect.set_options(timeout=30_000)
@@ -30,9 +30,17 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser) -> Iterator[Page]:
-    """A new visitor at a desk."""
+@pytest.fixture(scope="session")
+def desk(browser) -> Iterator[BrowserContext]:
+    """A browser at a desk, which fetches the app's scripts once."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    yield context.new_page()
+    yield context
     context.close()
+
+
+@pytest.fixture
+def page(desk) -> Iterator[Page]:
+    """A new visitor at a desk: to the server, every page that is opened is one."""
+    page = desk.new_page()
+    yield page
+    page.close()

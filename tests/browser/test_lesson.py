@@ -113,8 +113,8 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     # Inside attention: the head just chosen, a query by its button; every sum ends with the model's own number.
     go_to(page, "Inside attention")
     expect(page.locator("li.step.split .formula")).to_contain_text("h = 4")
-    page.get_by_role("group", name="Query").get_by_role("button").nth(2).click()
-    page.wait_for_url("**at_query=3**")
+    page.get_by_role("group", name="Query").get_by_role("button").nth(3).click()
+    page.wait_for_url("**at_query=4**")
     written = page.locator("li.step.softmax .hand").inner_text()
     shows_everywhere(page, browser, lambda one: one.locator("li.step.softmax .hand"), written)
 
