@@ -1,8 +1,8 @@
 """How soon the steps of an attention block follow a choice: another head, layer or kind, another query or key.
 
-A short sentence and one of about sixty tokens. Beside it, in the same run and in turns, a change of page in an app with
-nothing but one small heatmap a page (`bare.py`): what Streamlit and the browser take by themselves. Run with
-`python -m benchmarks.inside`.
+From the click to the steps in sight, and to all twelve; a short sentence and one of about sixty tokens. Beside it, in
+the same run and in turns, a change of page in an app with nothing but one small heatmap a page (`bare.py`): what
+Streamlit and the browser take by themselves. Run with `python -m benchmarks.inside`.
 """
 
 import argparse
@@ -26,12 +26,15 @@ SENTENCES = {
     "because the story has no end and the children are asleep.",
 }  # fmt: skip
 
-# True when the sum written out in a step is another than before, and nothing is left of the run before.
-_FOLLOWED = """(before) => {
-  const roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean);
-  const hand = roots.map(root => root.querySelector('li.step.products .hand')).find(Boolean);
-  return hand && hand.textContent && hand.textContent !== before && !document.querySelector('[data-stale=true]');
+# True when the sum written out in a step is another than before and nothing is left of the run before; with `all`, when
+# every step is drawn, too.
+_FOLLOWED = """([step, before, all]) => {
+  const steps = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('ol.steps')).find(Boolean);
+  const sum = steps?.querySelector(`li.step.${step} .hand`)?.textContent;
+  return sum && sum !== before && (!all || steps.hasAttribute('data-drawn'))
+    && !document.querySelector('[data-stale=true]');
 }"""
+IN_SIGHT, LAST = "project", "products"  # steps: one in sight at the page's top, and one below with sums of every choice
 
 
 def main() -> None:
@@ -50,7 +53,7 @@ def main() -> None:
             visitor = Visitor(browser)
             query = urlencode({"text": sentence, "kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1})
             visitor.page.goto(f"{server.address}/inside?{query}")
-            _wait(visitor.page, "")
+            _wait(visitor.page, LAST, "", True)
             for act in (head, layer, kind, query_token, key_token):
                 act(visitor.page, 1)()  # once untimed
                 timed = [_timed(visitor, act, number) for number in range(rounds)]
@@ -58,8 +61,16 @@ def main() -> None:
                 rows.append(_row(f"{act.__name__.removesuffix('_token')}, {name}", timed, floor))
             visitor.close()
         browser.close()
-    head_line = ["choice of another", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
-    print_table("From the choice to every step drawn", head_line, rows)
+    head_line = [
+        "choice of another",
+        "bar",
+        "in sight: median (least - most)",
+        "all steps",
+        "bare app",
+        "ratio",
+        "kB sent",
+    ]
+    print_table("Seconds from the choice to the steps in sight, and to all of them", head_line, rows)
 
 
 def head(page: Page, number: int) -> Callable[[], None]:
@@ -91,25 +102,28 @@ def _segment(page: Page, label: str, option: str) -> Callable[[], None]:
     return page.get_by_role("radiogroup", name=label).get_by_role("radio", name=option, exact=True).click
 
 
-def _timed(visitor: Visitor, act: Callable, number: int) -> tuple[float, float]:
-    """Seconds to every step drawn, and the bytes that came for it."""
+def _timed(visitor: Visitor, act: Callable, number: int) -> tuple[float | None, float, float]:
+    """Seconds to the steps in sight (None where the choice leaves their sums alone) and to all, and the bytes sent."""
     page = visitor.page
     page.wait_for_timeout(SETTLE)
-    before, sent, click = _hand(page), visitor.bytes, act(page, number)
-    started = time.perf_counter()
+    before, sent, click = {step: _sum(page, step) for step in (IN_SIGHT, LAST)}, visitor.bytes, act(page, number)
+    started, sight = time.perf_counter(), None
     click()
-    _wait(page, before)
+    if act in (head, layer, kind):
+        _wait(page, IN_SIGHT, before[IN_SIGHT], False)
+        sight = time.perf_counter() - started
+    _wait(page, LAST, before[LAST], True)
     seconds = time.perf_counter() - started
     page.wait_for_timeout(SETTLE)
-    return seconds, visitor.bytes - sent
+    return sight, seconds, visitor.bytes - sent
 
 
-def _wait(page: Page, before: str) -> None:
-    page.wait_for_function(_FOLLOWED, arg=before, polling="raf", timeout=60_000)
+def _wait(page: Page, step: str, before: str, every: bool) -> None:
+    page.wait_for_function(_FOLLOWED, arg=[step, before, every], polling="raf", timeout=60_000)
 
 
-def _hand(page: Page) -> str:
-    return page.locator("li.step.products .hand").inner_text()
+def _sum(page: Page, step: str) -> str:
+    return page.locator(f"li.step.{step} .hand").inner_text()
 
 
 def _floor(other: Visitor, number: int) -> float:
@@ -118,12 +132,17 @@ def _floor(other: Visitor, number: int) -> float:
     return other.time(other.page.get_by_role("link", name=name, exact=True).click, *BARE[name])
 
 
-def _row(name: str, timed: list[tuple[float, float]], floor: list[float]) -> list[str]:
-    seconds = [each for each, _ in timed]
-    middle, bare = statistics.median(seconds), statistics.median(floor)
-    spread = f"{middle:.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
-    sent = statistics.median(sent for _, sent in timed) / 1000
-    return [name, spread, verdict(middle, BAR, True), f"{bare:.2f}", f"{middle / bare:.2f} x", f"{sent:,.0f}"]
+def _row(name: str, timed: list[tuple[float | None, float, float]], floor: list[float]) -> list[str]:
+    sight, seconds, sent = (list(column) for column in zip(*timed, strict=True))
+    first = seconds if sight[0] is None else sight
+    middle, bare = statistics.median(first), statistics.median(floor)
+    ratio = f"{middle / bare:.2f} x"
+    kilobytes = f"{statistics.median(sent) / 1000:,.0f}"
+    return [name, verdict(middle, BAR, True), _spread(first), _spread(seconds), f"{bare:.2f}", ratio, kilobytes]
+
+
+def _spread(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
 
 
 if __name__ == "__main__":

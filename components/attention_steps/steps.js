@@ -2,6 +2,7 @@
 // here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
 const TELL_AFTER = 350; // ms after the last choice, so that moving quickly asks the server once
+const NEAR = 300; // pixels above and below what is in sight
 const LEAST_WORDS = 400; // pixels: words stand beside a map that leaves them as much
 const NEURONS = { products: "Neuron view: one query against all keys", values: "The weighted average, dimension by dimension" };
 
@@ -30,6 +31,7 @@ class Steps {
 
   leave() {
     clearTimeout(this.telling);
+    clearTimeout(this.later);
     this.resized.disconnect();
   }
 
@@ -113,15 +115,38 @@ class Steps {
     this.entries.forEach((entry, index) => entry.say(this.data.steps[index]));
   }
 
+  // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
   draw() {
-    const width = (this.width = this.list.clientWidth);
-    if (!width) return;
-    this.entries.forEach((entry, index) => {
-      const step = this.data.steps[index];
-      const groups = [panelsOf(step, this.data, this.grids), neuronsOf(step.name, this.data, this.grids, this.chosen.query)];
-      groups.forEach((panels, place) => this.drawPanels(entry, place, panels, width));
-      this.tell(entry, null);
+    this.width = this.list.clientWidth;
+    if (!this.width) return;
+    const inSight = ({ item }) => {
+      const { top, bottom } = item.getBoundingClientRect();
+      return bottom > -NEAR && top < innerHeight + NEAR;
+    };
+    const near = this.entries.map(inSight), places = [...near.keys()];
+    this.markChosen();
+    this.list.removeAttribute("data-drawn");
+    places.filter((place) => near[place]).forEach((place) => this.drawStep(place));
+    this.drawLater(places.filter((place) => !near[place]));
+  }
+
+  drawLater([place, ...others]) {
+    clearTimeout(this.later);
+    if (place === undefined) return this.list.setAttribute("data-drawn", "");
+    this.later = setTimeout(() => {
+      this.drawStep(place);
+      this.drawLater(others);
     });
+  }
+
+  drawStep(place) {
+    const entry = this.entries[place], step = this.data.steps[place];
+    const groups = [panelsOf(step, this.data, this.grids), neuronsOf(step.name, this.data, this.grids, this.chosen.query)];
+    groups.forEach((panels, group) => this.drawPanels(entry, group, panels, this.width));
+    this.tell(entry, null);
+  }
+
+  markChosen() {
     const mark = (place, chosen) => this.root.querySelectorAll(`${place} button`).forEach((button, index) => {
       button.setAttribute("aria-pressed", index === chosen);
     });
