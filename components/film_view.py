@@ -33,7 +33,7 @@ def show(choice: Choice) -> None:
     )
     checkpoint = session.translator(choice.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_film(film, f"film_{choice.checkpoint}", (source, target))
+    show_film(film, choice.checkpoint, (source, target))
     averaged = checkpoint.training.get("averaged_steps")
     if isinstance(averaged, list) and len(averaged) > 1:
         st.caption(
@@ -43,10 +43,10 @@ def show(choice: Choice) -> None:
         )
 
 
-def show_film(film: Film, key: str, names: tuple[str, str], following: bool = False) -> None:
+def show_film(film: Film, name: str, names: tuple[str, str], following: bool = False) -> None:
     """Choices, player and captions of a film; `names` are those of source and target, such as ("English", "French").
 
-    `key` is the film's own: another film has another. A film that is `following` a training opens at its end and
+    `name` is the film's own: another film has another. A film that is `following` a training opens at its end and
     stays there as moments are added, unless the visitor has scrubbed back; let it stay so when the training is over.
     """
     reels = {reel.source_text: reel for reel in film.reels}
@@ -64,7 +64,7 @@ def show_film(film: Film, key: str, names: tuple[str, str], following: bool = Fa
         film_payload(film, reel, focus, kind, layer, head, names),
         _step(address.remembered("moment", start), int(film.steps[0]), following),
         following,
-        key,
+        name,
         on_step=lambda step: address.remember("moment", "" if step == NEWEST else str(step), start),
         on_head=choices.take_head,
     )

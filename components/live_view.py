@@ -100,7 +100,7 @@ def _show_run(name: str, view: JobView) -> None:
     reader = best_reader(view.film, wanted)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")
-    show_film(view.film, f"film_{name}", ("the sequence", _ANSWERS[settings.task]), following=True)
+    show_film(view.film, name, ("the sequence", _ANSWERS[settings.task]), following=True)
 
 
 def _take_reader(layer: int, head: int) -> None:

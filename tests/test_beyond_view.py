@@ -11,6 +11,7 @@ from test_rollout_view import numbers
 import session
 from figures import beyond_captions as captions
 from figures.beyond import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlation_rows, correlations, measures_figure
+from figures.style import signed
 from transformer import Translator
 from transformer.attribution import gradient_times_input, leave_one_out, rank_correlation
 from transformer.norm_weighted import handed_over_together, shares
@@ -69,8 +70,8 @@ def test_every_bar_is_what_the_engine_computes(checkpoint, layer):
     )
     for panel, values in zip(panels(app), expected, strict=True):
         np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
-    assert f"{rank_correlation(abs(expected[0]), abs(expected[3])):.2f}".replace("-", "−") in table(app)
-    assert f"log P = {np.log(trace.next_probabilities[2]):.3f}".replace("-", "−") in page_text(app)
+    assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table(app)
+    assert f"log P = {signed(np.log(trace.next_probabilities[2]), 3)}" in page_text(app)
 
 
 def test_the_url_restores_step_and_layer():

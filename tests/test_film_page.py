@@ -105,6 +105,14 @@ def test_a_checkpoint_without_a_film_says_which_have_one_and_leads_there(tmp_pat
     assert app.selectbox(key="checkpoint").value == "filmed" and shown(app)["steps"]
 
 
+@pytest.mark.parametrize("name", ["two__lines", "_begins", "ends_", "Größe & <b>", "-"])
+def test_a_film_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=(name,))
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film", checkpoint=name)
+    assert not app.exception and shown(app)["steps"]
+
+
 def test_where_no_checkpoint_has_a_film_the_page_says_so(tmp_path, monkeypatch):
     copy_checkpoints(tmp_path, without=FILE, names=("bare",))
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)

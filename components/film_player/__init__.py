@@ -36,11 +36,13 @@ def film_player(
     film: dict,
     step: int,
     following: bool,
-    key: str,
+    name: str,
     on_step: Callable[[int], None],
     on_head: Callable[[int, int], None],
 ) -> None:
     """Show a film (see figures.film) at the moment nearest to the training step `step`, or at the NEWEST.
+
+    `name` is the film's own, whatever its letters: another film has another.
 
     Scrubbing and playing happen in the browser alone. Back come the step where the visitor stopped, NEWEST for the
     end of a film that is `following` its training, and a head chosen among all (layer, head, counted from 0). Both
@@ -48,8 +50,12 @@ def film_player(
     stands at the end stays there as moments are added; who has scrubbed back stays where they are.
     """
 
-    def told(name: str):
-        return st.session_state[key].get(name)
+    # Streamlit refuses a component's key with two underscores in a row, and names of checkpoints and of trainings,
+    # which are random, may have them.
+    key = f"film-{name.encode().hex()}"
+
+    def told(event: str):
+        return st.session_state[key].get(event)
 
     _player(
         data={**film, "step": step, "following": following},
