@@ -15,7 +15,7 @@ if ! command -v chromium chromium-browser google-chrome >/dev/null; then
     "$venv/bin/python" -m playwright install chromium
   fi
 fi
-# Two files at a time, the long ones in the browser first; each process with one thread: several of PyTorch's thread pools
-# on the same cores only wait for one another.
+# Two files at a time, each process with one thread: several of PyTorch's thread pools on the same cores only wait for one
+# another.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
-exec "$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder "$@"
+exec "$venv/bin/python" -m pytest --numprocesses 2 --dist loadfile "$@"
