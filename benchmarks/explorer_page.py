@@ -3,7 +3,7 @@
 import streamlit as st
 
 from benchmarks.random_maps import random_trace
-from components.attention_explorer import attention_explorer
+from browser.attention_explorer import attention_explorer
 from components.explorer_choice import read_choice, write_choice
 from figures.explorer import explorer_blob
 

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 import session
+from browser.architecture_diagram import architecture_diagram
 from figures.architecture import TOLD, diagram_payload, share_words, statistics
 from figures.style import counted, signed
 from transformer import Translator
@@ -11,7 +12,6 @@ from transformer.architecture import Block, blocks_of, parameter_rows
 from transformer.trace import Trace
 
 from . import address
-from .architecture_diagram import architecture_diagram
 from .sidebar import Choice, show_sentences
 from .table import show_table
 from .text import plain

@@ -3,10 +3,10 @@
 import streamlit as st
 
 import session
+from browser.attention_explorer import attention_explorer
 from figures.explorer import explorer_blob
 from transformer.trace import Trace
 
-from .attention_explorer import attention_explorer
 from .explorer_choice import heads_in, read_choice, write_choice
 from .sidebar import Choice, show_sentences
 

@@ -5,6 +5,7 @@ import re
 import streamlit as st
 
 import session
+from browser.replay_player import NEWEST, film_player
 from figures.film import film_payload
 from figures.film_captions import head_story, heads_story, output_story
 from figures.film_focus import Focus, focus_of
@@ -12,7 +13,6 @@ from figures.style import head_name
 from transformer.film import Film
 
 from . import address, choices
-from .film_player import NEWEST, film_player
 from .sidebar import Choice
 from .text import plain
 

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from browser.attention_steps import attention_steps
 from figures.stages import stages_payload
 from figures.style import KIND_NAMES
 
 from . import address
-from .attention_steps import attention_steps
 from .chosen_block import choose_block
 from .program import offer_program
 from .sidebar import Choice

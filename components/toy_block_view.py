@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from browser.attention_steps import attention_steps
 from figures.stages import View, stages_payload
 from transformer.closed_rows import closed_row
 from transformer.errors import ConfigError
@@ -24,7 +25,6 @@ from transformer.toy_block import (
 )
 
 from . import address, choices
-from .attention_steps import attention_steps
 from .program import offer_program
 from .sidebar import Choice
 from .stages_view import remember

@@ -5,8 +5,8 @@ import re
 import streamlit as st
 
 import session
+from browser.decoding_player import decoding_player
 from components import address, branch, choices, sidebar
-from components.decoding_player import decoding_player
 from components.hypotheses import choose_hypothesis
 from components.text import plain
 from figures.captions import hardest_step, search_sentence

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import ROOT, open_page, page_text
 
 import session
-from components.film_player import NEWEST
+from browser.replay_player import NEWEST
 from figures.film_captions import output_story
 from transformer.film import FILE, Film, load_film
 

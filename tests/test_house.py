@@ -22,7 +22,7 @@ def files(folder: str) -> list[Path]:
 
 
 def all_files() -> list[Path]:
-    folders = ("transformer", "figures", "pages", "components", "benchmarks")
+    folders = ("transformer", "figures", "pages", "components", "browser", "benchmarks")
     return [path for folder in folders for path in files(folder)] + sorted(ROOT.glob("*.py"))
 
 

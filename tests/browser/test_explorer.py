@@ -11,13 +11,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from rest import at_rest
 
-from components.attention_explorer import SCRIPT
+from browser.attention_explorer import SCRIPT
 from figures.explorer import explorer_blob
 from transformer import Translator
 from transformer.measures import row_entropy
 
 ROOT = Path(__file__).parent.parent.parent
-EXPLORER = ROOT / "components" / "attention_explorer"
+EXPLORER = ROOT / "browser" / "attention_explorer"
 SENTENCE = "I don't love my teacher."
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
 

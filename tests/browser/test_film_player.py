@@ -16,8 +16,8 @@ from figures.style import short_weight
 from transformer.film import FILE, Film, load_film
 
 ROOT = Path(__file__).parent.parent.parent
-PLAYER = ROOT / "components" / "film_player"
-SHARED = ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js")
+PLAYER = ROOT / "browser" / "replay_player"
+SHARED = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js")
 FILES = (*SHARED, "maps.js", "head_map.js", "curves.js", "player.js")
 NAME = "en-fr"
 LAYER_LABEL, HEAD_LABEL = 46, 20  # pixels, as in maps.js
@@ -236,7 +236,7 @@ def test_on_a_phone_the_slider_stays_in_sight(browser, address, film):
 
 def put_up(page: Page, data: dict) -> None:
     """The player in an empty page; what it reports is kept in window.told."""
-    style = (PLAYER / "../controls.css").read_text() + (PLAYER / "player.css").read_text()
+    style = (PLAYER / "../lib/controls.css").read_text() + (PLAYER / "player.css").read_text()
     page.set_content(f"<style>{style}</style><div id=place>{(PLAYER / 'player.html').read_text()}</div>")
     page.evaluate(
         """async (script) => {

@@ -14,7 +14,7 @@ from transformer.decoding import Greedy
 from transformer.maps import attention_map
 
 ROOT = Path(__file__).parent.parent.parent
-PLAYER = ROOT / "components" / "decoding_player"
+PLAYER = ROOT / "browser" / "decoding_player"
 SENTENCE = "I love my teacher."
 
 
@@ -161,7 +161,7 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
     )
     steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
     page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
-    files = ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js", "strips.js", "player.js")
+    files = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js", "strips.js", "player.js")
     script = "".join((PLAYER / name).read_text() for name in files)
     page.evaluate(
         """async ([script, data]) => {

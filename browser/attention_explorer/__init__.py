@@ -19,15 +19,15 @@ def _read(name: str) -> str:
 
 
 _SCRIPTS = (
-    "../drawing.js", "../mounted.js", "../said.js", "choice.js", "weights.js", "finding.js", "drawn.js", "tokens.js",
-    "overview.js", "map_view.js", "lines.js", "sentence.js", "words.js", "tables.js", "explorer.js",
+    "../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "choice.js", "weights.js", "finding.js", "drawn.js",
+    "tokens.js", "overview.js", "map_view.js", "lines.js", "sentence.js", "words.js", "tables.js", "explorer.js",
 )  # fmt: skip
 
 SCRIPT = f"const WORDS = {json.dumps(explorer_words())};\n" + "".join(map(_read, _SCRIPTS))
 _explorer = st.components.v2.component(
     "attention_explorer",
     html=_read("explorer.html"),
-    css=_read("../controls.css") + _read("explorer.css"),
+    css=_read("../lib/controls.css") + _read("explorer.css"),
     js=SCRIPT,
 )
 # The weights travel in a message that stays the same for a sentence, so that Streamlit sends it once; what the address

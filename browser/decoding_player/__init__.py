@@ -12,12 +12,24 @@ def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
+_SCRIPTS = (
+    "../lib/drawing.js",
+    "../lib/mount.js",
+    "../lib/echo.js",
+    "../lib/playback.js",
+    "strips.js",
+    "player.js",
+)
+
 _player = st.components.v2.component(
     "decoding_player",
     html=_read("player.html"),
-    css=_read("../controls.css") + _read("player.css"),
+    css=_read("../lib/controls.css") + _read("player.css"),
     js="".join(
-        map(_read, ("../drawing.js", "../mounted.js", "../said.js", "../playhead.js", "strips.js", "player.js"))
+        map(
+            _read,
+            ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js", "strips.js", "player.js"),
+        )
     ),
 )
 

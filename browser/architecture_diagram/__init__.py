@@ -16,7 +16,7 @@ _diagram = st.components.v2.component(
     "architecture_diagram",
     html=_read("diagram.html"),
     css=_read("diagram.css"),
-    js="".join(map(_read, ("../drawing.js", "../mounted.js", "../said.js", "diagram.js"))),
+    js="".join(map(_read, ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "diagram.js"))),
 )
 
 

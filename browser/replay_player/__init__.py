@@ -14,10 +14,10 @@ def _read(name: str) -> str:
 
 
 _SCRIPTS = (
-    "../drawing.js",
-    "../mounted.js",
-    "../said.js",
-    "../playhead.js",
+    "../lib/drawing.js",
+    "../lib/mount.js",
+    "../lib/echo.js",
+    "../lib/playback.js",
     "maps.js",
     "head_map.js",
     "curves.js",
@@ -27,7 +27,7 @@ _SCRIPTS = (
 _player = st.components.v2.component(
     "film_player",
     html=_read("player.html"),
-    css=_read("../controls.css") + _read("player.css"),
+    css=_read("../lib/controls.css") + _read("player.css"),
     js="".join(map(_read, _SCRIPTS)),
 )
 

@@ -13,8 +13,8 @@ def _read(name: str) -> str:
 
 
 _SCRIPTS = (
-    "../drawing.js",
-    "../mounted.js",
+    "../lib/drawing.js",
+    "../lib/mount.js",
     "numbers.js",
     "matrix.js",
     "sums.js",
@@ -25,7 +25,7 @@ _SCRIPTS = (
 _steps = st.components.v2.component(
     "attention_steps",
     html=_read("steps.html"),
-    css=_read("../controls.css") + _read("steps.css"),
+    css=_read("../lib/controls.css") + _read("steps.css"),
     js="".join(map(_read, _SCRIPTS)),
 )
 
