@@ -4,16 +4,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from components.starting import starting
+from ui.loading_screen import starting
 
-COMPONENTS = Path(__file__).parent / "components"
+UI = Path(__file__).parent / "ui"
 
-st.set_page_config(page_title="Headlight", page_icon=str(COMPONENTS / "icon.svg"), layout="wide")
-st.html(COMPONENTS / "page.css")
+st.set_page_config(page_title="Headlight", page_icon=str(UI / "icon.svg"), layout="wide")
+st.html(UI / "page.css")
 
 with starting():
-    from components import sidebar
-    from components.navigation import navigation
+    from ui import sidebar
+    from ui.navigation import navigation
 
 page = navigation()
 sidebar.show()

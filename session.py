@@ -7,23 +7,21 @@ import numpy as np
 import streamlit as st
 
 from transformer import Beam, Translator
-from transformer.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.checkpoint import find_checkpoints
-from transformer.confidence import Confidence, measure_confidence
 from transformer.config import NORMS
-from transformer.data import Example
-from transformer.decoding import Hypothesis
-from transformer.film import FILE as FILM
-from transformer.film import Film, load_film
-from transformer.gradients import GradientNorms, gradient_norms
-from transformer.jobs import Jobs
-from transformer.lens import Lens, logit_lens
-from transformer.masking import MaskedPass, run_masked
-from transformer.packing import SAMPLES, read_samples
-from transformer.stage_recording import block_parameters, record_stages
-from transformer.stages import BlockParameters, Stages, compute_stages, differences
-from transformer.stream import Stream, hidden_units_of, record_stream
-from transformer.trace import Trace
+from transformer.data.batching import SAMPLES, Example, read_samples
+from transformer.decoding.sampling import Hypothesis
+from transformer.evaluation import Confidence, measure_confidence
+from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
+from transformer.interpret.attention_block import BlockParameters, Stages, compute_stages, differences
+from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
+from transformer.interpret.mask_ablation import MaskedPass, run_masked
+from transformer.interpret.residual import Lens, Stream, hidden_units_of, logit_lens, record_stream
+from transformer.interpret.stage_recording import block_parameters, record_stages
+from transformer.interpret.trace import Trace
+from transformer.toy.jobs import Jobs
+from transformer.training.replay import FILE as FILM
+from transformer.training.replay import Film, load_film
 from transformer.translator import Strategy
 
 Ids = tuple[int, ...]

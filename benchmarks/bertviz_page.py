@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from transformer.trace import Trace
+from transformer.interpret.trace import Trace
 
 CACHE = Path.home() / ".cache" / "headlight-benchmarks"
 # name -> version, the file in the package, and the SHA-512 of the package

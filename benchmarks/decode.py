@@ -20,8 +20,8 @@ from benchmarks.timing import (
 )
 from transformer import Translator
 from transformer.config import ModelConfig
-from transformer.data import read_pairs
-from transformer.model import Transformer
+from transformer.data.pairs import read_pairs
+from transformer.model.transformer import Transformer
 
 SOURCE_LENGTHS = (12, 40)  # tokens, end of sentence included
 BATCH = 64  # sentences translated at once

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transformer.trace import Trace
+from transformer.interpret.trace import Trace
 
 LAYERS, HEADS = 6, 8
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from benchmarks.timing import describe_machine, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.device import keep_freed_memory
-from transformer.optimizer import adam
-from transformer.toy import TASKS, ToySettings
-from transformer.toy_training import ToyTraining
+from transformer.toy.tasks import TASKS, ToySettings
+from transformer.toy.training import ToyTraining
+from transformer.training.optimization import adam
 
 BAR = 30.0  # seconds to 99 % exact match
 

@@ -18,14 +18,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks.timing import Timing, describe_machine, print_table, verdict
 from transformer.config import Experiment, ModelConfig, load_experiment
-from transformer.data import Example, collate, epoch_batches, make_examples, read_pairs
+from transformer.data.batching import Example, collate, epoch_batches, make_examples
+from transformer.data.pairs import read_pairs
+from transformer.data.tokenizer import Tokenizer
 from transformer.device import keep_freed_memory
-from transformer.layers import sinusoidal_positions
-from transformer.loss import smoothed_cross_entropy
-from transformer.model import Transformer
-from transformer.optimizer import adam, set_rate
-from transformer.schedule import learning_rate
-from transformer.tokenizer import Tokenizer
+from transformer.model.layers import sinusoidal_positions
+from transformer.model.transformer import Transformer
+from transformer.training.optimization import adam, learning_rate, set_rate, smoothed_cross_entropy
 
 BAR = 1.0
 WARMUP = 5  # batches before the clock counts

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from components import choices, sidebar
-from components.attention_views import VIEWS
+from ui import choices, sidebar
+from views.attention import VIEWS
 
 st.title("Attention")
 choice = sidebar.taken_choice()

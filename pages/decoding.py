@@ -6,13 +6,15 @@ import streamlit as st
 
 import session
 from browser.decoding_player import decoding_player
-from components import address, branch, choices, sidebar
-from components.hypotheses import choose_hypothesis
-from components.text import plain
-from figures.captions import hardest_step, search_sentence
-from figures.decoding import decoding_steps
+from plots.text import hardest_step, search_sentence
 from transformer import Beam, Greedy
-from transformer.maps import attention_map
+from transformer.interpret.trace import attention_map
+from ui import choices, sidebar
+from ui import url_state as address
+from ui.widgets import plain
+from views.decoding import forced_prefix as branch
+from views.decoding.beam_table import choose_hypothesis
+from views.decoding.payload import decoding_steps
 
 
 def go_to_step(step: int) -> None:

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from components import choices, sidebar
-from components.inside_views import VIEWS
-from components.text import plain
 from transformer import UserError
+from ui import choices, sidebar
+from ui.widgets import plain
+from views.inside import VIEWS
 
 st.title("Inside attention")
 choice = sidebar.taken_choice()

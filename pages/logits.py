@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from components import choices, sidebar
-from components.logits_views import VIEWS
-from components.text import plain
 from transformer import UserError
+from ui import choices, sidebar
+from ui.widgets import plain
+from views.logits import VIEWS
 
 st.title("Logits")
 choice = sidebar.taken_choice()

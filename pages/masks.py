@@ -3,11 +3,12 @@
 import streamlit as st
 
 import session
-from components import choices, mask_views, sidebar
-from components.text import plain
-from figures.style import KIND_NAMES, sentence_case
+from plots.palette import KIND_NAMES, sentence_case
 from transformer import UserError
-from transformer.masked_head import masked_head
+from transformer.interpret.mask_ablation import masked_head
+from ui import choices, sidebar
+from ui.widgets import plain
+from views.masks import views as mask_views
 
 VIEWS = ("the three masks", "one head", "without the mask")
 SECOND_TEXT = "Tom lives in Boston with his three sisters."

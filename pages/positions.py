@@ -3,11 +3,11 @@
 import streamlit as st
 
 import session
-from components import choices, sidebar
-from components.position_views import VIEWS, chosen_settings, show_adding
-from components.text import plain
 from transformer import UserError
-from transformer.positions import model_encoding
+from transformer.interpret.positions import model_encoding
+from ui import choices, sidebar
+from ui.widgets import plain
+from views.positions.views import VIEWS, chosen_settings, show_adding
 
 st.title("Positional encoding")
 st.markdown(

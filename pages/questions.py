@@ -3,9 +3,9 @@
 import streamlit as st
 
 import session
-from components import sidebar
-from components.question import Asked
-from components.questions import QUESTIONS, show_question
+from ui import sidebar
+from views.questions.page import QUESTIONS, show_question
+from views.questions.question import Asked
 
 st.title("Questions")
 choice = sidebar.taken_choice()

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from components import choices, sidebar
-from components.text import plain
-from components.training_views import VIEWS
 from transformer import UserError
+from ui import choices, sidebar
+from ui.widgets import plain
+from views.training import VIEWS
 
 st.title("Training")
 choice = sidebar.taken_choice()

@@ -2,13 +2,11 @@
 
 import streamlit as st
 
-from components import choices, sidebar
-from components.map import show_map
-from components.pieces import show_pieces, show_probabilities
-from components.text import plain
-from figures.attention_map import map_title
-from figures.captions import least_certain_step, sharpest_head, strongest_reading
-from transformer.maps import attention_map
+from plots.heatmap import map_title
+from plots.text import least_certain_step, sharpest_head, strongest_reading
+from transformer.interpret.trace import attention_map
+from ui import choices, sidebar
+from ui.widgets import plain, show_map, show_pieces, show_probabilities
 
 st.title("Translate")
 translator, trace = sidebar.current()

@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
-import short_run
 import torch
-from small import small_config
-from tiny import VOCABULARY, make_pairs, tiny_experiment
+from support import short_run
+from support.small import small_config
+from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
-from transformer.model import Transformer
-from transformer.tokenizer import Tokenizer
-from transformer.training import train
+from transformer.data.tokenizer import Tokenizer
+from transformer.model.transformer import Transformer
+from transformer.training.run import train
 from transformer.translator import Translator
 
 

@@ -1,45 +1,28 @@
 """What the app imports when it starts: nothing that only the training of a model needs."""
 
-import ast
-from pathlib import Path
+from support.house import files, imports, modules
 
-ROOT = Path(__file__).parent.parent
-TRAINING = {"training", "trainer", "updates", "loading", "parallel", "events", "resume"}
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
-
-
-def imported(path: Path) -> set[str]:
-    """Every module that is imported when this one is, not within its functions."""
-    nodes = ast.parse(path.read_text(encoding="utf-8")).body
-    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom):
-            module = "transformer." * node.level + (node.module or "") if node.level else node.module
-            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    return found
+TRAINERS = ("run", "trainer", "updates", "loader", "distributed", "monitoring", "state")
+TRAINING = {f"transformer.training.{name}" for name in TRAINERS}
 
 
 def test_the_app_starts_without_what_trains_models():
-    app = [
-        ROOT / "app.py",
-        ROOT / "session.py",
-        *ROOT.glob("pages/*.py"),
-        *ROOT.rglob("components/**/*.py"),
-        *ROOT.rglob("browser/**/*.py"),
-    ]
-    waiting = {ROOT / "transformer" / "__init__.py"} | set(app)
-    seen: set[Path] = set()
+    ours = modules()
+    names = {path: name for name, path in ours.items()}
+    rooms = ("app", "session", "pages", "views", "ui", "plots", "browser")
+    waiting = {names[path] for room in rooms for path in files(room)} | {"transformer"}
+    seen: set[str] = set()
     while waiting:
-        path = waiting.pop()
-        seen.add(path)
-        names = {name.removeprefix("transformer.") for name in imported(path) if name.startswith("transformer.")}
-        modules = {ROOT / "transformer" / f"{name.split('.')[0]}.py" for name in names}
-        waiting |= {module for module in modules if module.exists()} - seen
-    engine = {path.stem for path in seen if path.parent.name == "transformer"}
-    assert {"translator", "film", "model"} <= engine, "the search finds what the app surely imports"
-    assert not engine & TRAINING
+        name = waiting.pop()
+        seen.add(name)
+        waiting |= {found for found in imports(ours[name], at_the_top=True) if found in ours} - seen
+    expected = {"transformer.translator", "transformer.training.replay", "transformer.model.transformer"}
+    assert expected <= seen, "the search finds what the app surely imports"
+    assert ours.keys() >= TRAINING
+    assert sorted(seen & TRAINING) == []
 
 
 def test_the_engine_imports_what_is_heavy_only_where_it_is_used():
-    for path in (ROOT / "transformer").glob("*.py"):
-        assert not [name for name in imported(path) if name.startswith(HEAVY)], path.name
+    for path in files("transformer"):
+        assert not [name for name in imports(path, at_the_top=True) if name.startswith(HEAVY)], path.name

@@ -9,19 +9,18 @@ import time
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from .beam import PENALTIES, Beam
 from .config import load_experiment
-from .data import read_pairs
-from .decoding import Greedy
+from .data.corpora import TATOEBA, download_tatoeba, write_reversals
+from .data.pairs import read_pairs
+from .decoding.beam import PENALTIES, Beam
+from .decoding.sampling import Greedy
 from .device import choose_device
-from .download import TATOEBA, download_tatoeba
 from .errors import DataError, EmptyTextError, UserError
-from .parallel import joined
-from .reversals import write_reversals
-from .scoring import score
-from .toy import ToySettings
-from .toy_training import train_toy
-from .training import train
+from .evaluation import score
+from .toy.tasks import ToySettings
+from .toy.training import train_toy
+from .training.distributed import joined
+from .training.run import train
 from .translator import Translator
 
 logger = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import FilmConfig, ModelConfig, TrainingConfig, build
+from .data.tokenizer import Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, save_tensors, write_atomically
-from .model import Transformer
-from .tokenizer import Tokenizer
+from .model.transformer import Transformer
 
 VERSION = 1
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import torch
 
-from .beam import Beam, beam_search
 from .checkpoint import Checkpoint, load_checkpoint
-from .decoding import Greedy, Hypothesis, Sampling, decode, length_limits
+from .data.tokenizer import Piece
+from .decoding.beam import Beam, beam_search
+from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
-from .recording import record_source, record_target
-from .tokenizer import Piece
-from .trace import Trace, make_trace
+from .interpret.activations import record_source, record_target
+from .interpret.trace import Trace, make_trace
 
 Strategy = Greedy | Sampling | Beam
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from figures.explorer_captions import explorer_words
+from views.attention.explorer_text import explorer_words
 
 _FOLDER = Path(__file__).parent
 

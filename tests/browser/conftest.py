@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from server import serve
+from support.server import serve
 
 expect.set_options(timeout=30_000)
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from rest import at_rest, at_rest_for_good
+from support.rest import at_rest, at_rest_for_good
 
 LONG = "I can't swim, and I don't want to learn it."
 PAGES = {

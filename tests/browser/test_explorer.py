@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from rest import at_rest
+from support.rest import at_rest
 
 from browser.attention_explorer import SCRIPT
-from figures.explorer import explorer_blob
 from transformer import Translator
-from transformer.measures import row_entropy
+from transformer.interpret.head_patterns import row_entropy
+from views.attention.explorer_payload import explorer_blob
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 EXPLORER = ROOT / "browser" / "attention_explorer"
 SENTENCE = "I don't love my teacher."
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"

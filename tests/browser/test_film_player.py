@@ -7,15 +7,14 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from rest import at_rest
+from support.rest import at_rest
 
-from figures.film import film_payload
-from figures.film_captions import output_words
-from figures.film_focus import focus_of
-from figures.style import short_weight
-from transformer.film import FILE, Film, load_film
+from plots.palette import short_weight
+from transformer.training.replay import FILE, Film, load_film
+from views.training.replay_payload import film_payload
+from views.training.replay_text import focus_of, output_words
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "replay_player"
 SHARED = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js")
 FILES = (*SHARED, "maps.js", "head_map.js", "curves.js", "player.js")

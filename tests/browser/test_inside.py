@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from rest import at_rest
+from support.rest import at_rest
 
 STEPS = 12
 SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$")

@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from server import serve
+from support.server import serve
 
 from transformer import Translator
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 SENTENCE = "Where is my cat?"
 
 

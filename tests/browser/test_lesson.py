@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 
-CHECKPOINTS = Path(__file__).parent.parent.parent / "checkpoints"
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 SENTENCE = "She reads a book in the garden."
 NARROW = 640  # pixels: below, the sidebar lies over the page
 SCREENS = {"at a desk": (1440, "light"), "on a phone in the dark": (390, "dark")}

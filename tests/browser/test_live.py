@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
-from rest import at_rest
+from support.rest import at_rest
 
 LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 LEARNED_LATE = {"task": "sort", "symbols_long": "20", "toy_width": "128", "toy_layers": "3"}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from rest import at_rest
+from support.rest import at_rest
 
-from figures.decoding import decoding_steps
 from transformer import Beam, Translator
-from transformer.decoding import Greedy
-from transformer.maps import attention_map
+from transformer.decoding.sampling import Greedy
+from transformer.interpret.trace import attention_map
+from views.decoding.payload import decoding_steps
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "decoding_player"
 SENTENCE = "I love my teacher."
 

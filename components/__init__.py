@@ -1,1 +1,0 @@
-"""Pieces of page that Streamlit has not, in plain HTML and CSS."""

@@ -1,1 +1,0 @@
-"""Pure functions from traces and arrays to Plotly figures and the sentences beside them."""

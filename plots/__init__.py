@@ -1,0 +1,1 @@
+"""What every figure uses: palette, number formats, the heatmap."""

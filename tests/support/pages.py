@@ -1,0 +1,44 @@
+"""A page through Streamlit's own test runner: how to open it, and what stands on it."""
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["pages/translate.py", "pages/attention.py"]
+
+
+def open_page(page: str = PAGES[0], **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page != PAGES[0]:
+        app.switch_page(page).run()
+    assert not app.exception
+    return app
+
+
+def page_text(app: AppTest) -> str:
+    elements = [*app.markdown, *app.info, *app.warning, *app.error, *app.caption, *app.title, *app.subheader]
+    return "\n".join(element.value for element in elements).replace("\\", "")
+
+
+def specs(app: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def tables(app: AppTest) -> str:
+    return "".join(element.proto.body for element in app.get("html") if 'class="places"' in element.proto.body)
+
+
+def numbers(sent) -> np.ndarray:
+    """An array of a figure, however it travelled."""
+
+    if isinstance(sent, dict):
+        array = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
+        return array.reshape([int(side) for side in sent["shape"].split(",")]) if "shape" in sent else array
+    return np.array(sent, dtype=float)

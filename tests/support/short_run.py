@@ -1,0 +1,62 @@
+"""A run of 12 steps, how to stop it anywhere, and all that it ends with: for tests that stop and resume it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from support.tiny import make_pairs, tiny_experiment
+
+from transformer import files
+from transformer.config import Experiment, FilmConfig, TokenizerConfig
+from transformer.files import load_sealed
+from transformer.training import state as resume
+from transformer.training import trainer, updates, validation
+from transformer.training.run import train
+
+CPU = torch.device("cpu")
+PAIRS, VALID = make_pairs(120, 1), make_pairs(8, 2)
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nobody catches it, nothing is saved on the way out."""
+
+
+def experiment() -> Experiment:
+    """12 steps over more than one epoch, with dropout and joined pairs, so that all random state matters."""
+    settings = {"max_steps": 12, "batch_tokens": 150, "validate_every": 5, "save_every": 3, "cooldown_steps": 4}
+    plain = tiny_experiment(**settings, join_probability=0.2, average_last=2)
+    model = replace(plain.model, dropout=0.2, d_model=16, d_ff=24, vocab_size=88)
+    return replace(plain, model=model, tokenizer=TokenizerConfig(88), film=FilmConfig([["red dog.", "rot Hund."]]))
+
+
+def run(out: Path, resume: bool = False) -> None:
+    train(experiment(), PAIRS, VALID, out, CPU, resume)
+
+
+def end_of(out: Path) -> dict:
+    """All that a run ends with, but for times."""
+    state = load_sealed(out / "resume" / "state.safetensors")
+    progress = json.loads(bytes(state.pop("progress").tolist()))
+    for times in (progress, *progress["history"]):
+        times.pop("seconds")
+    content = {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in out.rglob("*")
+        if path.suffix in (".safetensors", ".model") and path.stem not in ("state", "previous")
+    }
+    return {"state": {name: value.tolist() for name, value in state.items()}, "progress": progress, "files": content}
+
+
+def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> None:
+    """Let the function at `place` stop its run when it is called for the given time."""
+    module = next(module for module in (trainer, updates, validation, resume, files) if hasattr(module, place))
+    original, calls = getattr(module, place), []
+
+    def count(*arguments, **named):
+        calls.append(1)
+        if len(calls) == call:
+            raise stop
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(module, place, count)

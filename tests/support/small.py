@@ -1,0 +1,67 @@
+"""Small models for the tests: a different number for every dimension, so that swapped axes fail."""
+
+import torch
+
+from transformer.config import ModelConfig
+from transformer.model.transformer import Transformer
+
+BATCH, SOURCE, TARGET = 8, 7, 5
+
+
+def small_config(**changes) -> ModelConfig:
+    """2 encoder and 3 decoder layers, 4 heads of 6 dimensions, 31 words, 20 positions."""
+    settings = {
+        "vocab_size": 31,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 3,
+        "num_heads": 4,
+        "d_model": 24,
+        "d_ff": 40,
+        "max_length": 20,
+    }
+    return ModelConfig(**{**settings, **changes})
+
+
+def small_model(seed: int = 1, **changes) -> Transformer:
+    """A model in eval mode with random weights, biases and norms too, and logits that differ clearly."""
+    torch.manual_seed(seed)
+    model = Transformer(small_config(**changes)).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias") or "norm" in name:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            elif "query_key_value" in name:
+                parameter.mul_(2.0)
+    return model
+
+
+def unlike_model(seed: int = 1, **changes) -> Transformer:
+    """A small model with a generator of its own and sharp predictions, so that it does not merely repeat its input."""
+    model = small_model(seed, share_embeddings=False, **changes)
+    with torch.no_grad():
+        model.generator.weight.mul_(2.0)
+    return model
+
+
+def random_ids(*shape: int, seed: int = 1, vocab_size: int = 31) -> torch.Tensor:
+    """Ids of ordinary words: no special token among them."""
+    return torch.randint(4, vocab_size, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def random_sources(*lengths: int, seed: int = 1) -> list[list[int]]:
+    """One source of each length, end of sentence included."""
+    return [[*random_ids(length - 1, seed=seed + number).tolist(), 3] for number, length in enumerate(lengths)]
+
+
+def mark_end(model: Transformer, bias: float) -> Transformer:
+    """Give the model a generator bias for end of sentence, so that translations end at various lengths."""
+    return bias_generator(model, {model.config.end_id: bias})
+
+
+def bias_generator(model: Transformer, biases: dict[int, float]) -> Transformer:
+    """Add to the logit of these ids, whatever the input."""
+    bias = torch.zeros(model.config.vocab_size)
+    for id, value in biases.items():
+        bias[id] = value
+    model.generator.bias = torch.nn.Parameter(bias)
+    return model

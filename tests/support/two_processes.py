@@ -1,0 +1,57 @@
+"""What test_parallel.py lets torchrun start in two processes: python two_processes.py SCENARIO FOLDER."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from support.short_run import PAIRS, VALID, experiment
+
+from transformer.__main__ import main
+from transformer.training import trainer
+from transformer.training.distributed import joined
+from transformer.training.run import train
+
+
+def stop_and_resume(folder: Path) -> None:
+    """The short run, with its dropout, once whole and once stopped by a signal to one process and resumed by both."""
+    with joined(torch.device("cpu")) as (processes, device):
+        train(experiment(), PAIRS, VALID, folder / "whole", device, processes=processes)
+        original, calls = trainer.learning_rate, []
+
+        def rate(*arguments):
+            calls.append(1)
+            if len(calls) == 8 and not processes.first:
+                signal.raise_signal(signal.SIGTERM)
+            return original(*arguments)
+
+        trainer.learning_rate = rate
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            train(experiment(), PAIRS, VALID, folder / "stopped", device, processes=processes)
+        except KeyboardInterrupt:
+            (folder / f"stopped-{processes.rank}.json").write_text(json.dumps(len(calls)))
+        trainer.learning_rate = original
+        train(experiment(), PAIRS, VALID, folder / "stopped", device, resume=True, processes=processes)
+    if os.path.exists("/proc/self/task"):
+        threads = {Path(f"/proc/self/task/{task}/comm").read_text() for task in os.listdir("/proc/self/task")}
+        assert not [name for name in threads if "gloo" in name], "one that outlives the interpreter aborts the process"
+
+
+def fail(folder: Path) -> None:
+    """The first process cannot save at step 5."""
+    save_state = trainer.save_state
+
+    def full(*state):
+        if state[3].step == 5:
+            raise OSError(28, "No space left on device", "the disk")
+        save_state(*state)
+
+    trainer.save_state = full
+    sys.exit(main([*json.loads((folder / "arguments.json").read_text())]))
+
+
+if __name__ == "__main__":
+    {"stop and resume": stop_and_resume, "fail": fail}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,190 @@
+"""Downloading from a publisher (a local server here), and a split without leakage."""
+
+import gzip
+import http.server
+import io
+import threading
+import zipfile
+
+import pytest
+
+from transformer.data.corpora import _plain, download_tatoeba, split_pairs
+from transformer.data.pairs import read_pairs
+from transformer.errors import DownloadError
+
+
+def corpus(number: int = 300) -> list[tuple[str, str]]:
+    """Pairs of which many share a side, some but for case and punctuation."""
+    pairs = [(f"Sentence {n // 2}.", f"Satz {n}.") for n in range(number)]
+    return pairs + [(f"sentence {n}!", f"Ausruf {n // 3}!") for n in range(number // 4)]
+
+
+def make_zip(pairs: list[tuple[str, str]]) -> bytes:
+    """The publisher's archive: a notice, and a text of three columns."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("_about.txt", "about")
+        lines = [f"{source}\t{target}\tCC-BY 2.0 (France)" for source, target in pairs]
+        files.writestr("deu.txt", "\n".join([*lines, "no tab", "\t"]))
+    return content.getvalue()
+
+
+class Publisher(http.server.BaseHTTPRequestHandler):
+    """Answers as the server's `answer` says, with Range support unless it is switched off."""
+
+    def do_GET(self):  # noqa: N802 (the base class's name)
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.ranges.append(wanted)
+        if server.answer == "gibberish":
+            self.wfile.write(b"\x00\x01 what?\r\n\r\n")
+            return
+        if server.answer == "404":
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and server.answer != "no range" else 0
+        if start >= len(server.content):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(server.content)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(server.content) - start))
+        self.end_headers()
+        end = len(server.content) // 2 if server.answer == "interrupted" else None
+        self.wfile.write(server.content[start:end])
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def publisher():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
+    server.content, server.answer, server.ranges = make_zip(corpus()), "all", []
+    server.url = f"http://127.0.0.1:{server.server_port}/deu-eng.zip"
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_corpus_comes_as_three_readable_files(publisher, tmp_path):
+    paths = download_tatoeba("en-de", tmp_path / "data", publisher.url)
+    assert [path.name for path in paths] == [f"tatoeba.en-de.{name}.tsv.gz" for name in ("train", "valid", "test")]
+    found = [pair for path in paths for pair in read_pairs(path)]
+    assert set(found) <= set(corpus()) and len(found) > 0.8 * len(corpus())
+
+
+def test_the_same_archive_gives_the_same_files(publisher, tmp_path):
+    contents = []
+    for folder in ("one", "two"):
+        paths = download_tatoeba("en-de", tmp_path / folder, publisher.url)
+        contents.append([gzip.decompress(path.read_bytes()) for path in paths])
+    assert contents[0] == contents[1]
+
+
+def test_what_is_there_is_not_fetched_again(publisher, tmp_path):
+    for _ in range(2):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+    assert len(publisher.ranges) == 1
+
+
+@pytest.mark.parametrize("second", ["all", "no range"])
+def test_an_interrupted_download_goes_on_where_it_stopped(publisher, tmp_path, second):
+    publisher.answer = "interrupted"
+    half = len(publisher.content) // 2
+    with pytest.raises(DownloadError, match=f"stopped after {half} of {len(publisher.content)} bytes"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+    publisher.answer = second
+    assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+    assert publisher.ranges == [None, f"bytes={half}-"]
+    assert (tmp_path / "tatoeba.en-de.zip").read_bytes() == publisher.content
+
+
+def test_a_part_longer_than_the_file_is_thrown_away(publisher, tmp_path):
+    (tmp_path / "tatoeba.en-de.part").write_bytes(b"x" * 10**6)
+    with pytest.raises(DownloadError, match="416"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+    assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+
+
+def test_a_part_that_is_already_whole_is_used(publisher, tmp_path):
+    (tmp_path / "tatoeba.en-de.part").write_bytes(publisher.content)
+    assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+    assert (tmp_path / "tatoeba.en-de.zip").read_bytes() == publisher.content
+
+
+def test_a_missing_file_is_told(publisher, tmp_path):
+    publisher.answer = "404"
+    with pytest.raises(DownloadError, match="answered 404"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+
+
+def test_a_server_that_speaks_gibberish_is_told(publisher, tmp_path):
+    publisher.answer = "gibberish"
+    with pytest.raises(DownloadError, match="cannot be reached"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+
+
+def test_no_network_is_told(publisher, tmp_path):
+    publisher.shutdown()
+    publisher.server_close()
+    with pytest.raises(DownloadError, match="cannot be reached"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+
+
+def damage(content: bytes, kind: str) -> bytes:
+    """An archive as bad luck or a wrong page may leave it."""
+    middle = len(content) // 2
+    if kind == "flipped":
+        return content[:middle] + bytes(byte ^ 0xFF for byte in content[middle : middle + 30]) + content[middle + 30 :]
+    if kind in ("no text", "not utf-8", "no pairs"):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as files:
+            name = "deu.csv" if kind == "no text" else "deu.txt"
+            files.writestr(name, b"\xff\xfe\tx" if kind == "not utf-8" else b"nothing\n")
+        return archive.getvalue()
+    if kind == "encrypted":
+        return content.replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01").replace(
+            b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"
+        )
+    return {"html": b"<html>Not here</html>", "cut": content[:-40], "empty": b""}[kind]
+
+
+KINDS = ["html", "cut", "flipped", "no text", "not utf-8", "no pairs", "encrypted", "empty"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_archive_is_told_and_fetched_again_next_time(publisher, tmp_path, kind):
+    good, publisher.content = publisher.content, damage(publisher.content, kind) or b" "
+    with pytest.raises(DownloadError, match="please try again"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+    publisher.content = good
+    assert len(download_tatoeba("en-de", tmp_path, publisher.url)) == 3
+
+
+def test_an_unknown_pair_is_refused_with_the_choices(tmp_path):
+    with pytest.raises(DownloadError, match="en-de, en-fr"):
+        download_tatoeba("en-xx", tmp_path)
+
+
+def test_no_sentence_of_valid_or_test_was_trained_on():
+    splits = split_pairs(corpus())
+    names = list(splits)
+    assert names == ["train", "valid", "test"] and all(splits.values())
+    for side in (0, 1):
+        sets = [{_plain(pair[side]) for pair in splits[name]} for name in names]
+        assert not sets[0] & sets[1] and not sets[0] & sets[2] and not sets[1] & sets[2]
+
+
+def test_valid_and_test_have_one_reference_a_source_and_a_tenth_of_the_pairs():
+    splits = split_pairs([(f"Sentence {n // 3}.", f"Satz {n}.") for n in range(900)])
+    for name in ("valid", "test"):
+        assert len(splits[name]) == len({source for source, _ in splits[name]}) == 90
+
+
+def test_the_split_does_not_depend_on_the_order_of_unconnected_pairs():
+    pairs = [(f"Sentence {n}.", f"Satz {n}.") for n in range(200)]
+    assert split_pairs(pairs)["test"] == split_pairs(pairs[::-1])["test"]

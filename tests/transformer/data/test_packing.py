@@ -1,0 +1,204 @@
+"""What padding costs: lengths made by hand whose waste is known, real samples, and a batch opened."""
+
+import numpy as np
+import pytest
+from support.tiny import make_pairs, write_pairs
+
+from transformer.data.batching import (
+    MOST_SAMPLES,
+    Example,
+    Fill,
+    collate,
+    epoch_batches,
+    fill,
+    make_examples,
+    open_batch,
+    random_batches,
+    read_samples,
+)
+from transformer.data.tokenizer import Tokenizer
+from transformer.errors import DataError
+from transformer.model.attention import causal_mask, padding_mask, target_mask
+from views.training import batching_text as captions
+from views.training.batching_figure import PACKINGS, batch_figure, shares_figure
+
+SHIPPED = ("en-de", "en-fr")
+
+
+def example(source: int, target: int) -> Example:
+    """A pair with so many tokens of source and of predicted target."""
+    return Example((*[7] * (source - 1), 3), (2, *[9] * (target - 1), 3))
+
+
+@pytest.fixture(scope="module")
+def shipped(request) -> dict[str, list[Example]]:
+    folder = request.config.rootpath / "checkpoints"
+    return {
+        name: read_samples(folder / name, Tokenizer.load(folder / name / "tokenizer.model"), 128) for name in SHIPPED
+    }
+
+
+def test_the_fill_of_a_batch_by_hand():
+    assert fill([example(5, 5), example(5, 5)]) == Fill(tokens=20, padding=0)
+    assert fill([example(2, 3), example(6, 4)]) == Fill(tokens=15, padding=5)  # source 4 of 12, target 1 of 8
+    both = fill([example(2, 3), example(6, 4)], [example(5, 5), example(5, 5)])
+    assert (both, both.cells, both.share) == (Fill(35, 5), 40, 0.125)
+
+
+def test_padding_is_what_collate_pads(tokenizer):
+    batch = make_examples(make_pairs(30, 3), tokenizer, 24)
+    source, _, predicted = collate(batch, 0)
+    assert fill(batch).padding == int((source == 0).sum()) + int((predicted == 0).sum())
+    assert fill(batch).cells == source.numel() + predicted.numel()
+
+
+def test_long_beside_short_wastes_what_sorting_saves():
+    pairs = [(example(2, 2), example(10, 10))] * 8
+    assert fill(*pairs).share == 0.4  # on either side 8 of 20 cells
+    examples = [one for pair in pairs for one in pair]
+    by_length = epoch_batches(examples, 40, 0.0, 24, seed=1)
+    assert sorted(map(len, by_length)) == [4, 4, 8] and fill(*by_length).padding == 0
+    assert fill(*random_batches(examples, 40, seed=1)).padding > 0
+
+
+@pytest.mark.parametrize("budget", [1, 17, 60, 10_000])
+def test_random_batches_hold_every_example_once_and_stay_within_the_budget(budget):
+    examples = [example(1 + number % 9, 1 + number % 7) for number in range(100)]
+    batches = random_batches(examples, budget, seed=4)
+    assert sorted(map(hash, examples)) == sorted(hash(e) for batch in batches for e in batch)
+    for batch in batches:
+        assert len(batch) * max(e.length for e in batch) <= budget or len(batch) == 1
+    for batch, after in zip(batches, batches[1:], strict=False):  # none closed too early
+        assert (len(batch) + 1) * max(e.length for e in [*batch, after[0]]) > budget
+    assert random_batches(examples, budget, seed=4) == batches
+    assert random_batches(examples, budget, seed=5) != batches
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("budget", [128, 256, 512, 1024, 2048])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_on_real_sentences_packing_by_length_wastes_less(shipped, name, budget, seed):
+    examples = shipped[name]
+    by_length = epoch_batches(examples, budget, 0.0, 128, seed)
+    random = random_batches(examples, budget, seed)
+    assert fill(*by_length).tokens == fill(*random).tokens
+    assert fill(*by_length).share < 0.6 * fill(*random).share
+    assert len(by_length) < len(random)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_samples_are_400_pairs_of_various_lengths(shipped, name):
+    lengths = [e.length for e in shipped[name]]
+    assert len(lengths) == 400
+    assert min(lengths) <= 6 and max(lengths) >= 20 and len(set(lengths)) >= 15
+
+
+def test_samples_that_are_not_there_or_not_readable_are_a_sentence(tmp_path, tokenizer):
+    with pytest.raises(DataError, match="brings no sentence pairs along"):
+        read_samples(tmp_path, tokenizer, 24)
+    (tmp_path / "samples.tsv").write_bytes(b"\xff\xfe\x00 no pair at all\n")
+    with pytest.raises(DataError, match="no usable pair"):
+        read_samples(tmp_path, tokenizer, 24)
+    write_pairs(tmp_path / "samples.tsv", make_pairs(MOST_SAMPLES + 50, 1))
+    assert len(read_samples(tmp_path, tokenizer, 24)) == MOST_SAMPLES
+
+
+@pytest.fixture(scope="module")
+def opened(tokenizer):
+    batch = make_examples([("red dog.", "rot Hund."), ("a small old car.", "klein alt Wagen.")], tokenizer, 24)
+    return batch, open_batch(batch, tokenizer)
+
+
+def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
+    batch, inside = opened
+    source, fed, following = collate(batch, tokenizer.pad_id)
+    for tokens, ids in ((inside.source_tokens, source), (inside.fed_tokens, fed), (inside.next_tokens, following)):
+        assert tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
+    np.testing.assert_array_equal(inside.source_mask, padding_mask(source, 0).numpy())
+    np.testing.assert_array_equal(inside.padding_mask, padding_mask(fed, 0).numpy())
+    np.testing.assert_array_equal(inside.causal_mask, causal_mask(fed.shape[1]).numpy())
+    np.testing.assert_array_equal(inside.target_mask, target_mask(fed, 0).numpy())
+    for row, e in enumerate(batch):
+        assert inside.source_tokens[row][: inside.source_lengths[row]].count("<pad>") == 0
+        assert set(inside.next_tokens[row][inside.target_lengths[row] :]) <= {"<pad>"}
+        assert inside.next_tokens[row][inside.target_lengths[row] - 1] == "</s>" and len(e.source)
+    with pytest.raises(ValueError, match="read-only"):
+        inside.source_mask[:] = True
+
+
+def test_what_is_predicted_at_a_position_is_fed_at_the_next(opened):
+    _, inside = opened
+    for fed, following in zip(inside.fed_tokens, inside.next_tokens, strict=True):
+        assert fed[0] == "<s>" and fed[1:] == following[:-1]
+
+
+def test_the_batch_is_drawn_token_by_token_and_its_padding_hatched(opened):
+    _, inside = opened
+    figure = batch_figure(inside.source_tokens, inside.source_lengths, "</s>", "source", chosen=1)
+    cells = figure.data[0]
+    assert (cells.x0, cells.y0) == (1, 1)
+    padding = np.array([[token == "<pad>" for token in row] for row in inside.source_tokens])
+    assert padding.any()
+    np.testing.assert_array_equal(np.isnan(cells.z), padding)
+    np.testing.assert_array_equal(cells.z == 1, [[token == "</s>" for token in row] for row in inside.source_tokens])
+    hatching, frame, chosen = figure.layout.shapes
+    assert hatching.path.count("M") == padding.sum()
+    width = len(inside.source_tokens[0])
+    assert chosen.path == f"M0.5,1.5L{width + 0.5},1.5L{width + 0.5},2.5L0.5,2.5Z" and frame.path != chosen.path
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first sentence on top"
+    texts = figure.data[1]
+    assert len(texts.text) == (~padding).sum() and "&lt;/s&gt;" in texts.text
+
+
+def test_a_piece_is_escaped_and_cut_to_its_cell_and_whole_on_hovering():
+    word = "<b>" + "x" * 90
+    figure = batch_figure([(word, "</s>")], [2], "</s>", "source", 0)
+    assert figure.data[0].text[0][0] == "&lt;b&gt;" + "x" * 90
+    assert figure.data[1].text[0].startswith("&lt;b&gt;xx") and figure.data[1].text[0].endswith("…")
+
+
+def test_a_large_batch_has_no_letters_and_stays_within_a_screen_or_two():
+    figure = batch_figure([("a",) * 40 + ("</s>",)] * 300, [41] * 300, "</s>", "source", 0)
+    assert len(figure.data) == 1 and figure.layout.height < 1400
+    assert len(figure.layout.yaxis.tickvals) < 20 and len(figure.layout.xaxis.tickvals) < 20
+
+
+def test_the_shares_are_sorted_and_the_shown_batch_is_ringed():
+    figure = shares_figure(
+        dict(zip(PACKINGS, ([0.2, 0.0, 0.1], [0.5, 0.4, 0.6, 0.3]), strict=True)), (PACKINGS[1], 0.5)
+    )
+    assert [list(np.round(trace.y, 3)) for trace in figure.data[:2]] == [[0, 0.1, 0.2], [0.3, 0.4, 0.5, 0.6]]
+    assert (figure.data[2].x[0], figure.data[2].y[0]) == (3, 0.5)
+    assert [trace.name for trace in figure.data[:2]] == ["packed by length", "packed at random"]
+
+
+def test_the_captions_hold_the_numbers_of_the_batch(opened):
+    batch, inside = opened
+    n, source, target = len(batch), len(inside.source_tokens[0]), len(inside.fed_tokens[0])
+    filled = fill(batch)
+    text = captions.describe_batch(inside, filled, 100)
+    assert f"{n} x {source} cells of source and {n} x {target} of target" in text
+    assert f"{filled.padding} are padding" in text and f"{n * max(source, target)} of at most 100" in text
+    assert "stands alone" in captions.describe_batch(inside, filled, 1)
+    assert f"source_mask [{n}, 1, 1, {source}]" in captions.describe_shapes(inside)
+    closed = source - inside.source_lengths[0]
+    assert f"closes {closed} column" in captions.describe_source(inside, 0)
+    assert "its mask is open" in captions.describe_source(inside, 1)
+    masked = int((~inside.target_mask[0, 0]).sum())
+    assert f"both together {masked}." in captions.describe_target(inside, 0)
+    steps = inside.target_lengths[0]
+    assert f"at position {steps + 1}, “</s>” is fed only because" in captions.describe_shift(inside, 0)
+    assert f"All {target} positions count" in captions.describe_shift(inside, 1)
+
+
+def test_the_captions_compare_the_packings_and_the_sizes():
+    fills = dict(zip(PACKINGS, (Fill(90, 10), Fill(90, 110)), strict=True))
+    text = captions.describe_packings(fills, dict(zip(PACKINGS, (3, 5), strict=True)))
+    assert (
+        "10 % of the cells are padding; at random, 55 %" in text
+        and "100 cells in 3 batches, or 200 in 5: 2 times" in text
+    )
+    text = captions.describe_size(25, Fill(70, 30), 100, Fill(90, 10), 5000)
+    assert "25 of these pairs alone, packed by length, have 30.0 % of padding; all 100 have 10.0 %" in text
+    assert "training had 5,000" in text
+    assert "The more" not in captions.describe_size(25, Fill(95, 5), 100, Fill(90, 10), 5000)

@@ -1,0 +1,145 @@
+"""Beam search, against greedy decoding and against enumerating every translation there is."""
+
+import itertools
+
+import pytest
+import torch
+from support.small import bias_generator, mark_end, random_sources, unlike_model
+
+from transformer.decoding.beam import Beam, beam_search
+from transformer.decoding.sampling import Greedy, decode
+from transformer.model.transformer import Transformer
+
+PAD, BEGIN, END = 0, 2, 3
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    """A model whose translations end at various lengths."""
+    return mark_end(unlike_model(seed=5, norm="pre"), 7.0)
+
+
+@torch.inference_mode()
+def log_probability(model: Transformer, source: list[int], ids: tuple[int, ...]) -> float:
+    """Sum of the model's log-probabilities of these ids, from one teacher-forced pass."""
+    rows = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids[:-1]]]))[0].log_softmax(-1)
+    return rows[torch.arange(len(ids)), torch.tensor(ids)].sum().item()
+
+
+def every_translation(limit: int, words: list[int]) -> list[tuple[int, ...]]:
+    """All sequences of words that end with end of sentence, or without it at the limit."""
+    ended = [(*ids, END) for length in range(limit) for ids in itertools.product(words, repeat=length)]
+    return ended + list(itertools.product(words, repeat=limit))
+
+
+@pytest.mark.parametrize(("penalty", "alpha"), [("gnmt", 0.0), ("gnmt", 0.6), ("length", 1.0)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_wide_beam_finds_the_best_of_all_translations(penalty, alpha, seed):
+    """Vocabulary of 6 (three ordinary words), at most 4 tokens: 1 + 3 + 9 + 27 + 81 translations, all enumerated."""
+    model = mark_end(unlike_model(seed=seed, vocab_size=6, max_length=4), 1.0)
+    source = [4, 5, 3]
+    beam = Beam(size=130, alpha=alpha, penalty=penalty)
+    found = beam_search(model, [source], beam)[0]
+    scores = {
+        ids: log_probability(model, source, ids) / beam.length_penalty(len(ids))
+        for ids in every_translation(4, [1, 4, 5])
+    }
+    ranked = sorted(scores, key=lambda ids: -scores[ids])
+    assert len(found) == len(ranked) == 121
+    assert found[0].ids == ranked[0]
+    for one in found:
+        assert one.score == pytest.approx(scores[one.ids], abs=1e-4)
+    assert {one.ids for one in found} == set(ranked)
+
+
+def test_a_beam_of_one_is_greedy(model):
+    sources = random_sources(9, 2, 20, 5, 13)
+    greedy = decode(model, sources, Greedy())
+    for ours, expected in zip(beam_search(model, sources, Beam(size=1)), greedy, strict=True):
+        assert [one.ids for one in ours] == [expected.ids]
+        assert ours[0].log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+        assert ours[0].finished == expected.finished
+
+
+def test_a_batch_of_various_lengths_searches_like_each_sentence_alone(model):
+    sources = random_sources(9, 2, 20, 5, 5, 13, 3)
+    for source, together in zip(sources, beam_search(model, sources, Beam(size=3)), strict=True):
+        alone = beam_search(model, [source], Beam(size=3))[0]
+        assert [one.ids for one in together] == [one.ids for one in alone]
+        assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-4)
+
+
+def test_translations_are_distinct_sorted_and_scored_by_the_model(model):
+    source, beam = random_sources(8)[0], Beam(size=5, alpha=0.8)
+    found = beam_search(model, [source], beam)[0]
+    assert len(found) == len({one.ids for one in found}) == 5
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    for one in found:
+        assert one.log_probability == pytest.approx(log_probability(model, source, one.ids), abs=1e-4)
+        assert one.score == pytest.approx(one.log_probability / beam.length_penalty(len(one.ids)))
+        assert one.finished == (one.ids[-1] == END)
+        assert END not in one.ids[:-1]
+
+
+def test_a_beam_is_hardly_ever_worse_than_greedy(model):
+    sources = random_sources(*range(2, 20), seed=50)
+    greedy = decode(model, sources, Greedy())
+    found = beam_search(model, sources, Beam(size=8, alpha=0.0))
+    gains = [ours[0].log_probability - one.log_probability for ours, one in zip(found, greedy, strict=True)]
+    assert sum(gain > 1e-4 for gain in gains) > sum(gain < -1e-4 for gain in gains)
+
+
+def test_length_penalties_are_the_papers():
+    assert Beam(alpha=0.6).length_penalty(7) == pytest.approx((12 / 6) ** 0.6)
+    assert Beam(alpha=1.0, penalty="length").length_penalty(7) == 7
+    assert Beam(alpha=0.0).length_penalty(7) == Beam(alpha=0.0, penalty="length").length_penalty(7) == 1
+
+
+def test_a_larger_alpha_prefers_longer_translations(model):
+    sources = random_sources(*range(2, 20))
+
+    def total(alpha: float) -> int:
+        return sum(len(found[0].ids) for found in beam_search(model, sources, Beam(alpha=alpha, penalty="length")))
+
+    assert total(3.0) > total(0.0)
+
+
+def test_every_translation_begins_with_its_prefix(model):
+    sources, prefixes = random_sources(4, 9, 7), [[7, 8, 9], [], [30]]
+    for prefix, found in zip(prefixes, beam_search(model, sources, Beam(size=3), prefixes), strict=True):
+        assert len({one.ids for one in found}) == 3
+        assert all(list(one.ids[: len(prefix)]) == prefix for one in found)
+
+
+@pytest.mark.parametrize("prefix", [[9, END], [PAD], [BEGIN, 7]])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_forced_special_token_is_obeyed_as_greedy_does(model, prefix, size):
+    sources = random_sources(5)
+    found = beam_search(model, sources, Beam(size=size), [prefix])[0]
+    assert found and list(found[0].ids[: len(prefix)]) == prefix
+    if size == 1:
+        assert found[0].ids == decode(model, sources, Greedy(), [prefix])[0].ids
+
+
+def test_padding_and_begin_are_never_emitted_though_the_model_loves_them():
+    model = bias_generator(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
+    for found in beam_search(model, random_sources(2, 5, 11), Beam(size=4)):
+        assert found and not any({PAD, BEGIN} & set(one.ids) for one in found)
+
+
+def test_the_length_limit_ends_an_endless_translation():
+    model = bias_generator(unlike_model(max_length=60), {END: -1e4})
+    for limit, found in zip((53, 60), beam_search(model, random_sources(3, 40), Beam(size=2)), strict=True):
+        assert [len(one.ids) for one in found] == [limit, limit]
+        assert not any(one.finished for one in found)
+
+
+def test_a_beam_wider_than_the_vocabulary_is_no_trouble():
+    model = mark_end(unlike_model(vocab_size=6), 2.0)
+    assert beam_search(model, [[4, 5, 3]], Beam(size=50))[0]
+
+
+@pytest.mark.parametrize("settings", [{"size": 0}, {"alpha": -0.1}, {"penalty": "none"}])
+def test_impossible_beams_are_refused(settings):
+    with pytest.raises(ValueError, match="must be"):
+        Beam(**settings)

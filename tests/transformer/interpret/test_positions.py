@@ -1,0 +1,222 @@
+"""Positional encoding: the formula, the two laws, and the sum, for the engine's sinusoids and for a model's table."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.small import small_model
+
+from transformer.errors import ConfigError
+from transformer.interpret.positions import (
+    MODEL_BASE,
+    Encoding,
+    distance_law,
+    dot_products,
+    embedding_sum,
+    encoding,
+    model_encoding,
+    repetitions,
+    rotation,
+    rotation_error,
+)
+
+LENGTH, D_MODEL, BASE = 50, 14, 300.0
+ROUNDING = 2.0**-24  # half of float32's spacing below 1: no sine or cosine is stored more exactly
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model()
+
+
+@pytest.fixture(params=["settings", "model"])
+def shown(request, model) -> Encoding:
+    """An encoding made to measure, and the table of a model: the laws hold for both."""
+    return encoding(LENGTH, D_MODEL, BASE) if request.param == "settings" else model_encoding(model)
+
+
+def by_hand(length: int, d_model: int, base: float) -> np.ndarray:
+    """The paper's formula, one value at a time, in float64."""
+    table = np.empty((length, d_model))
+    for position in range(length):
+        for i in range(d_model // 2):
+            angle = position / base ** (2 * i / d_model)
+            table[position, 2 * i] = math.sin(angle)
+            table[position, 2 * i + 1] = math.cos(angle)
+    return table
+
+
+def test_the_table_is_the_papers_formula(shown):
+    expected = by_hand(shown.length, shown.d_model, shown.base)
+    np.testing.assert_allclose(shown.table, expected, atol=1.01 * ROUNDING, rtol=0)
+    assert shown.table.dtype == np.float32
+
+
+def test_a_models_table_is_the_one_that_it_adds(model):
+    shown = model_encoding(model)
+    assert (shown.length, shown.d_model, shown.base) == (20, 24, MODEL_BASE)
+    x = torch.zeros(1, 5, 24)
+    np.testing.assert_array_equal(model.positions(x)[0].numpy(), shown.table[:5])
+
+
+def test_what_a_page_does_with_a_table_cannot_reach_the_model(model):
+    table = model_encoding(model).table
+    assert not table.flags.writeable
+    assert table.ctypes.data != model.positions.table.data_ptr()
+
+
+def test_an_encoding_knows_its_pairs_and_its_beginning(shown):
+    assert shown.pairs.shape == (shown.length, shown.d_model // 2, 2)
+    np.testing.assert_array_equal(shown.pairs[3, 5], shown.table[3, 10:12])
+    assert shown.first(7).length == 7
+    assert shown.first(9999).length == shown.length
+    assert shown.first(7).base == shown.base
+
+
+def test_wavelengths_are_two_pi_times_the_base_to_a_growing_power(shown):
+    expected = [2 * math.pi * shown.base ** (2 * i / shown.d_model) for i in range(shown.d_model // 2)]
+    np.testing.assert_allclose(shown.wavelengths, expected, rtol=1e-12)
+    assert shown.wavelengths[0] == pytest.approx(2 * math.pi)
+
+
+def test_after_a_wavelength_a_pair_is_back_where_it_was():
+    base = (7 / (2 * math.pi)) ** (4 / 2)  # of four dimensions, the second pair's wavelength is 7
+    shown = encoding(30, 4, base)
+    assert shown.wavelengths[1] == pytest.approx(7)
+    np.testing.assert_allclose(shown.pairs[7:, 1], shown.pairs[:-7, 1], atol=1e-6)
+    assert np.abs(shown.pairs[6:, 1] - shown.pairs[:-6, 1]).max() > 0.5
+
+
+@pytest.mark.parametrize("offset", [1, 2, 5, 13, 19])
+def test_k_positions_on_every_pair_has_turned_by_one_fixed_rotation(shown, offset):
+    for i in (0, 1, shown.d_model // 2 - 1):
+        matrix = rotation(offset / shown.base ** (2 * i / shown.d_model))
+        for position in (0, shown.length - 1 - offset):
+            turned = matrix @ shown.pairs[position, i]
+            np.testing.assert_allclose(turned, shown.pairs[position + offset, i], atol=3 * ROUNDING)
+    assert rotation_error(shown, offset) < 3 * ROUNDING
+
+
+def test_the_rotation_matrix_acts_on_sine_and_cosine_and_keeps_lengths():
+    matrix = rotation(0.7)
+    start = np.array([math.sin(0.4), math.cos(0.4)])
+    np.testing.assert_allclose(matrix @ start, [math.sin(1.1), math.cos(1.1)])
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), atol=1e-15)
+
+
+def test_a_table_that_breaks_the_law_is_found_out(shown):
+    table = shown.table.copy()
+    table[4, 3] += 0.25
+    assert rotation_error(dataclasses.replace(shown, table=table), 2) > 0.2
+    assert distance_law(dot_products(Encoding(table, shown.base))).deviation > 0.05
+
+
+def test_the_rotation_asks_for_two_positions_that_far_apart(shown):
+    assert rotation_error(shown, shown.length - 1) < 3 * ROUNDING
+    assert rotation_error(shown, shown.length) is None
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        rotation_error(shown, 0)
+
+
+def test_the_dot_product_depends_on_the_distance_alone(shown):
+    products = dot_products(shown)
+    law = distance_law(products)
+    assert law.deviation < shown.d_model * 2 * ROUNDING
+    for distance in (0, 1, 6, shown.length - 1):
+        expected = sum(math.cos(distance / shown.base ** (2 * i / shown.d_model)) for i in range(shown.d_model // 2))
+        assert law.means[distance] == pytest.approx(expected, abs=1e-6)
+        np.testing.assert_allclose(products.diagonal(distance), expected, atol=1e-5)
+    np.testing.assert_allclose(law.means, shown.expected_products, atol=1e-6)
+    assert law.means[0] == pytest.approx(shown.d_model / 2)
+
+
+def test_the_distance_law_measures_the_largest_deviation_from_its_diagonal():
+    products = np.array([[5.0, 2.0, 1.0], [2.0, 5.0, 3.5], [1.0, 3.5, 5.0]])
+    law = distance_law(products)
+    np.testing.assert_allclose(law.means, [5.0, 2.75, 1.0])
+    assert law.deviation == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("d_model, advice", [(63, "try 62 or 64"), (3, "try 2 or 4"), (511, "try 510 or 512")])
+def test_an_odd_d_model_is_refused_with_a_sentence(d_model, advice):
+    with pytest.raises(ConfigError) as refused:
+        encoding(10, d_model, 10000.0)
+    text = str(refused.value)
+    assert f"{d_model} is odd" in text and "must be even" in text and text.endswith(".")
+    assert advice in text
+
+
+@pytest.mark.parametrize(
+    "length, d_model, base, name",
+    [
+        (10, 0, 10.0, "d_model"),
+        (10, 1, 10.0, "d_model"),
+        (10, 8192, 10.0, "d_model"),
+        (10, -2, 10.0, "d_model"),
+        (0, 8, 10.0, "length"),
+        (10**9, 8, 10.0, "length"),
+        (10, 8, 1.0, "base"),
+        (10, 8, float("nan"), "base"),
+        (10, 8, float("inf"), "base"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(length, d_model, base, name):
+    with pytest.raises(ConfigError, match=name):
+        encoding(length, d_model, base)
+
+
+IDS = [9, 17, 5, 17, 11, 9, 3]
+TOKENS = ("a", "b", "c", "b", "d", "a", "</s>")
+
+
+@pytest.fixture(scope="module")
+def summed(model):
+    return embedding_sum(model, IDS, TOKENS)
+
+
+def test_the_sum_is_what_enters_the_encoder(model, summed):
+    entered = []
+    handle = model.encoder[0].register_forward_pre_hook(lambda layer, arguments: entered.append(arguments[0]))
+    with torch.inference_mode():
+        model.encode(torch.tensor([IDS]), None)
+    handle.remove()
+    np.testing.assert_array_equal(summed.total, entered[0][0].numpy())
+    matrix = model.source_embedding.weight.detach().numpy()
+    np.testing.assert_allclose(summed.embeddings, matrix[IDS] * math.sqrt(24), rtol=1e-6)
+    np.testing.assert_allclose(summed.positions, by_hand(7, 24, 10000.0), atol=1e-6)
+    np.testing.assert_allclose(summed.embeddings + summed.positions, summed.total, atol=1e-6)
+    assert not summed.total.flags.writeable
+
+
+def test_norms_and_cosines_are_those_of_each_token(summed):
+    assert summed.norms.shape == (3, 7)
+    np.testing.assert_allclose(summed.norms[1], math.sqrt(24 / 2), rtol=1e-6)
+    for token in (0, 4):
+        e, total = summed.embeddings[token].astype(float), summed.total[token].astype(float)
+        assert summed.norms[0, token] == pytest.approx(math.sqrt(e @ e))
+        assert summed.norms[2, token] == pytest.approx(math.sqrt(total @ total))
+        assert summed.cosines[token] == pytest.approx(e @ total / math.sqrt((e @ e) * (total @ total)))
+
+
+def test_a_token_that_occurs_twice_is_one_vector_before_and_two_after(summed):
+    first, second = repetitions(summed)
+    assert (first.token, first.first, first.second) == ("a", 0, 5)
+    assert (second.token, second.first, second.second) == ("b", 1, 3)
+    table = by_hand(7, 24, 10000.0)
+    for found in (first, second):
+        assert found.before == 0
+        assert found.after == pytest.approx(np.linalg.norm(table[found.first] - table[found.second]), rel=1e-5)
+        one, other = summed.total[found.first], summed.total[found.second]
+        assert found.cosine == pytest.approx(one @ other / np.linalg.norm(one) / np.linalg.norm(other), rel=1e-5)
+        assert found.cosine < 1
+
+
+def test_a_sentence_without_a_repetition_has_none(model):
+    assert repetitions(embedding_sum(model, IDS[:3], TOKENS[:3])) == []
+
+
+def test_a_model_in_training_has_no_sum_to_show():
+    with pytest.raises(ValueError, match="eval mode"):
+        embedding_sum(small_model().train(), IDS, TOKENS)

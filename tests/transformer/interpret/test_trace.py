@@ -1,0 +1,112 @@
+"""Trace: what every figure reads."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.interpret.activations import record
+from transformer.interpret.hooks import KINDS
+from transformer.interpret.trace import TOP_K, make_trace
+
+TEXT = "big red dog."
+
+
+@pytest.fixture(scope="module")
+def trace(translator):
+    return translator.trace(TEXT, target="groß rot alt Hund Hund.")
+
+
+def test_decoder_row_t_is_fed_what_came_before_and_predicts_what_comes_next(trace, tokenizer):
+    target_ids = (*tokenizer.encode("groß rot alt Hund Hund."), tokenizer.end_id)
+    assert trace.next_ids == target_ids
+    assert trace.fed_ids == (tokenizer.begin_id, *target_ids[:-1])
+    assert trace.fed_tokens[0] == "<s>" and trace.next_tokens[-1] == "</s>"
+    assert trace.fed_tokens[1:] == trace.next_tokens[:-1]
+    assert trace.source_ids == (*tokenizer.encode(TEXT), tokenizer.end_id)
+    assert trace.source_tokens == tuple(map(tokenizer.piece_text, trace.source_ids))
+
+
+def test_maps_have_layers_heads_queries_and_keys(trace):
+    source, target = len(trace.source_ids), len(trace.next_ids)
+    assert source != target
+    assert trace.encoder.shape == (2, 4, source, source)
+    assert trace.decoder.shape == (3, 4, target, target)
+    assert trace.cross.shape == (3, 4, target, source)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_map_sum_to_one(trace, kind):
+    maps = trace.attention(kind)
+    np.testing.assert_allclose(maps.sum(-1), 1, atol=1e-5)
+    assert maps is getattr(trace, kind)
+
+
+def test_the_decoder_never_looks_ahead(trace):
+    later = np.triu(np.ones(trace.decoder.shape[-2:], dtype=bool), 1)
+    assert (trace.decoder[..., later] == 0).all()
+
+
+def test_an_unknown_kind_of_map_is_refused(trace):
+    with pytest.raises(ValueError, match="encoder, decoder or cross"):
+        trace.attention("self")
+
+
+def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace, translator):
+    logits = record(translator.model, trace.source_ids, trace.fed_ids).logits.double()
+    p = logits.softmax(-1).numpy()
+    rows = np.arange(len(trace.next_ids))
+    chosen = p[rows, trace.next_ids]
+    np.testing.assert_allclose(trace.next_probabilities, chosen, atol=1e-6)
+    np.testing.assert_array_equal(trace.next_ranks, 1 + (p > chosen[:, None]).sum(1))
+    np.testing.assert_allclose(trace.entropies, -(p * np.log(p)).sum(1), atol=1e-5)
+
+
+def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, translator, tokenizer):
+    assert trace.candidate_ids.shape == trace.candidate_probabilities.shape == (len(trace.next_ids), TOP_K)
+    assert (np.diff(trace.candidate_probabilities) <= 0).all()
+    p = record(translator.model, trace.source_ids, trace.fed_ids).logits.softmax(-1)
+    np.testing.assert_array_equal(trace.candidate_ids[:, 0], p.argmax(-1).numpy())
+    expected = torch.gather(p, 1, torch.tensor(trace.candidate_ids)).numpy()
+    np.testing.assert_allclose(trace.candidate_probabilities, expected, atol=1e-6)
+    assert trace.candidate_tokens[1][2] == tokenizer.piece_text(trace.candidate_ids[1, 2])
+
+
+def test_arrays_are_read_only_and_fields_frozen(trace):
+    arrays = [value for value in vars(trace).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) == 8 and not any(array.flags.writeable for array in arrays)
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trace.origin = "decoded"
+
+
+def test_maps_and_probabilities_are_float32(trace):
+    for name in ("encoder", "decoder", "cross", "next_probabilities", "entropies", "candidate_probabilities"):
+        assert getattr(trace, name).dtype == np.float32, name
+
+
+def test_a_saved_trace_has_every_field_without_pickle(trace, tmp_path):
+    trace.save(tmp_path / "trace.npz")
+    with np.load(tmp_path / "trace.npz", allow_pickle=False) as stored:
+        names = {field.name for field in dataclasses.fields(trace)} - {"source_pieces"} | {"source_spans"}
+        assert set(stored.files) == names
+        for name in names - {"source_spans"}:
+            np.testing.assert_array_equal(stored[name], np.array(getattr(trace, name)))
+        spans = [TEXT[begin:end].strip() for begin, end in stored["source_spans"]]
+        assert "".join(spans) == TEXT.replace(" ", "")
+
+
+def test_saving_keeps_the_very_name_it_is_given(trace, tmp_path):
+    trace.save(tmp_path / "trace.out")
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.out"]
+
+
+def test_a_target_cut_off_is_not_finished(translator, tokenizer):
+    pieces, ids = tokenizer.pieces("dog"), tokenizer.encode("Hund Katze")
+    source = [*(piece.id for piece in pieces), tokenizer.end_id]
+    recording = record(translator.model, source, [tokenizer.begin_id, *ids[:-1]])
+    trace = make_trace(recording, tokenizer, source_text="dog", source_pieces=pieces, target_ids=ids, origin="decoded")
+    assert not trace.finished and trace.target_text == "Hund Katze"

@@ -1,0 +1,147 @@
+"""The checkpoints that come with the repository: complete, small, described, and able to translate."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from support.stitched import stitched_while_decoding
+
+from transformer import Translator
+from transformer.checkpoint import find_checkpoints
+from transformer.data.batching import read_samples
+from transformer.decoding.sampling import DecodingState
+from transformer.interpret.activations import record
+from transformer.interpret.hooks import KINDS, silenced
+from transformer.training.replay import FILE, load_film
+
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
+SENTENCES = {
+    "en-de": {
+        "I love my teacher.": ("Ich", "Lehrer"),
+        "The dog sleeps.": ("Hund",),
+        "Where is the book?": ("Wo", "Buch"),
+        "I am hungry.": ("Ich", "ung"),
+        "We are learning German.": ("Wir", "Deutsch"),
+        "She drinks water.": ("Sie", "Wasser"),
+    },
+    "en-fr": {
+        "I love my teacher.": ("J'", "prof"),
+        "The dog sleeps.": ("chien",),
+        "Where is the book?": ("livre",),
+        "I am hungry.": ("faim",),
+        "We are learning French.": ("ous", "français"),
+        "She drinks water.": ("Elle", "eau"),
+    },
+    "reverse": {
+        "I love my teacher.": (".rehcaet ym evol I",),
+        "The dog sleeps.": (".speels god ehT",),
+        "Where is the book?": ("?koob eht si erehW",),
+        "headlight": ("thgildaeh",),
+        "step on no pets": ("step on no pets",),
+        "Is it 7 or 8?": ("?8 ro 7 ti sI",),
+    },
+}
+
+
+@pytest.fixture(scope="module", params=SENTENCES)
+def folder(request) -> Path:
+    return CHECKPOINTS / request.param
+
+
+@pytest.fixture(scope="module")
+def shipped(folder) -> Translator:
+    return Translator.load(folder, "cpu")
+
+
+def test_every_checkpoint_that_is_shipped_is_tested():
+    assert [path.name for path in find_checkpoints(CHECKPOINTS)] == sorted(SENTENCES)
+
+
+def test_it_is_complete_and_at_most_40_megabytes(folder):
+    names = {"config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"}
+    assert names <= {path.name for path in folder.iterdir()}
+    assert sum((folder / name).stat().st_size for name in names) <= 40e6
+
+
+def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
+    training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    for name in ("name", "licence", "attribution", "source_language", "target_language"):
+        assert training["data"][name]
+    assert set(training["configuration"]) - {"film"} == {"model", "tokenizer", "training", "data"}
+    assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
+    assert training["device"]
+    scored = [score for score in training["scores"].values() if isinstance(score, dict)]
+    assert scored, "run evaluate --write on the test pairs"
+    assert all(score["bleu"] > 20 and "version:" in score["signature"] for score in scored)
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
+def test_it_has_a_film_of_its_training(name):
+    """From step 0 to the end of the training, at most 2 MB; at step 0 it writes no target, in the end at least one."""
+    folder = CHECKPOINTS / name
+    film = load_film(folder / FILE)
+    assert (folder / FILE).stat().st_size <= 2e6
+    assert film.steps[0] == 0 and film.steps[-1] >= 0.9 * film.losses[-1, 0] and len(film.steps) >= 20
+    assert film.losses[-1, 1] < film.losses[0, 1] / 2
+    for reel in film.reels:
+        assert reel.outputs[0] != reel.target_text and reel.probabilities[-1].mean() > 0.5
+    assert any(reel.outputs[-1] == reel.target_text for reel in film.reels)
+
+
+def test_its_samples_are_pairs_it_was_not_trained_on(shipped, folder):
+    assert len(read_samples(folder, shipped.tokenizer, shipped.model.config.max_length)) > 300
+
+
+def test_its_history_ends_better_than_it_began(shipped):
+    history = shipped.checkpoint.history
+    assert len(history) > 3 and history[-1]["valid_loss"] < history[0]["valid_loss"]
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
+    sentences = SENTENCES[folder.name]
+    for (source, words), found in zip(sentences.items(), shipped.translate(list(sentences), beam), strict=True):
+        assert all(word in found for word in words), f"{source} -> {found}"
+        assert folder.name == "reverse" or found[-1] in ".?!"
+
+
+def test_its_traces_obey_the_laws(shipped):
+    trace = shipped.trace("I love my teacher.")
+    assert trace.finished
+    for kind in KINDS:
+        np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
+    assert (np.triu(trace.decoder, 1) == 0).all()
+    with torch.inference_mode():
+        plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0]
+    assert torch.equal(record(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
+
+
+def test_its_attention_while_decoding_equals_the_replay(shipped):
+    source = list(shipped.trace("Where is the book?").source_ids)
+    stitched, fed = stitched_while_decoding(shipped.model, source)
+    replay = record(shipped.model, source, fed)
+    for (kind, layer), rows in stitched.items():
+        torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
+
+
+def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped, folder):
+    sentences = list(SENTENCES[folder.name])
+    config = shipped.model.config
+    heads = [("cross", layer, head) for layer in range(config.num_decoder_layers) for head in range(config.num_heads)]
+    with silenced(shipped.model, heads):
+        assert len(set(shipped.translate(sentences))) == 1
+    assert len(set(shipped.translate(sentences))) == len(sentences)
+
+
+@pytest.mark.parametrize("sentence", ["I love my teacher.", "I can't swim, and I don't want to learn it."])
+def test_the_candidates_of_a_step_are_the_softmax_of_its_cached_logits(shipped, sentence):
+    trace = shipped.trace(sentence)
+    with torch.inference_mode():
+        state = DecodingState(shipped.model, [list(trace.source_ids)], 60)
+        for step, fed in enumerate(trace.fed_ids):
+            probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
+            shown = probabilities[trace.candidate_ids[step]]
+            np.testing.assert_allclose(trace.candidate_probabilities[step], shown, atol=1e-5)
+            assert shown.min() >= np.sort(probabilities)[-10] - 1e-5

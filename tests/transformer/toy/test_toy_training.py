@@ -1,0 +1,207 @@
+"""Training on a toy task: what repeats, what the rate does, that it learns, and what it leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import __main__ as command_line
+from transformer.decoding.sampling import Greedy, decode
+from transformer.errors import UserError
+from transformer.toy.tasks import HELD_OUT, ToySettings, answer
+from transformer.toy.training import STATUS, ToyTraining, toy_rate, train_toy
+from transformer.training.replay import FILE, load_film
+
+ROOT = Path(__file__).parents[3]
+QUICK = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, warmup_steps=5, max_updates=6)
+EASY = ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_heads=4, max_updates=600)
+KNOBS = {
+    "schedule": "none", "warmup_steps": 800, "label_smoothing": 0.3, "norm": "post", "positions": "multiplied",
+    "num_heads": 1,
+}  # fmt: skip
+
+
+def run(settings: ToySettings) -> tuple[ToyTraining, list]:
+    training = ToyTraining(settings)
+    return training, list(training.run())
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[ToyTraining, list]:
+    """A small task, trained to its end."""
+    return run(EASY)
+
+
+def test_the_same_seed_gives_the_same_run_bit_for_bit():
+    (first, _), (second, _), (other, _) = run(QUICK), run(QUICK), run(replace(QUICK, seed=2))
+    assert first.losses == second.losses != other.losses
+    for one, two, three in zip(*(training.model.parameters() for training in (first, second, other)), strict=True):
+        assert one.equal(two)
+        assert one.dim() == 1 or not one.equal(three)  # biases and norms of all seeds begin alike
+
+
+def test_a_training_leaves_everyone_elses_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    run(QUICK)
+    assert torch.rand(3).equal(expected)
+
+
+@pytest.mark.parametrize("field", KNOBS)
+def test_runs_that_differ_in_one_knob_begin_with_the_same_weights_and_see_the_same_sequences(field):
+    base, other = ToyTraining(EASY), ToyTraining(replace(EASY, **{field: KNOBS[field]}))
+    weights, others = base.model.state_dict(), other.model.state_dict()
+    assert all(weights[name].equal(others[name]) for name in weights.keys() & others.keys())
+    assert {name for name in weights.keys() ^ others.keys() if "norm" not in name} == set()
+    assert base.data.held_out == other.data.held_out
+    for mine, theirs in zip(base.data.batch(8), other.data.batch(8), strict=True):
+        assert mine.equal(theirs)
+
+
+@pytest.mark.parametrize("warmup", [1, 40])
+def test_all_schedules_have_the_same_highest_rate(warmup):
+    base = ToySettings(warmup_steps=warmup, d_model=32, rate_factor=0.7)
+    peak = 0.7 / np.sqrt(32 * warmup)
+    rates = {
+        name: [toy_rate(update, replace(base, schedule=name)) for update in range(1, 201)]
+        for name in ("noam", "constant", "none")
+    }
+    assert all(max(values) == pytest.approx(peak) for values in rates.values())
+    assert int(np.argmax(rates["noam"])) + 1 == warmup and rates["noam"][-1] < peak
+    assert rates["constant"][:warmup] == pytest.approx(rates["noam"][:warmup]), "the warm-ups are one and the same"
+    assert rates["constant"][warmup - 1 :] == pytest.approx([peak] * (201 - warmup))
+    assert rates["none"] == pytest.approx([peak] * 200)
+
+
+def test_a_small_task_is_learned_within_its_limit(learned):
+    _, statuses = learned
+    last = statuses[-1]
+    assert (last.end, last.measured) == ("goal", HELD_OUT) and last.exact_match >= 0.99
+    assert last.loss < 0.3 < statuses[10].loss
+
+
+def test_where_it_stands_is_told_after_every_update(learned):
+    _, statuses = learned
+    assert [status.update for status in statuses] == list(range(len(statuses)))
+    assert statuses[0].loss is None and not any(status.end for status in statuses[:-1])
+    assert all(later.seconds >= earlier.seconds for earlier, later in zip(statuses, statuses[1:], strict=False))
+    assert statuses[-1].rate == pytest.approx(statuses[-1].update / statuses[-1].seconds)
+
+
+def test_the_exact_match_is_that_of_decoding_one_by_one(learned):
+    training, statuses = learned
+    task, alphabet, right = EASY.task, training.alphabet, 0
+    for row in training.data.held_out:
+        (written,) = decode(training.model, [[*row, alphabet.end_id]], Greedy())
+        right += alphabet.decode(written.ids) == alphabet.decode(answer(task, row)) and written.finished
+    assert statuses[-1].exact_match == right / HELD_OUT
+
+
+def test_the_film_has_some_25_moments_from_0_to_the_end(learned):
+    training, statuses = learned
+    film = training.film()
+    assert film.steps[0] == 0 and film.steps[-1] == statuses[-1].update
+    assert 12 <= len(film.steps) <= 33
+    gaps = np.diff(film.steps)
+    assert (gaps[:-1] == gaps[0]).all() and gaps[-1] <= gaps[0]
+    assert film.scores[-1].tolist() == [statuses[-1].update, statuses[-1].exact_match]
+    assert film.score_name == "exact match"
+
+
+def test_the_films_last_moment_writes_what_the_model_learned(learned):
+    training, _ = learned
+    reel = training.film().reels[0]
+    assert training.alphabet.encode(reel.source_text) == list(training.data.held_out[0])
+    assert reel.target_text == " ".join(answer(EASY.task, reel.source_text.split()))
+    (written,) = decode(training.model, [[*training.data.held_out[0], 2]], Greedy())
+    assert reel.outputs[-1] == training.alphabet.decode(written.ids) == reel.target_text
+    assert reel.outputs[0] != reel.target_text
+
+
+def test_a_long_film_is_thinned_and_keeps_its_first_and_newest_moment():
+    training = ToyTraining(QUICK)
+    for update in range(0, 331, 10):
+        if update % training._moment_every == 0:
+            training._shoot(update)
+    assert training.camera.steps == list(range(0, 321, 20))
+
+
+def test_a_run_that_learns_nothing_ends_at_its_limit():
+    _, statuses = run(QUICK)
+    assert (statuses[-1].update, statuses[-1].end) == (6, "limit")
+    assert statuses[-1].loss is not None and statuses[-1].exact_match < 0.99
+
+
+def test_a_loss_that_is_no_number_ends_the_run():
+    training = ToyTraining(QUICK)
+    with torch.no_grad():
+        next(training.model.parameters()).fill_(float("nan"))
+    with pytest.raises(UserError, match="The loss of update 1 is no finite number"):
+        list(training.run())
+
+
+def test_the_files_hold_the_end_of_the_run(tmp_path):
+    status = train_toy(QUICK, tmp_path)
+    assert json.loads((tmp_path / STATUS).read_text()) == asdict(status)
+    assert status.end == "limit"
+    film = load_film(tmp_path / FILE)
+    assert film.steps.tolist() == [0, 6] and film.losses[:, 0].tolist() == [5, 6]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, STATUS]
+
+
+def test_the_command_line_trains_and_prints_the_end(tmp_path, capsys):
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(QUICK).items()]
+    assert command_line.main(["toy", *options, "--out", str(tmp_path / "new" / "folder")]) == 0
+    assert json.loads(capsys.readouterr().out)["end"] == "limit"
+    assert load_film(tmp_path / "new" / "folder" / FILE).steps[-1] == 6
+
+
+def test_the_command_line_refuses_what_cannot_be_in_a_sentence(tmp_path, capsys):
+    assert command_line.main(["toy", "--num-heads=7", "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "headlight: num_heads must divide d_model: 64 is not a multiple of 7.\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "kill") or sys.platform == "win32", reason="needs POSIX processes")
+def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
+    """A shell in between starts it, says its number, and is killed."""
+    long = replace(QUICK, goal=1.0, max_updates=5000, vocabulary=26, length=20)
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(long).items()]
+    command = [sys.executable, "-m", "transformer", "toy", *options, "--out", str(tmp_path)]
+    starter = f"import subprocess\nchild = subprocess.Popen({command!r})\nprint(child.pid, flush=True)\nchild.wait()"
+    parent = subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    try:
+        wait_until(lambda: (tmp_path / STATUS).exists())
+        parent.kill()
+        parent.wait()
+        wait_until(lambda: not alive(child))
+    finally:
+        parent.stdout.close()
+        if alive(child):
+            os.kill(child, 9)
+    assert json.loads((tmp_path / STATUS).read_text())["end"] == ""
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # Whoever inherits an orphan in a container may never put it away.
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def wait_until(condition, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)

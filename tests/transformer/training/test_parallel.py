@@ -1,0 +1,135 @@
+"""Two processes that train one model, started by torchrun as a user does it, and over gloo."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from support.short_run import PAIRS, VALID, end_of, experiment
+from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
+
+from transformer.__main__ import main
+from transformer.data.batching import make_examples
+from transformer.errors import DeviceError
+from transformer.files import load_sealed
+from transformer.model.transformer import Transformer
+from transformer.training.distributed import Processes, joined
+from transformer.training.loader import load_updates
+from transformer.training.run import train
+from transformer.training.updates import Objective
+
+ROOT = Path(__file__).parents[3]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+CPU = torch.device("cpu")
+
+
+def torchrun(*command: str | Path) -> subprocess.CompletedProcess:
+    """Run it in two processes; fails when they do not come to an end."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HEADLIGHT_DEVICE": "cpu", "PYTHONPATH": path}
+    return subprocess.run(
+        [*TORCHRUN, *map(str, command)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def arguments(folder: Path, config, pairs) -> list[str]:
+    """A run as a command line, --out left to the test."""
+    config = write_toml(folder / "tiny.toml", config)
+    data, valid = write_pairs(folder / "a.tsv", pairs), write_pairs(folder / "b.tsv", VALID)
+    return ["train", str(config), "--data", str(data), "--valid", str(valid), "--out"]
+
+
+def progress_of(out: Path) -> dict:
+    return json.loads(bytes(load_sealed(out / "resume" / "state.safetensors")["progress"].tolist()))
+
+
+def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
+    """50 steps of 3 accumulated batches each, some of a single row, of which one process gets nothing."""
+    config = tiny_experiment(max_steps=50, batch_tokens=24, accumulate=3, validate_every=25, cooldown_steps=10)
+    command = arguments(tmp_path, config, make_pairs(400, 1))
+    done = torchrun("-m", "transformer", *command, tmp_path / "two")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("validation at step 25") == 1, "one process tells"
+    assert "2 processes, each on CPU" in json.loads((tmp_path / "two" / "training.json").read_text())["device"]
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    before = signal.getsignal(signal.SIGTERM)
+    assert main([*command, str(tmp_path / "one")]) == 0
+    signal.signal(signal.SIGTERM, before)
+    one, two = progress_of(tmp_path / "one"), progress_of(tmp_path / "two")
+    assert [step for step, _ in two["curve"]] == list(range(1, 51))
+    assert [loss for _, loss in two["curve"]] == pytest.approx([loss for _, loss in one["curve"]], abs=1e-4)
+    assert one["curve"][-1][1] < 0.8 * one["curve"][0][1], "something was learned, so the updates agreed too"
+    assert two["history"][-1]["valid_loss"] == pytest.approx(one["history"][-1]["valid_loss"], abs=1e-4)
+
+
+def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(tmp_path, caplog):
+    done = torchrun(ROOT / "tests" / "support" / "two_processes.py", "stop and resume", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads((tmp_path / f"stopped-{rank}.json").read_text()) for rank in (0, 1)] == [8, 8]
+    assert end_of(tmp_path / "stopped") == end_of(tmp_path / "whole")
+    random = load_sealed(tmp_path / "whole" / "resume" / "state.safetensors")["random"]
+    assert len(random) == 2 and not torch.equal(random[0], random[1]), "each drops out other values"
+    longer = replace(experiment(), training=replace(experiment().training, max_steps=14))
+    with caplog.at_level("INFO"):
+        train(longer, PAIRS, VALID, tmp_path / "whole", CPU, resume=True)
+    assert "saved by 2 processes, resumed by 1: dropout is seeded anew" in caplog.text
+    assert progress_of(tmp_path / "whole")["step"] == 14
+
+
+def test_an_error_in_one_process_ends_both_with_a_sentence_each(tmp_path):
+    command = arguments(tmp_path, experiment(), PAIRS)
+    (tmp_path / "arguments.json").write_text(json.dumps([*command, str(tmp_path / "run")]))
+    started = time.monotonic()
+    done = torchrun(ROOT / "tests" / "support" / "two_processes.py", "fail", tmp_path)
+    assert done.returncode == 1 and time.monotonic() - started < 120
+    told = [line for line in done.stderr.splitlines() if line.startswith("headlight: ")]
+    assert (
+        "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save." in told
+    )
+    assert set(told[1:]) <= {"headlight: Process 2 of 2 stopped because another one has."}
+    assert progress_of(tmp_path / "run")["step"] == 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_shares_of_a_batch_are_its_rows_and_their_losses_add_up(tokenizer, count):
+    """Also where a process gets no row: a loss and a gradient of 0."""
+    config = tiny_experiment()
+    examples = make_examples(make_pairs(12, 3), tokenizer, 24)
+    torch.manual_seed(1)
+    objective = Objective(Transformer(config.model), config.training)
+    for batch in (examples[:2], examples[2:9], examples[9:10]):
+        whole = loss_and_gradient(objective, batch, Processes())
+        shares = [loss_and_gradient(objective, batch, Processes(rank, count)) for rank in range(count)]
+        torch.testing.assert_close(sum(loss for loss, _ in shares), whole[0])
+        torch.testing.assert_close(sum(gradient for _, gradient in shares), whole[1], atol=1e-4, rtol=1e-4)
+        assert all(loss.isfinite() for loss, _ in shares)
+
+
+def loss_and_gradient(objective: Objective, batch, processes: Processes) -> tuple[torch.Tensor, torch.Tensor]:
+    (((source, fed, predicted),),) = load_updates([[batch]], 0, CPU, processes)
+    objective.zero_grad()
+    loss = objective(source, fed, predicted)
+    loss.backward()
+    return loss.detach(), torch.cat([p.grad.flatten() for p in objective.parameters()])
+
+
+def test_alone_a_process_has_nobody_to_agree_with(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with joined(CPU) as (processes, device):
+        assert processes.first and processes.count == 1 and device == CPU
+        assert processes.sums(1.5, 2.0) == [1.5, 2.0] and processes.share([4, 5, 6]) == [4, 5, 6]
+        assert processes.gather(torch.tensor([3])).tolist() == [[3]]
+        processes.wait()
+    assert not torch.distributed.is_initialized()
+
+
+def test_several_processes_on_a_device_that_cannot_are_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(DeviceError, match="on CPUs or NVIDIA GPUs, not on mps"), joined(torch.device("mps")):
+        pass

@@ -1,0 +1,152 @@
+"""The view that trains live, through Streamlit's own test runner: start, end, stop, and every address there may be."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.live import HOSTILE, PAGE, button, run_until
+from support.pages import open_page, page_text
+
+from transformer.toy.tasks import ToySettings
+
+pytestmark = pytest.mark.usefixtures("jobs")
+EASY = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
+
+
+def open_live(**query: str) -> AppTest:
+    return open_page(PAGE, **{"training": "train live", **query})
+
+
+def film(app: AppTest) -> dict | None:
+    players = app.get("bidi_component")
+    return json.loads(players[0].proto.json) if players else None
+
+
+def test_the_view_opens_with_what_it_would_train_and_what_to_watch():
+    app = open_live()
+    assert "reverse: write it backwards; sequences of 10 out of 11 letters, a to k" in page_text(app)
+    assert "Press start" in page_text(app)
+    assert button(app, "Start training") and not button(app, "Stop") and film(app) is None
+
+
+def test_a_training_runs_to_its_end_through_the_page(jobs):
+    app = open_live(**EASY)
+    button(app, "Start training").click().run()
+    assert not app.exception
+    (name,) = app.query_params["job"].split(",")
+    assert jobs.look(name).settings == ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_layers=1)
+    assert button(app, "Stop") and "Copy: write the same again" in page_text(app)
+    run_until(app, lambda: film(app) is not None)
+    assert {"Update", "Loss", "Exact match"} <= {metric.label for metric in app.metric}
+    run_until(app, lambda: not button(app, "Stop"))
+    (learned,) = app.success
+    assert learned.value.startswith("Learned after") and learned.icon == ":material/check_circle:"
+    given, view = film(app), jobs.look(name)
+    assert given["following"] and given["steps"] == view.film.steps.tolist()
+    assert given["moments"][-1]["right"] and given["source"] == view.film.reels[0].source_text
+    assert "of the cross-attention has its largest weight on the symbol that is to be written" in page_text(app)
+    values = {metric.label: metric.value for metric in app.metric}
+    assert values["Update"] == f"{view.status.update:,}" and "Time" in values and "Time left, at most" not in values
+
+    again = open_live(job=name)  # another browser, and none of the settings
+    assert film(again)["steps"] == given["steps"] and again.success[0].value == learned.value
+
+    reader = next(button for button in app.button if button.key == "reader_shown")
+    app.segmented_control(key="kind").set_value("encoder").run()
+    reader.click().run()
+    assert f"Show {film(app)['name']} of the cross-attention" == reader.label and film(app)["kind"] == "Cross-attention"
+
+
+def test_stopping_keeps_what_there_is_and_starting_again_begins_anew(jobs):
+    app = open_live()
+    button(app, "Start training").click().run()
+    first = app.query_params["job"]
+    run_until(app, lambda: film(app) is not None)
+    button(app, "Stop").click().run()
+    assert jobs.look(first).state == "stopped"
+    assert "Stopped after" in page_text(app) and film(app) and not button(app, "Stop")
+    button(app, "Start training").click().run()
+    second = app.query_params["job"]
+    assert second != first and jobs.look(second).active
+
+
+def test_starting_again_stops_the_earlier_training_and_so_does_the_other_view(jobs):
+    app = open_live()
+    button(app, "Start training").click().run()
+    first = app.query_params["job"]
+    button(app, "Start training").click().run()
+    second = app.query_params["job"]
+    assert (jobs.look(first).state, jobs.look(second).active) == ("stopped", True)
+    app.segmented_control(key="training").set_value("knobs").run()
+    button(app, "Start both").click().run()
+    assert not app.exception and jobs.look(second).state == "stopped"
+    assert all(jobs.look(name).active for name in app.query_params["jobs"].split(","))
+
+
+def test_who_follows_a_link_and_starts_does_not_stop_the_training_of_who_sent_it(jobs):
+    (sent,) = jobs.submit(ToySettings())
+    app = open_live(job=sent)
+    assert button(app, "Stop")
+    button(app, "Start training").click().run()
+    assert app.query_params["job"] != sent and jobs.look(sent).active
+
+
+def test_a_place_in_line_is_told(jobs):
+    jobs.at_once = 1
+    jobs.submit(ToySettings(), ToySettings(seed=2))
+    app = open_live(job=jobs.submit(ToySettings(seed=3))[0])
+    assert "Place 2 in the line" in page_text(app)
+    button(app, "Stop").click().run()
+    assert "Stopped before its first update" in page_text(app)
+
+
+def test_a_full_line_is_said_and_the_training_before_goes_on(jobs, monkeypatch):
+    monkeypatch.setattr("transformer.toy.jobs.MOST_WAITING", 1)
+    jobs.at_once = 1
+    app = open_live()
+    button(app, "Start training").click().run()
+    first = app.query_params["job"]
+    jobs.submit(ToySettings())
+    button(app, "Start training").click().run()
+    assert "1 trainings are waiting already" in app.warning[0].value
+    assert app.query_params["job"] == first and jobs.look(first).active and button(app, "Stop")
+
+
+@pytest.mark.parametrize("name", HOSTILE[:-1])
+def test_the_time_of_a_training_that_nobody_knows_is_up(name):
+    app = open_live(job=name)
+    assert "time is up" in page_text(app) and button(app, "Start training") and not button(app, "Stop")
+    assert film(app) is None
+
+
+def test_settings_that_cannot_be_get_a_sentence_and_the_training_goes_on(jobs):
+    app = open_live()
+    button(app, "Start training").click().run()
+    app.slider(key="number_of_letters").set_value(2).run()
+    app.slider(key="symbols_long").set_value(2).run()
+    (warning,) = app.warning
+    assert "2 symbols make only 4 sequences" in warning.value and "learn them by heart" in warning.value
+    assert button(app, "Start training").disabled and button(app, "Stop")
+    app.slider(key="symbols_long").set_value(12).run()
+    assert not app.warning and not button(app, "Start training").disabled
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "1e400", "x", "", "9" * 5000, "<b>"])
+def test_garbage_in_the_address_falls_back(value):
+    query = dict.fromkeys(
+        ("task", "symbols", "number_of_letters", "symbols_long", "toy_width", "toy_layers", "toy_heads", "toy_norm",
+         "toy_seed"), value,
+    )  # fmt: skip
+    app = open_live(**query)
+    assert "reverse: write it backwards" in page_text(app) or app.warning
+    assert button(app, "Start training")
+
+
+def test_a_failed_training_says_so(jobs, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError("no process")
+
+    monkeypatch.setattr("transformer.toy.jobs.subprocess.Popen", refuse)
+    app = open_live()
+    button(app, "Start training").click().run()
+    assert "broke off before its first update; please start it again" in page_text(app)

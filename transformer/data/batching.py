@@ -1,0 +1,238 @@
+"""From pairs to padded batches of similar length, and what padding costs."""
+
+import logging
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..arrays import read_only
+from ..errors import DataError
+from ..model.attention import causal_mask, padding_mask, target_mask
+from .pairs import Pairs, Skipped, read_pairs
+from .tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One pair as ids: `source` ends with end of sentence, `target` begins and ends with its special tokens.
+
+    `lines` are those of the corpus that it comes from, as far as they are known.
+    """
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    lines: tuple[int, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longer side, as the model sees it (the target is fed without its last token)."""
+        return max(len(self.source), len(self.target) - 1)
+
+
+def make_examples(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int) -> list[Example]:
+    """Turn pairs into ids; those without or with too many tokens on a side are left out and reported in the log."""
+    return fitting(pairs, tokenizer, max_length)[1]
+
+
+def fitting(
+    pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int
+) -> tuple[list[tuple[str, str]], list[Example]]:
+    """The pairs that a model of `max_length` positions can be taught, and the same as ids.
+
+    The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
+    nothing is left.
+    """
+    known = isinstance(pairs, Pairs)
+    lines, name = (pairs.lines, pairs.name) if known else ([None] * len(pairs), "the corpus")
+    sources = tokenizer.encode_all([source for source, _ in pairs])
+    targets = tokenizer.encode_all([target for _, target in pairs])
+    kept, examples, skipped = [], [], Skipped()
+    for pair, line, source, target in zip(pairs, lines, sources, targets, strict=True):
+        places = (line,) if known else ()
+        example = Example((*source, tokenizer.end_id), (tokenizer.begin_id, *target, tokenizer.end_id), places)
+        if not source or not target:
+            skipped.add("with a side that has no token", line)
+        elif example.length > max_length:
+            skipped.add(f"longer than {max_length} tokens a side", line)
+        else:
+            kept.append(pair)
+            examples.append(example)
+    if not examples:
+        why = skipped.report() or "there is none"
+        raise DataError(f"No pair of {name} fits a model of {max_length} tokens a side: {why}.")
+    if skipped:
+        logger.warning("%s: left out %s", name, skipped.report())
+    return kept, examples
+
+
+def epoch_batches(
+    examples: Sequence[Example], batch_tokens: int, join_probability: float, max_length: int, seed: int
+) -> list[list[Example]]:
+    """The batches of one epoch, packed by length and shuffled; the same seed gives the same batches.
+
+    A batch holds as many examples as fit `batch_tokens` when all are padded to the longest (one, if even that is
+    longer). Each example stands next to others of its length, so little is padded; within a length the order, and
+    then the order of the batches, is random.
+    """
+    generator = random.Random(seed)
+    shuffled = list(examples)
+    generator.shuffle(shuffled)
+    shuffled = _join_some(shuffled, join_probability, max_length, generator)
+    shuffled.sort(key=lambda example: (example.length, len(example.source)))  # stable: keeps the shuffle within
+    batches: list[list[Example]] = []
+    for example in shuffled:
+        if not batches or (len(batches[-1]) + 1) * example.length > batch_tokens:
+            batches.append([])
+        batches[-1].append(example)
+    generator.shuffle(batches)
+    return batches
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str | None = None) -> Tensor:
+    """Rows of ids, filled up with padding on the right: -> [batch, longest], int64."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
+
+
+def collate(batch: Sequence[Example], pad_id: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Source, fed target and predicted target of a batch, each [batch, longest].
+
+    The target is shifted: what is predicted at a position is fed at the next one (paper, 3.1).
+    """
+    source = pad([example.source for example in batch], pad_id)
+    target = pad([example.target for example in batch], pad_id)
+    return source, target[:, :-1], target[:, 1:]
+
+
+def _join_some(examples: list[Example], probability: float, max_length: int, generator: random.Random) -> list[Example]:
+    """Read some neighbours as one example: both sources, then both targets, each with one end of sentence."""
+    if probability == 0:
+        return examples
+    joined: list[Example] = []
+    remaining: Iterator[Example] = iter(examples)
+    for first in remaining:
+        second = next(remaining, None) if generator.random() < probability else None
+        if second is None:
+            joined.append(first)
+            continue
+        both = Example(
+            first.source[:-1] + second.source, first.target[:-1] + second.target[1:], first.lines + second.lines
+        )
+        joined.extend([both] if both.length <= max_length else [first, second])
+    return joined
+
+
+SAMPLES = "samples.tsv"
+MOST_SAMPLES = 1000  # pairs read of a checkpoint's sample
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Cells that a batch, or several, take on both sides, source and predicted target: tokens and padding."""
+
+    tokens: int
+    padding: int
+
+    @property
+    def cells(self) -> int:
+        """All of them: what the model computes."""
+        return self.tokens + self.padding
+
+    @property
+    def share(self) -> float:
+        """The share of padding, from 0 to 1."""
+        return self.padding / self.cells
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedBatch:
+    """A batch as training hands it to the model, in words. Arrays are read-only.
+
+    The tokens of each sentence are as long as the batch is wide, padding included; of each, the first
+    `source_lengths[sentence]` and `target_lengths[sentence]` (of `next_tokens`, what the fed ones predict) are real.
+    Where the batch is wider than a sentence, its end of sentence is fed as well, and predicts padding.
+    Masks, True = may be read: source_mask [batch, 1, 1, source], padding_mask (of the target) [batch, 1, 1, target],
+    causal_mask [target, target], target_mask [batch, 1, target, target].
+    """
+
+    source_tokens: tuple[tuple[str, ...], ...]
+    fed_tokens: tuple[tuple[str, ...], ...]
+    next_tokens: tuple[tuple[str, ...], ...]
+    source_lengths: tuple[int, ...]
+    target_lengths: tuple[int, ...]
+    source_mask: np.ndarray
+    padding_mask: np.ndarray
+    causal_mask: np.ndarray
+    target_mask: np.ndarray
+
+
+def read_samples(folder: Path, tokenizer: Tokenizer, max_length: int) -> list[Example]:
+    """The sentence pairs that a checkpoint's folder brings along, as ids; raises DataError where it has none."""
+    path = Path(folder) / SAMPLES
+    if not path.is_file():
+        raise DataError(
+            f"The checkpoint {path.parent.name} brings no sentence pairs along ({SAMPLES}), so there is nothing to "
+            "pack: choose another checkpoint."
+        )
+    return make_examples(read_pairs(path)[:MOST_SAMPLES], tokenizer, max_length)
+
+
+def random_batches(examples: Sequence[Example], batch_tokens: int, seed: int) -> list[list[Example]]:
+    """The batches of one epoch in random order, filled by the very rule of `data.epoch_batches`, but for the sorting.
+
+    A batch holds as many examples as fit `batch_tokens` when all are padded to the longest (one, if even that is
+    longer).
+    """
+    shuffled = list(examples)
+    random.Random(seed).shuffle(shuffled)
+    batches: list[list[Example]] = []
+    longest = 0
+    for example in shuffled:
+        longest = max(longest, example.length)
+        if not batches or (len(batches[-1]) + 1) * longest > batch_tokens:
+            batches.append([])
+            longest = example.length
+        batches[-1].append(example)
+    return batches
+
+
+def fill(*batches: Sequence[Example]) -> Fill:
+    """The cells of these batches, each padded on both sides to the longest it holds."""
+    tokens = cells = 0
+    for batch in batches:
+        for lengths in ([len(e.source) for e in batch], [len(e.target) - 1 for e in batch]):
+            tokens += sum(lengths)
+            cells += len(lengths) * max(lengths)
+    return Fill(tokens, cells - tokens)
+
+
+def open_batch(batch: Sequence[Example], tokenizer: Tokenizer) -> OpenedBatch:
+    """Make of a batch what training makes of it, and look inside."""
+    pad_id = tokenizer.pad_id
+    source, fed, following = collate(batch, pad_id)
+    return OpenedBatch(
+        source_tokens=_texts(source, tokenizer),
+        fed_tokens=_texts(fed, tokenizer),
+        next_tokens=_texts(following, tokenizer),
+        source_lengths=tuple(len(example.source) for example in batch),
+        target_lengths=tuple(len(example.target) - 1 for example in batch),
+        source_mask=_frozen(padding_mask(source, pad_id)),
+        padding_mask=_frozen(padding_mask(fed, pad_id)),
+        causal_mask=_frozen(causal_mask(fed.shape[1])),
+        target_mask=_frozen(target_mask(fed, pad_id)),
+    )
+
+
+def _texts(ids: Tensor, tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
+
+
+def _frozen(tensor: Tensor) -> np.ndarray:
+    return read_only(tensor.numpy())

@@ -1,0 +1,204 @@
+"""Corpora to train on: Tatoeba from its publisher, and reversed random texts."""
+
+import gzip
+import hashlib
+import http.client
+import logging
+import random
+import re
+import string
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import DataError, DownloadError
+
+logger = logging.getLogger(__name__)
+
+# manythings.org publishes tatoeba.org's pairs with English, CC BY 2.0 FR.
+TATOEBA = {
+    "en-de": "https://www.manythings.org/anki/deu-eng.zip",
+    "en-fr": "https://www.manythings.org/anki/fra-eng.zip",
+}
+_HELD_OUT = 2000  # pairs each in valid and test
+_CHUNK = 1 << 16
+_REPORT_BYTES = 1 << 20
+
+
+def download_tatoeba(pair: str, out: Path, url: str | None = None) -> list[Path]:
+    """Fetch the pairs of `pair` into out/tatoeba.PAIR.{train,valid,test}.tsv.gz; returns the three paths.
+
+    An interrupted download is taken up where it stopped. Sentences that share a side (but for case and punctuation)
+    come into the same split. The publisher's file grows over time, so the split is the same only for the same file.
+    Raises DownloadError when the publisher cannot be reached or sends something else.
+    """
+    if pair not in TATOEBA:
+        raise DownloadError(f"There is no Tatoeba pair {pair!r} here; choose from {', '.join(TATOEBA)}.")
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    archive = out / f"tatoeba.{pair}.zip"
+    if not archive.exists():
+        _fetch(url or TATOEBA[pair], archive)
+    try:
+        pairs = list(_read_archive(archive))
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError) as error:
+        archive.unlink()
+        raise DownloadError(f"What came from the publisher is not the corpus ({error}); please try again.") from error
+    if not pairs:
+        archive.unlink()
+        raise DownloadError("The publisher's archive holds no sentence pair; please try again.")
+    paths = []
+    for name, split in split_pairs(pairs).items():
+        path = out / f"tatoeba.{pair}.{name}.tsv.gz"
+        with gzip.open(path, "wt", encoding="utf-8") as file:
+            file.writelines(f"{source}\t{target}\n" for source, target in split)
+        logger.info("%s: %d pairs", path, len(split))
+        paths.append(path)
+    return paths
+
+
+def split_pairs(pairs: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+    """Split into train, valid and test without leakage: pairs connected by a shared side stay together.
+
+    valid and test take groups of a single source sentence until they hold enough, with one reference a source.
+    """
+    groups = _connected_groups(pairs)
+    order = sorted(groups, key=lambda group: hashlib.sha256("\t".join(group[0]).encode()).digest())
+    wanted = min(_HELD_OUT, len(pairs) // 10)
+    splits: dict[str, list[tuple[str, str]]] = {"train": [], "valid": [], "test": []}
+    for group in order:
+        open_split = next((name for name in ("test", "valid") if len(splits[name]) < wanted), "train")
+        small = len({source for source, _ in group}) == 1
+        splits[open_split if small else "train"].extend(group[:1] if small and open_split != "train" else group)
+    random.Random(1).shuffle(splits["train"])
+    return splits
+
+
+def _fetch(url: str, path: Path) -> None:
+    """Download to path.part, going on where an earlier try stopped, and rename when complete."""
+    part = path.with_suffix(".part")
+    done = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "Mozilla/5.0 (compatible; headlight)"}
+    if done:
+        headers["Range"] = f"bytes={done}-"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
+            if answer.status != 206:
+                done = 0  # the server sends all of it
+            length = answer.headers.get("Content-Length")
+            total = done + int(length) if length else None
+            with open(part, "ab" if done else "wb") as file:
+                reported = done
+                while chunk := answer.read(_CHUNK):
+                    file.write(chunk)
+                    done += len(chunk)
+                    if done - reported >= _REPORT_BYTES:
+                        logger.info("%.1f of %s MB", done / 1e6, f"{total / 1e6:.1f}" if total else "?")
+                        reported = done
+    except urllib.error.HTTPError as error:
+        if error.code == 416:  # nothing comes after what is on disk: it is all there, or of another file
+            if error.headers.get("Content-Range") == f"bytes */{done}":
+                part.rename(path)
+                return
+            part.unlink()
+        raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise DownloadError(f"{url} cannot be reached ({reason}); what has come so far is kept.") from error
+    if total is not None and done != total:
+        raise DownloadError(f"{url} stopped after {done} of {total} bytes; run the command again to go on.")
+    part.rename(path)
+
+
+def _read_archive(archive: Path) -> Iterator[tuple[str, str]]:
+    """The pairs of a manythings.org archive: English, tab, other, tab, attribution; its checksums are verified."""
+    with zipfile.ZipFile(archive) as files:
+        damaged = files.testzip()
+        if damaged:
+            raise zipfile.BadZipFile(f"{damaged} is damaged")
+        name = next((n for n in files.namelist() if n.endswith(".txt") and not n.startswith("_")), None)
+        if name is None:
+            raise zipfile.BadZipFile("no text in it")
+        for line in files.read(name).decode("utf-8").splitlines():
+            columns = line.split("\t")
+            if len(columns) >= 2 and columns[0].strip() and columns[1].strip():
+                yield columns[0].strip(), columns[1].strip()
+
+
+def _connected_groups(pairs: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Groups of pairs that are linked, directly or through others, by an equal side."""
+    parent: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        parent.setdefault(key, key)
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]  # halves the path for the next search
+            key = parent[key]
+        return key
+
+    keys = [("s" + _plain(source), "t" + _plain(target)) for source, target in pairs]
+    for source, target in keys:
+        parent[root(source)] = root(target)
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for pair, (source, _) in zip(pairs, keys, strict=True):
+        groups.setdefault(root(source), []).append(pair)
+    return list(groups.values())
+
+
+def _plain(text: str) -> str:
+    """The text without case and punctuation, so that "Hi." and "hi!" count as the same sentence."""
+    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
+
+
+LONGEST = 46  # characters; an everyday sentence has as many
+SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}
+
+_MARKS = ".,?!'-"
+_LONGEST_WORD = 9
+
+
+def write_reversals(out: Path, seed: int = 1) -> list[Path]:
+    """Write out/reversals.{train,valid,test}.tsv, no text in two of them; returns the three paths.
+
+    Raises DataError when the folder cannot be written to.
+    """
+    generator, seen = random.Random(seed), set()
+    paths = []
+    for name, count in SPLITS.items():
+        lines = []
+        while len(lines) < count:
+            text = random_text(generator)
+            if text not in seen:
+                seen.add(text)
+                lines.append(f"{text}\t{text[::-1]}\n")
+        path = Path(out) / f"reversals.{name}.tsv"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(lines), encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"{path} cannot be written: {error.strerror}.") from error
+        logger.info("%s: %d pairs", path, count)
+        paths.append(path)
+    return paths
+
+
+def random_text(generator: random.Random) -> str:
+    """Words of random letters, some with a capital, a digit or a mark, of 1 to 46 characters in all."""
+    length = generator.randint(1, LONGEST)
+    text = _word(generator)
+    while len(text) < length:
+        text = f"{text} {_word(generator)}"
+    return text[:length].strip()
+
+
+def _word(generator: random.Random) -> str:
+    letters = generator.choices(string.ascii_lowercase, k=generator.randint(1, _LONGEST_WORD))
+    if generator.random() < 0.25:
+        place = generator.randrange(len(letters))
+        letters[place] = generator.choice(string.ascii_uppercase + string.digits)
+    if generator.random() < 0.25:
+        letters.append(generator.choice(_MARKS))
+    return "".join(letters)

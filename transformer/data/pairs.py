@@ -1,0 +1,97 @@
+"""Sentence pairs from a file, and the lines that were skipped."""
+
+import gzip
+import logging
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ..errors import DataError
+
+logger = logging.getLogger(__name__)
+
+
+class Pairs(list):
+    """Sentence pairs, source and target, and `lines`: the number of each one's line, from 1, in the file `name`."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], lines: Iterable[int], name: str):
+        super().__init__(pairs)
+        self.lines, self.name = list(lines), name
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Read a TSV file (gzip by its name): source, tab, target, a line each, UTF-8.
+
+    Lines without exactly one tab, with an empty side, or not in UTF-8 are skipped, and reported by reason with their
+    numbers. Raises DataError when the file cannot be read or nothing usable is in it.
+    """
+    pairs, lines, skipped = [], [], Skipped()
+    opener = gzip.open if str(path).endswith(".gz") else open
+    try:
+        with opener(path, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    pairs.append(_parse_pair(line))
+                    lines.append(number)
+                except _NoPairError as reason:
+                    skipped.add(str(reason), number)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not pairs:
+        why = skipped.report() or "it is empty"
+        raise DataError(f"The corpus {path} holds no usable pair of source, tab, target in UTF-8: {why}.")
+    if skipped:
+        logger.warning("%s: skipped %s", path, skipped.report())
+    return Pairs(pairs, lines, str(path))
+
+
+class _NoPairError(ValueError):
+    """Why a line is no pair of sentences."""
+
+
+def _parse_pair(line: bytes) -> tuple[str, str]:
+    try:
+        sides = line.decode("utf-8").rstrip("\r\n").split("\t")
+    except UnicodeDecodeError as error:
+        raise _NoPairError("not in UTF-8") from error
+    if len(sides) != 2:
+        raise _NoPairError("without a tab" if len(sides) == 1 else "with more than one tab")
+    if not all(side.strip() for side in sides):
+        raise _NoPairError("with an empty side")
+    return sides[0], sides[1]
+
+
+_SHOWN = 5  # line numbers named a reason
+
+
+class Skipped:
+    """Counts lines by the reason why they were skipped; true when there is one."""
+
+    def __init__(self):
+        self._lines: dict[str, list[int | None]] = {}
+
+    def add(self, reason: str, line: int | None) -> None:
+        """Count a line, by its number in its file from 1 where that is known; `reason` follows "3 lines" in words."""
+        self._lines.setdefault(reason, []).append(line)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
+    def report(self) -> str:
+        """Such as "3 lines: 1 without a tab (line 2), 2 with an empty side (lines 5, 8)"; empty when there is none."""
+        if not self:
+            return ""
+        reasons = ", ".join(f"{len(lines)} {reason}{_places(lines)}" for reason, lines in self._lines.items())
+        return f"{len(self)} {'line' if len(self) == 1 else 'lines'}: {reasons}"
+
+
+def first_of(lines: Sequence[int], most: int) -> str:
+    """The first line numbers, and that there are more: "2, 5, 8, …"."""
+    return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
+
+
+def _places(lines: list[int | None]) -> str:
+    known = [line for line in lines if line is not None]
+    if not known:
+        return ""
+    return f" ({'line' if len(known) == 1 else 'lines'} {first_of(known, _SHOWN)})"

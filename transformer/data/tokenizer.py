@@ -1,0 +1,103 @@
+"""One SentencePiece model for both languages: text to pieces and ids, and back."""
+
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+
+from ..config import TokenizerConfig
+from ..errors import CheckpointError, DataError
+
+SPACE = "\u2581"  # SentencePiece's mark for "a word begins here"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One token of a text: its id, its text as SentencePiece writes it, and the characters [begin, end) it covers."""
+
+    id: int
+    text: str
+    begin: int
+    end: int
+
+
+class Tokenizer:
+    """Byte-pair encoding (Sennrich et al. 2016) by SentencePiece (Kudo and Richardson 2018), learned on both languages.
+
+    Raises CheckpointError when the bytes are no SentencePiece model or lack one of the special tokens.
+    """
+
+    def __init__(self, model: bytes):
+        self.model = model
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
+            raise CheckpointError("The tokenizer is not a SentencePiece model.") from error
+        self.pad_id = self._processor.pad_id()
+        self.unknown_id = self._processor.unk_id()
+        self.begin_id = self._processor.bos_id()
+        self.end_id = self._processor.eos_id()
+        if min(self.pad_id, self.unknown_id, self.begin_id, self.end_id) < 0:
+            raise CheckpointError("The tokenizer lacks one of its special tokens: padding, unknown, begin or end.")
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Read a tokenizer.model; raises CheckpointError when it is missing or damaged."""
+        try:
+            return cls(Path(path).read_bytes())
+        except OSError as error:
+            raise CheckpointError(f"The tokenizer {path} cannot be read: {error.strerror}.") from error
+
+    @classmethod
+    def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "Tokenizer":
+        """Learn the pieces from sentences of both languages; raises DataError when they cannot fill the vocabulary."""
+        lines = iter(lines)
+        first = next(lines, None)
+        if first is None:
+            raise DataError("There is no sentence to learn a tokenizer from.")
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=itertools.chain([first], lines),
+                model_writer=model,
+                model_type="bpe",
+                vocab_size=config.vocab_size,
+                character_coverage=config.character_coverage,
+                split_digits=True,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                minloglevel=2,
+            )
+        except (RuntimeError, OSError) as error:
+            raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {error}") from error
+        return cls(model.getvalue())
+
+    def __len__(self) -> int:
+        return len(self._processor)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text's pieces, without special tokens."""
+        return self._processor.encode(text)
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """Like `encode`, for many texts at once."""
+        return self._processor.encode(list(texts))
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a text with the characters that each covers; a piece's space before it counts as its own."""
+        found = self._processor.encode(text, return_type="offset_mapping")
+        columns = zip(found["ids"], found["pieces"], found["offsets"], strict=True)
+        return [Piece(id, piece, begin, end) for id, piece, (begin, end) in columns]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of these ids; special tokens leave nothing behind."""
+        return self._processor.decode([int(i) for i in ids])
+
+    def piece_text(self, id: int) -> str:
+        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
+        return self._processor.id_to_piece(int(id))

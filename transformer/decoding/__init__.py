@@ -1,0 +1,1 @@
+"""From a source sentence to target ids, cached and unobserved: greedy, sampling, beam search."""

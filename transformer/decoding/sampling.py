@@ -1,0 +1,238 @@
+"""From source ids to target ids, token by token: greedy and sampling. Beam search stands in `beam`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.batching import pad
+from ..interpret.attention_block import masked_softmax
+from ..model.attention import padding_mask
+from ..model.transformer import Transformer
+
+LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Always the most probable next token."""
+
+    @property
+    def label(self) -> str:
+        """Its name beside a score."""
+        return "greedy"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draw the next token from softmax(logits / temperature), among the `top_k` most probable (0: among all).
+
+    Raises ValueError for a temperature that is not positive or a negative top_k.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    seed: int = 1
+
+    def __post_init__(self):
+        if not self.temperature > 0 or self.top_k < 0:
+            raise ValueError(f"temperature must be positive and top_k not negative, got {self}")
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation as ids, end of sentence included when it was reached.
+
+    `log_probability` is the sum of the model's own log-probabilities of these ids, in nats; `score` is what the
+    search ranked by: the same sum, divided by a length penalty in beam search.
+    """
+
+    ids: tuple[int, ...]
+    log_probability: float
+    score: float
+    finished: bool
+
+
+class DecodingState:
+    """The sentences under way: their memory's keys and values, the caches, and what has to be masked."""
+
+    def __init__(
+        self, model: Transformer, sources: Sequence[Sequence[int]], capacity: int, memory: Tensor | None = None
+    ):
+        config = model.config
+        source = pad(sources, config.pad_id, model.device)
+        same_length = len({len(row) for row in sources}) == 1
+        self.model = model
+        self.source_mask = None if same_length else padding_mask(source, config.pad_id)
+        if memory is None:
+            memory = model.encode(source, self.source_mask)
+        self.caches = model.start_caches(memory, capacity)
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab]."""
+        return self.model.step(tokens[:, None], self.caches, self.source_mask)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these sentences only, in this order; repeats are allowed."""
+        for cache in self.caches:
+            cache.select(rows)
+        if self.source_mask is not None:
+            self.source_mask = self.source_mask.index_select(0, rows)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Exchange the decoded pasts among rows of the same sentence."""
+        for cache in self.caches:
+            cache.reorder(rows)
+
+
+def length_limits(model: Transformer, sources: Sequence[Sequence[int]]) -> list[int]:
+    """The most tokens each translation may have: the source's and a margin, within the model's positions."""
+    return [min(len(source) + LENGTH_MARGIN, model.config.max_length) for source in sources]
+
+
+def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
+    """Lower padding and begin of sentence in [..., vocab] scores, in place, so that they can never be chosen."""
+    scores[..., model.config.pad_id] = -math.inf
+    scores[..., model.config.begin_id] = -math.inf
+    return scores
+
+
+@torch.inference_mode()
+def decode(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    strategy: Greedy | Sampling,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    memory: Tensor | None = None,
+) -> list[Hypothesis]:
+    """Translate a batch, each until its end of sentence or its length limit.
+
+    sources: ids ending with end of sentence; prefixes: ids that each translation must begin with; memory: the encoded
+    sources, [batch, source, d_model], where they are already there.
+    Raises ValueError when model and sources do not fit (see `check_batch`).
+    """
+    prefixes = check_batch(model, sources, prefixes)
+    choose = _chooser(model, strategy)
+    limits = length_limits(model, sources)
+    state = DecodingState(model, sources, max(limits), memory)
+    outputs: list[list[int]] = [[] for _ in sources]
+    totals = [0.0] * len(sources)
+    running = list(range(len(sources)))  # the sentence of each row; None once it is finished
+    tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
+    for step in range(max(limits)):
+        logits = state.step(tokens)
+        log_probabilities = logits.log_softmax(dim=1)  # of all tokens, before some are forbidden
+        tokens = _force(choose(logits), running, prefixes, step)
+        gained = log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
+        for row, token in enumerate(tokens.tolist()):
+            sentence = running[row]
+            if sentence is None:
+                continue
+            outputs[sentence].append(token)
+            totals[sentence] += gained[row]
+            if token == model.config.end_id or step + 1 == limits[sentence]:
+                running[row] = None
+        rows = [row for row, sentence in enumerate(running) if sentence is not None]
+        if not rows:
+            break
+        if 4 * len(rows) <= 3 * len(running):  # rarer than at every end: each selection copies the caches
+            selected = torch.tensor(rows, device=model.device)
+            state.select(selected)
+            tokens, running = tokens[selected], [running[row] for row in rows]
+    return [
+        Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
+        for ids, total in zip(outputs, totals, strict=True)
+    ]
+
+
+def check_batch(
+    model: Transformer, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None
+) -> list[list[int]]:
+    """The prefixes as lists, empty where none was asked for.
+
+    Raises ValueError for an empty batch, an empty or too long source, or a prefix that leaves no room.
+    """
+    if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
+        raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
+    prefixes = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
+    if len(prefixes) != len(sources):
+        raise ValueError(f"one prefix a source expected, got {len(prefixes)} for {len(sources)}")
+    if any(len(prefix) >= limit for prefix, limit in zip(prefixes, length_limits(model, sources), strict=True)):
+        raise ValueError("a prefix is as long as its translation may become")
+    return prefixes
+
+
+def _chooser(model: Transformer, strategy: Greedy | Sampling):
+    """The function [rows, vocab] logits -> [rows] ids of a strategy."""
+    if isinstance(strategy, Greedy):
+        return lambda logits: forbid_specials(logits, model).argmax(dim=-1)
+    generator = torch.Generator(device=model.device).manual_seed(strategy.seed)
+
+    def draw(logits: Tensor) -> Tensor:
+        logits = forbid_specials(logits, model) / strategy.temperature
+        if 0 < strategy.top_k < logits.shape[-1]:
+            least = logits.topk(strategy.top_k, dim=-1).values[:, -1:]
+            logits = logits.masked_fill(logits < least, -math.inf)
+        return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
+
+    return draw
+
+
+def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]], step: int) -> Tensor:
+    """The chosen tokens, replaced by the prefix where a sentence is still within it."""
+    forced = {
+        row: prefixes[sentence][step]
+        for row, sentence in enumerate(running)
+        if sentence is not None and step < len(prefixes[sentence])
+    }
+    if forced:
+        tokens[torch.tensor(list(forced), device=tokens.device)] = torch.tensor(
+            list(forced.values()), device=tokens.device
+        )
+    return tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One step's distribution before and after. All arrays are [vocab], by id, and probabilities sum to 1.
+
+    own: softmax of the logits; tempered: softmax of the logits / temperature; kept: True where a token may still be
+    drawn; final: tempered, 0 where not kept, divided by what remains. `order` has the ids by falling logit.
+    """
+
+    logits: np.ndarray
+    own: np.ndarray
+    tempered: np.ndarray
+    kept: np.ndarray
+    final: np.ndarray
+    order: np.ndarray
+
+    @property
+    def kept_mass(self) -> float:
+        """What the kept tokens have of the tempered distribution."""
+        return float(self.tempered[self.kept].sum())
+
+
+def cut(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Cut:
+    """Divide by the temperature, keep the `top_k` best (0: all), then of these the fewest that hold `top_p` of them.
+
+    That order is the one of Hugging Face's `generate`; top-p is Holtzman et al. 2020, eq. 2. The best token always
+    stays. Raises ValueError for a temperature or top_p that is not positive, a top_p above 1, or a negative top_k.
+    """
+    if not temperature > 0 or top_k < 0 or not 0 < top_p <= 1:
+        raise ValueError(f"cannot cut with temperature={temperature}, top_k={top_k}, top_p={top_p}")
+    logits = np.asarray(logits, dtype=np.float64)
+    everywhere = np.ones(logits.shape, dtype=bool)
+    own, tempered = masked_softmax(logits, everywhere), masked_softmax(logits / temperature, everywhere)
+    order = np.argsort(-logits, kind="stable")
+    kept = np.zeros(logits.shape, dtype=bool)
+    kept[order[: top_k or len(order)]] = True
+    if top_p < 1:
+        among = np.where(kept, tempered, 0.0)[order] / tempered[kept].sum()
+        before = np.cumsum(among) - among  # the mass of all better ones
+        kept[order[before >= top_p]] = False
+    final = np.where(kept, tempered, 0.0)
+    return Cut(logits, own, tempered, kept, final / final.sum(), order)

@@ -1,0 +1,82 @@
+"""How good translations are: BLEU and chrF; and how well probabilities match what is right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from sacrebleu.metrics import BLEU, CHRF
+
+from .arrays import read_only
+from .data.batching import Example, collate, epoch_batches
+from .model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Score:
+    """Corpus BLEU (Papineni et al. 2002; cased) and chrF (Popovic 2015), both 0 to 100, with BLEU's signature."""
+
+    bleu: float
+    chrf: float
+    signature: str
+    sentences: int
+
+
+def score(translations: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> Score:
+    """Compare translations with one reference each; raises ValueError when their numbers differ.
+
+    `tokenize` is how sacreBLEU splits text into words for BLEU; "none" takes it as already tokenized, at its spaces.
+    """
+    if len(translations) != len(references) or not references:
+        raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
+    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
+    result = bleu.corpus_score(list(translations), [list(references)])
+    return Score(
+        bleu=result.score,
+        chrf=chrf.corpus_score(list(translations), [list(references)]).score,
+        signature=str(bleu.get_signature()),
+        sentences=len(references),
+    )
+
+
+_BATCH_TOKENS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """One entry a target token, teacher-forced: the probability of the best token, whether it is the reference's, and
+    the probability of the reference's token. Arrays are read-only: [tokens]."""
+
+    best: np.ndarray
+    right: np.ndarray
+    reference: np.ndarray
+
+    def calibration(self, bins: int = 10) -> list[tuple[float, float, int]]:
+        """Tokens by the probability of the best: mean probability, share right, number; no empty bins."""
+        places = np.minimum((self.best * bins).astype(int), bins - 1)
+        chosen = [own for own in (places == place for place in range(bins)) if own.any()]
+        return [(float(self.best[own].mean()), float(self.right[own].mean()), int(own.sum())) for own in chosen]
+
+
+@torch.inference_mode()
+def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confidence:
+    """Run all examples, teacher-forced; their order is not kept."""
+    parts = []
+    for batch in epoch_batches(examples, _BATCH_TOKENS, 0.0, model.config.max_length, seed=0):
+        source, fed, following = (ids.to(model.device) for ids in collate(batch, model.config.pad_id))
+        probabilities = model(source, fed).softmax(dim=-1)
+        best = probabilities.max(dim=-1)
+        real = following != model.config.pad_id
+        reference = probabilities.gather(-1, following[..., None])[..., 0]
+        parts.append([part[real].cpu().numpy() for part in (best.values, best.indices == following, reference)])
+    return Confidence(*(read_only(np.concatenate(part)) for part in zip(*parts, strict=True)))
+
+
+def together(parts: Sequence[Confidence]) -> Confidence:
+    """Several measurements as one."""
+    return Confidence(
+        *(
+            read_only(np.concatenate(arrays))
+            for arrays in zip(*((p.best, p.right, p.reference) for p in parts), strict=True)
+        )
+    )

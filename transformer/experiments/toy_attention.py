@@ -1,0 +1,110 @@
+"""One attention block small enough to compute by hand: numbers from a seed, each to be replaced. NumPy only."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from ..errors import ConfigError
+from ..interpret.attention_block import BlockParameters, Stages, compute_stages, differences
+
+MASKS = ("none", "causal")
+LARGEST = 1000.0  # of a number that may be typed
+_MOST = {"batch": 3, "tokens": 6, "d_model": 16, "num_heads": 8}
+
+
+@dataclass(frozen=True)
+class ToyShape:
+    """Sizes of a toy block. Raises ConfigError for sizes that are too large or heads that do not divide d_model."""
+
+    batch: int = 2
+    tokens: int = 3
+    d_model: int = 8
+    num_heads: int = 2
+    norm: str = "post"
+
+    def __post_init__(self):
+        for name, most in _MOST.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise ConfigError(f"{name} must be between 1 and {most}, not {getattr(self, name)}.")
+        if self.d_model % self.num_heads:
+            raise ConfigError(
+                f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}. Choose others."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ToyNumbers:
+    """Everything that goes into a toy block. x: [batch, tokens, d_model]; open_cells: [batch, tokens, tokens]."""
+
+    x: np.ndarray
+    open_cells: np.ndarray
+    parameters: BlockParameters
+
+    def stages(self) -> Stages:
+        """What comes out, in float64."""
+        return compute_stages(self.x, None, self.open_cells, self.parameters)
+
+
+def toy_numbers(shape: ToyShape, seed: int, mask: str = "none") -> ToyNumbers:
+    """Numbers with one decimal, so that they can be multiplied by hand, small enough for softmax to stay soft.
+
+    `mask` is "none" or "causal"; raises ConfigError for another.
+    """
+    if mask not in MASKS:
+        raise ConfigError(f"mask must be one of {', '.join(MASKS)}, not {mask!r}.")
+    generator = np.random.default_rng([seed, *_MOST.values()])
+    d_model = shape.d_model
+
+    def draw(*size: int, spread: float) -> np.ndarray:
+        return np.round(spread * generator.standard_normal(size), 1) + 0.0  # no negative zeros
+
+    x = draw(shape.batch, shape.tokens, d_model, spread=1.0)
+    matrices = [draw(d_model, d_model, spread=0.5) for _ in range(4)]
+    biases = [draw(d_model, spread=0.1) for _ in range(4)]
+    parameters = BlockParameters(
+        *matrices, *biases, np.ones(d_model), np.zeros(d_model), 1e-5, shape.num_heads, shape.norm
+    )
+    cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
+    return ToyNumbers(x, np.tril(cells) if mask == "causal" else cells, parameters)
+
+
+TABLES = ("X", "W_Q", "W_K", "W_V", "W_O", "biases", "γ and β")
+_MATRICES = {"W_Q": "w_query", "W_K": "w_key", "W_V": "w_value", "W_O": "w_output"}
+_ROWS = {"biases": ("b_query", "b_key", "b_value", "b_output"), "γ and β": ("gamma", "beta")}
+
+
+def table(numbers: ToyNumbers, name: str, sentence: int = 0) -> np.ndarray:
+    """One of the TABLES as a matrix to be shown or changed; X is that of one sentence of the batch."""
+    if name == "X":
+        return numbers.x[sentence]
+    if name in _MATRICES:
+        return getattr(numbers.parameters, _MATRICES[name])
+    return np.stack([getattr(numbers.parameters, row) for row in _ROWS[name]])
+
+
+def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int = 0) -> ToyNumbers:
+    """The same numbers with one table replaced; raises ConfigError for what is no number, or too large a one."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != table(numbers, name, sentence).shape:
+        raise ValueError(f"{name} has the shape {table(numbers, name, sentence).shape}, got {values.shape}")
+    if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
+        raise ConfigError(f"Every cell of {name} needs a number between -{LARGEST:g} and {LARGEST:g}.")
+    if name == "X":
+        x = numbers.x.copy()
+        x[sentence] = values
+        return replace(numbers, x=x)
+    changed = {_MATRICES[name]: values} if name in _MATRICES else dict(zip(_ROWS[name], values, strict=True))
+    return replace(numbers, parameters=replace(numbers.parameters, **changed))
+
+
+def single_precision(stages: Stages) -> Stages:
+    """The same in float32, as a model holds it."""
+    arrays = {field.name: getattr(stages, field.name) for field in fields(Stages)}
+    return Stages(
+        **{name: value if value.dtype == bool else value.astype(np.float32) for name, value in arrays.items()}
+    )
+
+
+def rounding_gaps(stages: Stages) -> dict[str, float]:
+    """How far float32 is from float64, stage by stage."""
+    return differences(single_precision(stages), stages)

@@ -1,0 +1,1 @@
+"""Looking inside: activations captured by hooks, and what is measured on them."""

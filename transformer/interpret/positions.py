@@ -1,0 +1,204 @@
+"""Positional encoding as arrays: its waves, its two laws, and what adding it does to a sentence's embeddings.
+
+Every table comes from the engine itself: `layers.sinusoidal_positions`, or the one that the loaded model adds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..arrays import read_only
+from ..errors import ConfigError
+from ..model.layers import sinusoidal_positions
+from ..model.transformer import Transformer
+
+MODEL_BASE = 10000.0  # the paper's, and what the engine's models are made with
+MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The encodings of the positions 0 to length - 1: `table` is [length, d_model], float32 and read-only.
+
+    Dimensions 2i and 2i + 1 are pair i: the sine and the cosine of position / base^(2i / d_model).
+    """
+
+    table: np.ndarray
+    base: float
+
+    @property
+    def length(self) -> int:
+        """Number of positions."""
+        return self.table.shape[0]
+
+    @property
+    def d_model(self) -> int:
+        """Number of dimensions."""
+        return self.table.shape[1]
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The table as [length, pair, (sine, cosine)], float64: rounding of the table itself, and no other, remains."""
+        return self.table.reshape(self.length, -1, 2).astype(np.float64)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """By how many radians each pair turns from one position to the next: [pairs], float64."""
+        return self.base ** (-np.arange(0, self.d_model, 2) / self.d_model)
+
+    @property
+    def wavelengths(self) -> np.ndarray:
+        """After how many positions each pair is back where it was: [pairs], 2 pi base^(2i / d_model)."""
+        return 2 * np.pi / self.frequencies
+
+    @property
+    def expected_products(self) -> np.ndarray:
+        """PE(p) . PE(p + k) by the formula, the sum of cos(k frequency) over the pairs: [length], k from 0, float64."""
+        return np.cos(np.arange(self.length)[:, None] * self.frequencies).sum(axis=1)
+
+    def first(self, length: int) -> "Encoding":
+        """The same encoding for the first positions alone; all there are where `length` is more."""
+        return Encoding(self.table[:length], self.base)
+
+
+def encoding(length: int, d_model: int, base: float) -> Encoding:
+    """The engine's sinusoids (paper, 3.5); raises ConfigError for an odd d_model and for sizes that cannot be."""
+    for name, value, least, most in (("d_model", d_model, 2, MOST_DIMENSIONS), ("length", length, 1, MOST_POSITIONS)):
+        if not least <= value <= most:
+            raise ConfigError(f"{name} must be between {least} and {most:,}, not {value:,}.")
+    if d_model % 2:
+        raise ConfigError(
+            f"d_model must be even, because every sine has its cosine, and {d_model} is odd: "
+            f"try {d_model - 1} or {d_model + 1}."
+        )
+    if not 1 < base < float("inf"):
+        raise ConfigError(f"The base must be a number greater than 1, not {base}.")
+    return Encoding(_frozen(sinusoidal_positions(length, d_model, base)), base)
+
+
+def model_encoding(model: Transformer) -> Encoding:
+    """The whole table that a model adds to its embeddings."""
+    return Encoding(_frozen(model.positions.table), MODEL_BASE)
+
+
+def dot_products(encoding: Encoding) -> np.ndarray:
+    """PE(p) . PE(q) for all positions p and q: [length, length], float64."""
+    table = encoding.table.astype(np.float64)
+    return table @ table.T
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceLaw:
+    """Dot products by distance: their mean [length], and how far any one of them is from the mean of its distance."""
+
+    means: np.ndarray
+    deviation: float
+
+
+def distance_law(products: np.ndarray) -> DistanceLaw:
+    """Checks that PE(p) . PE(q) is a function of |p - q| alone; products: [length, length]."""
+    positions = np.arange(len(products))
+    distances = np.abs(positions[:, None] - positions)  # positions positions
+    means = np.bincount(distances.ravel(), products.ravel()) / np.bincount(distances.ravel())
+    return DistanceLaw(means, float(np.abs(products - means[distances]).max()))
+
+
+def rotation(angle: float) -> np.ndarray:
+    """R with R (sin a, cos a) = (sin(a + angle), cos(a + angle)): [2, 2]."""
+    return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def rotation_error(encoding: Encoding, offset: int) -> float | None:
+    """The largest |R(offset) PE(p) - PE(p + offset)| of any pair and position, R from the formula.
+
+    None where the table has no two positions that far apart. Raises ValueError for an offset below 1.
+    """
+    if offset < 1:
+        raise ValueError(f"offset must be at least 1, got {offset}")
+    if offset >= encoding.length:
+        return None
+    matrices = np.stack([rotation(angle) for angle in offset * encoding.frequencies])  # pairs 2 2
+    turned = np.einsum("iab,pib->pia", matrices, encoding.pairs[:-offset])
+    return float(np.abs(turned - encoding.pairs[offset:]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingSum:
+    """What enters the encoder: token embeddings times sqrt(d_model), positions, and their sum.
+
+    The three arrays are [tokens, d_model], float32 and read-only.
+    """
+
+    tokens: tuple[str, ...]
+    embeddings: np.ndarray
+    positions: np.ndarray
+    total: np.ndarray
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Euclidean lengths: [3, tokens], of the embeddings, the positions and the sums."""
+        return np.stack([np.linalg.norm(part, axis=1) for part in (self.embeddings, self.positions, self.total)])
+
+    @property
+    def cosines(self) -> np.ndarray:
+        """Cosine between each embedding and its sum: [tokens]; 1 would be no change of direction."""
+        return _cosines(self.embeddings, self.total)
+
+
+@torch.inference_mode()
+def embedding_sum(model: Transformer, ids: Sequence[int], tokens: Sequence[str]) -> EmbeddingSum:
+    """The encoder's input for a sentence, as the model itself makes it; ids end with end of sentence.
+
+    Raises ValueError for a model in training mode, whose dropout would tear holes into the sum.
+    """
+    if model.training:
+        raise ValueError("embedding_sum expects a model in eval mode, got one in training mode")
+    embeddings = model.source_embedding(torch.tensor([list(ids)], device=model.device))  # 1 tokens d_model
+    total = model.positions(embeddings)[0]
+    positions = model.positions.table[: len(ids)]
+    return EmbeddingSum(tuple(tokens), _frozen(embeddings[0]), _frozen(positions), _frozen(total))
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A token that stands at two positions (counted from 0), and how far apart its two vectors are.
+
+    `before` and `after` adding the positions are Euclidean distances; `cosine` is between the two sums.
+    """
+
+    token: str
+    first: int
+    second: int
+    before: float
+    after: float
+    cosine: float
+
+
+def repetitions(summed: EmbeddingSum) -> list[Repetition]:
+    """Each token that occurs more than once, with its first two places, in the order of the sentence."""
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(summed.tokens):
+        places.setdefault(token, []).append(place)
+    return [
+        Repetition(
+            token=token,
+            first=(p := found[0]),
+            second=(q := found[1]),
+            before=float(np.linalg.norm(summed.embeddings[p] - summed.embeddings[q])),
+            after=float(np.linalg.norm(summed.total[p] - summed.total[q])),
+            cosine=float(_cosines(summed.total[p], summed.total[q])),
+        )
+        for token, found in places.items()
+        if len(found) > 1
+    ]
+
+
+def _cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return (one * other).sum(axis=-1) / (np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1))
+
+
+def _frozen(tensor: torch.Tensor) -> np.ndarray:
+    """A copy of its own as a read-only array: what the page does with it cannot reach the model."""
+    return read_only(tensor.detach().cpu().numpy().astype(np.float32, copy=True))

@@ -1,0 +1,1 @@
+"""The Transformer itself, from attention up: parameters and forward passes, nothing observed."""

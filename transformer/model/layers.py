@@ -1,0 +1,177 @@
+"""The layers of the Transformer: positions, embedding, feed-forward, residual, encoder and decoder layer."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..config import ModelConfig
+from .attention import LayerCache, MultiHeadAttention
+
+
+def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """PE(pos, 2i) = sin(pos / base^(2i/d_model)), PE(pos, 2i+1) = cos of the same (paper, 3.5).
+
+    -> [length, d_model], float32. Raises ValueError for an odd d_model: every sine has its cosine.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model must be even: every sine has its cosine, got {d_model}")
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    frequency = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position * frequency  # length d_model/2
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2).float()
+
+
+def multiplied_positions(length: int, d_model: int) -> Tensor:
+    """The sinusoids with a slip: pos times 10000^(2i/d_model), where it should be divided by it.
+
+    -> [length, d_model], float32. A reader of the Annotated Transformer made it and found copying learned the sooner
+    (harvardnlp/annotated-transformer, issue 131). Neighbours are no longer alike: the law of rotation still holds, but
+    most pairs turn by more than a full circle a step.
+    """
+    return sinusoidal_positions(length, d_model, base=1e-4)  # 1 / 10000: the exponent changes its sign
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the table of positions to the embeddings and drops out the sum (paper, 3.5 and 5.4)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.dropout = Dropout(config.dropout)
+        # A function of its shape, not a weight: it need not be stored with them.
+        self.register_buffer("table", torch.zeros(config.max_length, config.d_model), persistent=False)
+        if not self.table.is_meta and config.positions != "none":  # on meta, only shapes are asked for
+            make = sinusoidal_positions if config.positions == "sinusoidal" else multiplied_positions
+            self.table.copy_(make(config.max_length, config.d_model))
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """x: [batch, length, d_model], its first token at position `start` -> the same shape."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            raise ValueError(f"{end} positions asked for, the model has {len(self.table)}")
+        return self.dropout(x + self.table[start:end])
+
+
+class TokenEmbedding(nn.Module):
+    """Rows of a matrix by token id, times sqrt(d_model) (paper, 3.4)."""
+
+    def __init__(self, vocab_size: int, d_model: int):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.scale = math.sqrt(d_model)
+
+    @property
+    def weight(self) -> Tensor:
+        """The matrix: [vocab_size, d_model]."""
+        return self.embedding.weight
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """[batch, length] -> [batch, length, d_model]."""
+        return self.embedding(ids) * self.scale
+
+
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2)."""
+
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.inner = nn.Linear(d_model, d_ff)
+        self.outer = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[batch, length, d_model] -> the same shape."""
+        return self.outer(F.relu(self.inner(x)))
+
+
+class Residual(nn.Module):
+    """A sub-layer with its way around it, dropout, and LayerNorm after the sum (paper, 5.4) or before the sub-layer."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.norm_first = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Post-norm: LayerNorm(x + Dropout(Sublayer(x))); pre-norm: x + Dropout(Sublayer(LayerNorm(x)))."""
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention over the source, then feed-forward (paper, 3.1)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, source_mask: Tensor | None) -> Tensor:
+        """x: [batch, source, d_model], source_mask: [batch, 1, 1, source] -> like x."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, source_mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention over the target, cross-attention to the memory, feed-forward (paper, 3.1)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
+        """x: [batch, target, d_model], memory: [batch, source, d_model] -> like x."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, target_mask))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, source_mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+    def start_cache(self, memory: Tensor, capacity: int) -> LayerCache:
+        """Project the memory once and make room for `capacity` target tokens."""
+        return LayerCache(*self.cross_attention.project_memory(memory), capacity)
+
+    def step(self, x: Tensor, cache: LayerCache, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
+        """The same computation for the newest tokens alone, earlier keys and values taken from the cache."""
+        x = self.self_attention_residual(x, lambda y: self._attend_so_far(y, cache, target_mask))
+        x = self.cross_attention_residual(x, lambda y: self._attend_memory(y, cache, source_mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+    def _attend_so_far(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
+        query, key, value = self.self_attention.project(x)
+        return self.self_attention.attend(query, *cache.append(key, value), mask)
+
+    def _attend_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
+        query = self.cross_attention.project_query(x)
+        return self.cross_attention.attend(query, cache.memory_key, cache.memory_value, mask)
+
+
+_STEPS = 65536  # values of the 16 random bits spent on each element
+
+
+class Dropout(nn.Dropout):
+    """torch.nn.Dropout (paper, 5.4; Srivastava et al. 2014), drawn faster while training on a CPU.
+
+    PyTorch draws one double a value there, on one thread, which took a fifth of a training step. Here each 64-bit
+    draw serves four values, so p is rounded to a multiple of 1/65536. Elsewhere this is torch.nn.Dropout.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero each value with probability p and scale the others by 1/(1 - p); the identity in eval mode."""
+        if not self.training or self.p == 0:
+            return x
+        if x.device.type != "cpu":
+            return super().forward(x)
+        dropped = min(round(self.p * _STEPS), _STEPS - 1)
+        draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
+        kept = (bits >= dropped - _STEPS // 2).to(x.dtype)
+        return x * kept.mul_(_STEPS / (_STEPS - dropped))

@@ -1,0 +1,133 @@
+"""The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017)."""
+
+import torch
+from torch import Tensor, nn
+
+from ..config import ModelConfig
+from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
+from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
+
+
+class Transformer(nn.Module):
+    """Token ids of source and target in, logits of each next target token out (paper, figure 1)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.source_embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.target_embedding = (
+            self.source_embedding if config.share_embeddings else TokenEmbedding(config.vocab_size, config.d_model)
+        )
+        self.positions = PositionalEncoding(config)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.
+        last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
+        self.encoder_norm = last_norm(config.d_model)
+        self.decoder_norm = last_norm(config.d_model)
+        self.generator = Generator(config.d_model, config.vocab_size)
+        if config.share_embeddings:
+            self.generator.weight = self.source_embedding.embedding.weight
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) brings to spread 1."""
+        nn.init.xavier_uniform_(self.generator.weight)
+        for module in self.modules():
+            if isinstance(module, MultiHeadAttention):
+                module.reset_parameters()
+            elif isinstance(module, FeedForward):
+                for linear in (module.inner, module.outer):
+                    nn.init.xavier_uniform_(linear.weight)
+                    nn.init.zeros_(linear.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: source [batch, source], fed target [batch, target] -> logits [batch, target, vocab]."""
+        source_mask = padding_mask(source, self.config.pad_id)
+        memory = self.encode(source, source_mask)
+        hidden = self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)
+        return self.generator(hidden)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
+        """[batch, source] -> the memory, [batch, source, d_model]."""
+        x = self.positions(self.source_embedding(source))
+        for layer in self.encoder:
+            x = layer(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
+        """[batch, target] -> the vectors before the generator, [batch, target, d_model]."""
+        x = self.positions(self.target_embedding(target))
+        for layer in self.decoder:
+            x = layer(x, memory, target_mask, source_mask)
+        return self.decoder_norm(x)
+
+    def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
+        """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
+        return [layer.start_cache(memory, capacity) for layer in self.decoder]
+
+    def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Decode the newest tokens [batch, new] and return the logits that follow the last of them, [batch, vocab].
+
+        Equals the last row of the full pass over everything fed so far.
+        """
+        new = target.shape[1]
+        length = caches[0].length + new
+        # One new query sees every cached key. Several need their own rows of the causal mask.
+        mask = None if new == 1 else causal_mask(length, target.device)[-new:]
+        x = self.positions(self.target_embedding(target), start=length - new)
+        for layer, cache in zip(self.decoder, caches, strict=True):
+            x = layer.step(x, cache, mask, source_mask)
+        return self.generator(self.decoder_norm(x[:, -1]))
+
+    def arrange_for_few_rows(self) -> None:
+        """Lay the wider projections out in memory as [in, out]; shapes and values stay.
+
+        A CPU multiplies the few rows of one sentence faster with a matrix in this order (see `Generator`).
+        """
+        for module in self.modules():
+            if isinstance(module, MultiHeadAttention | FeedForward):
+                wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
+                wide.weight.data = wide.weight.data.t().contiguous().t()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.generator.weight.device
+
+    def count_parameters(self) -> int:
+        """Number of trained values, a shared matrix counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class Generator(nn.Linear):
+    """x W^T without bias, W [vocab, d_model] (paper, 3.4), the widest product of a decoding step.
+
+    On a CPU, PyTorch multiplies a few rows with a matrix two to three times faster when it lies in memory as
+    [d_model, vocab]. The weight must stay [vocab, d_model], row by row, where it is shared with the embeddings, so a
+    copy in the other order is kept for as long as the weight does not change.
+    """
+
+    def __init__(self, d_model: int, vocab_size: int):
+        super().__init__(d_model, vocab_size, bias=False)
+        self._copy: tuple[tuple[int, int], Tensor] | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., d_model] -> [..., vocab]."""
+        # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
+        if x.device.type != "cpu" or self.weight.is_inference():
+            return super().forward(x)
+        if torch.is_grad_enabled():
+            self._copy = None  # an update may follow, and a fused optimizer changes weights without counting it
+            return super().forward(x)
+        logits = x @ self._columns()
+        return logits if self.bias is None else logits + self.bias
+
+    def _columns(self) -> Tensor:
+        """W^T, contiguous. Assigned whole, so that threads which race for it get one that is right."""
+        state = (self.weight.data_ptr(), self.weight._version)
+        if self._copy is None or self._copy[0] != state:
+            self._copy = (state, self.weight.detach().t().contiguous())
+        return self._copy[1]

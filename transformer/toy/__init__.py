@@ -1,0 +1,1 @@
+"""Small tasks that are learned live: copy, reverse, sort."""

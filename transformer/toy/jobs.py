@@ -1,0 +1,252 @@
+"""Jobs: toy trainings of many visitors on one machine, each in a process of its own, a few at a time."""
+
+import contextlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..errors import BusyError, CheckpointError
+from ..training.replay import FILE, Film, load_film
+from .tasks import ToySettings
+from .training import STATUS, ToyStatus
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING = 60
+_PATIENCE = 75.0  # seconds without a look after which a visitor counts as gone; a hidden tab looks once a minute
+_GRACE = 5.0  # seconds for another visitor to look at a job that one has left
+_KEPT = 1800.0  # seconds a result lives on after its last look
+_MOST_KEPT = 200  # results, 2 MB each at most; of more, those last looked at longest ago go first
+_FORGOTTEN = 86_400.0  # seconds after which a folder that nothing was added to is what a killed server left
+_TICK = 0.5
+_ACTIVE = ("waiting", "running")
+_PREFIX = "headlight-jobs-"
+_ROOT = Path(__file__).parents[2]
+_LAST_LINES = 3  # of a failed job's output, for the log
+
+
+@dataclass(frozen=True)
+class JobView:
+    """What a visitor sees of a job.
+
+    `state` is "waiting" (at `place` in the line, from 1), "running", "done", "stopped", "left" (nobody looked) or
+    "failed"; `status` and `film` are what there is so far, None before.
+    """
+
+    settings: ToySettings
+    state: str
+    place: int
+    status: ToyStatus | None
+    film: Film | None
+
+    @property
+    def active(self) -> bool:
+        """True while there is something to wait for."""
+        return self.state in _ACTIVE
+
+
+class _Job:
+    """One job, changed only by `Jobs` under its lock."""
+
+    def __init__(self, settings: ToySettings, folder: Path, now: float):
+        self.settings, self.folder, self.looked = settings, folder, now
+        self.state = "waiting"
+        self.process: subprocess.Popen | None = None
+        self.forget_film()
+
+    @property
+    def active(self) -> bool:
+        return self.state in _ACTIVE
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is there; asking also puts away one that has ended."""
+        return self.process is not None and self.process.poll() is None
+
+    def status(self) -> ToyStatus | None:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return ToyStatus(**json.loads((self.folder / STATUS).read_bytes()))
+        return None
+
+    def film(self) -> Film | None:
+        """The film so far; where it cannot be read, the one before."""
+        with contextlib.suppress(OSError, CheckpointError):
+            stamp = (self.folder / FILE).stat().st_mtime_ns
+            if stamp != self._film_stamp:
+                self._film, self._film_stamp = load_film(self.folder / FILE), stamp
+        return self._film
+
+    def forget_film(self) -> None:
+        """Free the memory of a film that nobody looks at; the file stays."""
+        self._film: Film | None = None
+        self._film_stamp = 0
+
+
+class Jobs:
+    """All jobs of a server; safe to share between threads.
+
+    At most `at_once` run, by default one a core that this process may use. More wait in line, in their order. A job
+    that nobody looked at for a while is ended; what it left is kept for half an hour after the last look. `close` ends
+    all of them.
+    """
+
+    def __init__(self, at_once: int | None = None, clock: Callable[[], float] = time.monotonic):
+        self.at_once = at_once or _cores()
+        self._clock = clock
+        _sweep()
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._jobs: dict[str, _Job] = {}  # in the order of their coming
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        threading.Thread(target=self._keep_house, name="jobs", daemon=True).start()
+
+    def submit(self, *trainings: ToySettings) -> list[str]:
+        """Put trainings in line, all or none; returns the names to look them up by, which nobody can guess.
+
+        Raises BusyError when too many are waiting already, or the disk has no room for one more.
+        """
+        names = [secrets.token_urlsafe(9) for _ in trainings]
+        with self._lock:
+            waiting = sum(job.state == "waiting" for job in self._jobs.values())
+            if self._closed.is_set():
+                raise BusyError("This server is closing down; please try again in a minute.")
+            if waiting + len(trainings) > MOST_WAITING:
+                raise BusyError(f"{waiting} trainings are waiting already; please try again in a few minutes.")
+            try:
+                for name in names:
+                    (self._folder / name).mkdir(parents=True)
+            except OSError as error:
+                logger.exception("no folder for a toy training")
+                raise BusyError("The machine has no room for a training at the moment; try again later.") from error
+            for name, settings in zip(names, trainings, strict=True):
+                self._jobs[name] = _Job(settings, self._folder / name, self._clock())
+        self.tick()
+        return names
+
+    def look(self, name: str) -> JobView | None:
+        """What is there of a job, which counts as a visit; None for one that is unknown or whose time is up."""
+        with self._lock:
+            job = self._jobs.get(name)
+            if job is None:
+                return None
+            job.looked = self._clock()
+            self._see(job)
+            waiting = [other for other in self._jobs.values() if other.state == "waiting"]
+            place = waiting.index(job) + 1 if job.state == "waiting" else 0
+            return JobView(job.settings, job.state, place, job.status(), job.film())
+
+    def stop(self, name: str) -> None:
+        """End a job that waits or runs; what it has so far stays. Does nothing for any other."""
+        with self._lock:
+            if job := self._jobs.get(name):
+                self._end(job, "stopped")
+        self.tick()
+
+    def leave(self, name: str) -> None:
+        """Say that a visitor looks at it no more: unless another one does within seconds, it is ended."""
+        with self._lock:
+            if job := self._jobs.get(name):
+                job.looked = min(job.looked, self._clock() - _PATIENCE + _GRACE)
+
+    def close(self) -> None:
+        """End all jobs and forget their results."""
+        self._closed.set()
+        with self._lock:
+            for job in self._jobs.values():
+                if job.process:
+                    job.process.kill()
+                    job.process.wait()
+            self._jobs.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def tick(self) -> None:
+        """See who has ended, who was left, whose time is up, and whose turn it is."""
+        with self._lock:
+            self._put_away(self._clock())
+            free = self.at_once - sum(job.alive for job in self._jobs.values())
+            for job in [job for job in self._jobs.values() if job.state == "waiting"][: max(0, free)]:
+                self._start(job)
+
+    def _put_away(self, now: float) -> None:
+        """End what nobody looks at any more; drop what nobody looked at for long."""
+        for job in self._jobs.values():
+            self._see(job)
+            if now - job.looked > _PATIENCE:
+                self._end(job, "left")
+                job.forget_film()
+        over = sorted((job.looked, name) for name, job in self._jobs.items() if not job.active)
+        for place, (looked, name) in enumerate(over):
+            if now - looked > _KEPT or place < len(over) - _MOST_KEPT:
+                shutil.rmtree(self._jobs.pop(name).folder, ignore_errors=True)
+
+    def _start(self, job: _Job) -> None:
+        # Matrices this small gain nothing from a second thread, and one that spins while it waits is felt by all.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+        settings = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(job.settings).items()]
+        command = [sys.executable, "-m", "transformer", "toy", *settings, "--out", str(job.folder)]
+        if nice := shutil.which("nice"):  # whoever looks at pages comes first
+            command = [nice, "-n", "10", *command]
+        try:
+            with open(job.folder / "output", "wb") as output:
+                job.process = subprocess.Popen(
+                    command, cwd=_ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                )
+            job.state = "running"
+        except OSError:  # no memory, no process, no disk: those in line behind it are not to wait for it
+            logger.exception("a toy training could not be started")
+            job.state = "failed"
+
+    @staticmethod
+    def _see(job: _Job) -> None:
+        """Note that a running job has come to its end: well if its last status says so."""
+        if job.state != "running":
+            return
+        gone = not job.alive  # asked first: a process writes its status, then ends
+        status = job.status()
+        if status and status.end:
+            job.state = "done"
+        elif gone:
+            job.state = "failed"
+            with contextlib.suppress(OSError):
+                lines = (job.folder / "output").read_text(encoding="utf-8", errors="replace").splitlines()
+                logger.error(
+                    "a toy training ended with %s: %s", job.process.returncode, " | ".join(lines[-_LAST_LINES:])
+                )
+
+    def _end(self, job: _Job, state: str) -> None:
+        """End a job that waits or runs; its process is put away when it is next asked for."""
+        self._see(job)
+        if job.state == "running":
+            job.process.kill()
+        if job.active:
+            job.state = state
+
+    def _keep_house(self) -> None:
+        while not self._closed.wait(_TICK):
+            try:
+                self.tick()
+            except Exception:  # whatever it is: without this thread nobody in line would ever be served
+                logger.exception("the toy trainings could not be looked after")
+
+
+def _cores() -> int:
+    """Cores that this process may use: in a container often fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _sweep() -> None:
+    """Remove what servers left that were killed; one at work whose folder is so old has nothing in it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _FORGOTTEN:
+                shutil.rmtree(folder, ignore_errors=True)

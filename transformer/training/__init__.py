@@ -1,0 +1,1 @@
+"""From a configuration and a corpus to a checkpoint (paper, section 5)."""

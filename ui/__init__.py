@@ -1,0 +1,1 @@
+"""What every page uses: sidebar, navigation, the address, selectors and small widgets."""

@@ -1,0 +1,117 @@
+"""Four measures of the same source tokens for one target token: bars side by side, and their rank correlations."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from plots.palette import signed, token_label
+from transformer.interpret.attribution import rank_correlation
+
+RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
+MEASURES = (RAW, NORMED, GRADIENT, LEFT_OUT)
+SIGNED = (GRADIENT, LEFT_OUT)  # the others are shares from 0 to 1
+FEWEST = 3  # tokens whose ranks can be compared
+
+_BLUE, _ORANGE = "rgba(31, 119, 224, 0.75)", "rgba(232, 113, 10, 0.8)"
+_HEADS = {
+    RAW: "raw<br>weight",
+    NORMED: "norm-<br>weighted",
+    GRADIENT: "gradient<br>× input",
+    LEFT_OUT: "leave-<br>one-out",
+}
+_WORDS = {
+    RAW: "weight <b>{value:.4f}</b>",
+    NORMED: "share of the lengths handed over <b>{value:.4f}</b>",
+    GRADIENT: "gradient × input <b>{value:+.4f}</b>",
+    LEFT_OUT: "without it log P is <b>{change}</b>",
+}
+_GAP = 0.03  # between the panels, as a share of the width
+_ROW, _LEAST_ROW = 24, 13  # pixels
+_ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay readable
+
+
+def measures_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.Figure:
+    """A panel for each of MEASURES, a bar a source token, from top to bottom: values [source] each.
+
+    Each panel has its own scale, labelled above. Bars to the left, against the target token, are orange and hatched. A
+    token that cannot be left out has no bar.
+    """
+    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens)))
+    width = (1 + _GAP) / len(MEASURES)
+    bars, axes = [], {}
+    for place, name in enumerate(MEASURES):
+        number = "" if place == 0 else str(place + 1)
+        left = place * width
+        bars.append(_bars(name, values[name], tokens, f"x{number}"))
+        axes[f"xaxis{number}"] = _axis(values[name], name in SIGNED) | {
+            "domain": [left, left + width - _GAP], "title": {"text": _HEADS[name], "standoff": 6, "font": {"size": 13}},
+        }  # fmt: skip
+    return go.Figure(
+        bars,
+        {
+            **axes,
+            "yaxis": {
+                "tickvals": list(range(len(tokens))), "ticktext": list(map(token_label, tokens)), "automargin": True,
+                "range": [len(tokens) - 0.5, -0.5], "showgrid": False, "zeroline": False,
+                "tickfont": {"size": 12 if height > 16 else 10},
+            },
+            "showlegend": False,
+            "height": height * len(tokens) + 100,
+            "margin": {"l": 10, "r": 10, "t": 70, "b": 10},
+        },
+    )  # fmt: skip
+
+
+def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
+    """Spearman's rank correlation of the sizes, signs aside, of each two of MEASURES: [4, 4]; NaN where too few."""
+    sizes = [np.abs(values[name]) for name in MEASURES]
+    return np.array([[rank_correlation(one, other) for other in sizes] for one in sizes])
+
+
+def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
+    """The table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
+    return [
+        (
+            MEASURES[row],
+            [_correlation(found[row, column]) if column < row else "" for column in range(len(MEASURES) - 1)],
+        )
+        for row in range(1, len(MEASURES))
+    ]
+
+
+def _correlation(value: float) -> str:
+    return "–" if np.isnan(value) else signed(value, 2)
+
+
+def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:
+    against = values < 0
+    return go.Bar(
+        x=values.astype(np.float32), y=np.arange(len(values)), orientation="h", xaxis=axis, width=0.78,
+        marker={
+            "color": np.where(against, _ORANGE, _BLUE).tolist(),
+            "pattern": {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5},
+        },
+        hovertext=[_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def _hover(name: str, token: str, value: float) -> str:
+    if np.isnan(value):
+        return ""
+    change = f"{abs(value):.4f} {'lower' if value >= 0 else 'higher'}"
+    return f"“{token_label(token)}”<br>{_WORDS[name].format(value=value, change=change)}"
+
+
+def _axis(values: np.ndarray, signed: bool) -> dict:
+    """From 0 to the largest, or as far to both sides as the bars go, so that 0 stands where it belongs."""
+    known = values[np.isfinite(values)]
+    most, least = (float(known.max()), float(known.min())) if len(known) else (1.0, 0.0)
+    most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
+    room = 0.06 * (most - least) or 1.0
+    return {
+        "range": [least - room if least < 0 else 0.0, most + room], "side": "top", "nticks": 3, "tickangle": 0,
+        "tickfont": {"size": 10}, "zeroline": True, "zerolinecolor": "rgb(128, 128, 128)",
+        "gridcolor": "rgba(128, 128, 128, 0.25)", "fixedrange": True,
+    }  # fmt: skip

@@ -1,0 +1,93 @@
+"""All attention of a sentence as one blob of bytes for the explorer: a header of JSON, then the weights."""
+
+import json
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from plots.palette import KIND_NAMES
+from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
+from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
+
+from .explorer_text import look_words
+
+KINDS = tuple(KIND_NAMES)
+WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
+WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of a word
+
+# Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
+# decimals of what arrives are those of the weight itself.
+STEPS = 50_000
+
+
+def explorer_blob(trace: Trace) -> bytes:
+    """Everything that the explorer draws of a sentence.
+
+    Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
+    each of KINDS the weights [layers, heads, queries, keys] in uint16, STEPS for 1: two bytes a weight, exact to four
+    decimals. A kind's `offset` counts weights.
+    """
+    maps = [trace.attention(kind) for kind in KINDS]
+    weights = np.concatenate(
+        [np.rint(part.ravel().astype(np.float64) * STEPS).astype("<u2") for part in maps]
+    ).tobytes()
+    offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
+    header = {
+        "id": f"{zlib.crc32(weights):08x}",
+        "steps": STEPS,
+        "sides": {
+            "source": _side(trace.source_tokens),
+            "fed": _side(trace.fed_tokens),
+            "predicted": _side(trace.next_tokens),
+        },
+        "kinds": {kind: _kind(trace, kind, offset) for kind, offset in zip(KINDS, offsets, strict=False)},
+    }
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (len(text) % 2)
+    return len(text).to_bytes(4, "little") + text + weights
+
+
+def _kind(trace: Trace, kind: str, offset: int) -> dict:
+    """What the header says of a kind: its size, where its weights begin, and what was measured of its heads."""
+    layers, heads, queries, keys = trace.attention(kind).shape
+    read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    measured = measure_heads(kind, masked_maps(trace, kind), read)
+    return {
+        "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
+        "labels": [head.label for head in measured],
+        "measures": _measures(measured),
+        "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
+    }  # fmt: skip
+
+
+def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
+    """Each measure's values, head by head, to three decimals; null for a head that has none; without empty measures."""
+    values = {
+        "confidence": [head.confidence for head in measured],
+        "entropy": [head.entropy for head in measured],
+        **{name: [head.shares[name] for head in measured] for name in THRESHOLDS},
+    }
+    return {name: [_number(value) for value in line] for name, line in values.items() if np.isfinite(line).any()}
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 3) if np.isfinite(value) else None
+
+
+def _side(tokens: tuple[str, ...]) -> dict:
+    """Tokens, the places of the special ones, and for each token the number of the word that it belongs to."""
+    starts = [place == 0 or _starts_word(tokens[place - 1], token) for place, token in enumerate(tokens)]
+    special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
+    return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}
+
+
+def _starts_word(before: str, token: str) -> bool:
+    """Whether a new word begins with this token: after a blank, at a special token, between letters and punctuation."""
+    if token.startswith(WORD_BOUNDARY) or {before, token} & set(SPECIAL_TOKENS):
+        return True
+    return before != WORD_BOUNDARY and _is_mark(before) != _is_mark(token)
+
+
+def _is_mark(token: str) -> bool:
+    return is_punctuation(token) and not WITHIN_WORDS.issuperset(token)

@@ -1,0 +1,131 @@
+"""What is chosen in the explorer, as the address says it; what makes no sense there falls back."""
+
+import re
+
+import streamlit as st
+
+from transformer.interpret.trace import Trace
+from ui import choices
+from ui import url_state as address
+
+from .explorer_text import MEASURES, PATTERNS
+
+_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+# For each name what it may be, first what it is without an address.
+_OPTIONS = {
+    "view": ("map", "lines"),
+    "rows": ("predicted", "fed"),
+    "words": ("pieces", "words", "first pieces"),
+    "specials": ("shown", "hidden", "renormalised"),
+    "together": ("mean", "sum"),
+    "scale": ("0 to 1", "per map"),
+    "kinds": ("one", "all three"),
+    "label": ("all", *PATTERNS, "none"),
+    "sort": ("layer", *MEASURES),
+    "top": tuple(map(str, range(100, 9, -1))),
+    "least": tuple(map(str, range(101))),
+}
+_FIRST = "1.1"
+_KINDS = ("cross", "encoder", "decoder")
+_SHARED = ("kind", "layer", "head")  # what other pages call one head, in their addresses and in the session
+_FOLLOWED = "explorer_followed"
+
+
+def read_choice(trace: Trace) -> dict[str, str]:
+    """The explorer's choice for this sentence by its names, as texts that make sense."""
+    _follow_others(trace)
+    read = {
+        name: _one_of(address.remembered(_PREFIX + name, options[0]), options) for name, options in _OPTIONS.items()
+    }
+    kind = _one_of(address.remembered(f"{_PREFIX}kind", _linked_kind()), _KINDS)
+    first = _linked_heads(trace, kind)
+    heads = address.remembered(f"{_PREFIX}heads", first)
+    tokens = address.remembered(f"{_PREFIX}tokens")
+    return {
+        **read,
+        "kind": kind,
+        "heads": heads if _are_heads(heads, trace, kind) else first,
+        "tokens": tokens if _are_tokens(tokens, trace, kind) else "",
+    }
+
+
+def write_choice(trace: Trace, written: dict[str, str]) -> None:
+    """Put what was chosen in the explorer into the address; a single head is that of the other pages, too.
+
+    To be called in a callback.
+    """
+    kind = written["kind"]
+    defaults = {name: options[0] for name, options in _OPTIONS.items()}
+    defaults |= {"kind": _linked_kind(), "heads": _linked_heads(trace, kind), "tokens": ""}
+    for name, default in defaults.items():
+        address.remember(_PREFIX + name, written[name], default)
+    ((layer, head), *others) = heads_in(written["heads"])
+    if not others:
+        choices.take_head(layer, head)
+        st.session_state["kind"] = kind
+        st.session_state[_FOLLOWED] = _of_others()
+
+
+def heads_in(written: str) -> list[tuple[int, int]]:
+    """Layers and heads, counted from 0, of a text such as "1.1-3.2"."""
+    return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
+
+
+def _follow_others(trace: Trace) -> None:
+    """Begin with the head that a link asks for, or that was chosen on another page since; an average is not followed.
+
+    Only where the address says nothing of the explorer's own.
+    """
+    if any(name.startswith(_PREFIX) for name in st.query_params):
+        return
+    kind, heads = _linked_kind(), None
+    if any(name in st.query_params for name in _SHARED):
+        heads = _linked_heads(trace, kind)
+    elif st.session_state.get(_FOLLOWED) != _of_others():
+        kind, heads = _one_of(st.session_state.get("kind"), _KINDS), "{1}.{2}".format(*_of_others())
+    st.session_state[_FOLLOWED] = _of_others()
+    if heads and _are_heads(heads, trace, kind):
+        address.remember(f"{_PREFIX}kind", kind, _linked_kind())
+        address.remember(f"{_PREFIX}heads", heads, _linked_heads(trace, kind))
+        address.remember(f"{_PREFIX}tokens", "")
+
+
+def _of_others() -> tuple[str | None, ...]:
+    return tuple(st.session_state.get(name) for name in _SHARED)
+
+
+def _linked_kind() -> str:
+    """The kind that a link from elsewhere asks for, where it does."""
+    return _one_of(st.query_params.get("kind"), _KINDS)
+
+
+def _linked_heads(trace: Trace, kind: str) -> str:
+    """The heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
+    if not {"layer", "head"} & set(st.query_params):
+        return _FIRST
+    places, known = [], False
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        numbers = tuple(map(str, range(1, count + 1)))
+        said = st.query_params.get(name)
+        known |= said in (*numbers, choices.AVERAGE)
+        places.append((said,) if said in numbers else numbers)
+    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else _FIRST
+
+
+def _are_heads(written: str, trace: Trace, kind: str) -> bool:
+    number = r"[1-9][0-9]{0,2}"
+    if not re.fullmatch(rf"{number}\.{number}(-{number}\.{number})*", written):
+        return False
+    layers, heads, *_ = trace.attention(kind).shape
+    return all(layer < layers and head < heads for layer, head in heads_in(written))
+
+
+def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
+    if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
+        return False
+    *_, queries, keys = trace.attention(kind).shape
+    return all(int(place) <= (queries if written[0] == "q" else keys) for place in written[1:].split("-"))
+
+
+def _one_of(said: str | None, options: tuple[str, ...]) -> str:
+    return said if said in options else options[0]

@@ -1,0 +1,1 @@
+"""Decoding: how a translation comes about, token by token."""

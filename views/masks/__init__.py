@@ -1,0 +1,1 @@
+"""Masks: which query may attend to which key, and what leaks without them."""

@@ -1,0 +1,1 @@
+"""Questions: what students ask, answered with the loaded model."""

@@ -1,0 +1,43 @@
+"""A question on the page of questions: its answer in words, a small figure of the loaded model, and where to go on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import plotly.graph_objects as go
+
+from transformer import Translator
+from transformer.interpret.residual import Stream
+from transformer.interpret.trace import Trace
+from ui.sidebar import Choice
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an answer may draw on: the visitor's choice, the model, the sentence and its vectors."""
+
+    choice: Choice
+    translator: Translator
+    trace: Trace
+    stream: Stream
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure with its name for screen readers and a sentence on what to see in it, computed from this example."""
+
+    figure: go.Figure
+    alt: str
+    see: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """`name` is its own among all; `answer` has three sentences of Markdown; `page` and `query` say where to go on."""
+
+    name: str
+    question: str
+    answer: str
+    show: Callable[[Asked], Shown]
+    page: str
+    link: str
+    query: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,166 @@
+"""Batches drawn: each token a cell, padding hatched; and how much of every batch is padding."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from plots.heatmap import BLANK
+from plots.palette import token_label
+from views.positions.figures import PAIR_COLOURS
+
+PACKINGS = ("by length", "at random")
+
+_ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
+_TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
+_SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 13, 6, 6.5  # pixels, letters, pixels
+_TOKENS = [
+    [0.0, "rgba(31, 119, 224, 0.42)"], [0.5, "rgba(31, 119, 224, 0.42)"],
+    [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, "rgba(31, 119, 224, 0.72)"],
+]  # fmt: skip
+_FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
+_HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
+_CHOSEN = {"color": PAIR_COLOURS[1], "width": 2.5}
+_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
+
+
+def batch_figure(
+    tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str, chosen: int
+) -> go.Figure:
+    """One side of a batch: rows are sentences from top to bottom, columns positions, both counted from 1.
+
+    tokens: [sentences, longest], of each sentence the first `lengths` real, the rest padding, which is hatched.
+    The token `end` is of a stronger colour; a frame is around the sentence `chosen`, counted from 0.
+    """
+    rows, columns = len(tokens), len(tokens[0])
+    low, high = _ROW_HEIGHTS
+    height = min(high, max(low, _TALLEST / rows))
+    cells = _cells(tokens, lengths, end, side)
+    cells.xgap, cells.ygap = 1, 1 if height > 2 * low else 0
+    layout = {
+        "xaxis": _axis(columns, f"{side} position", "top", [0.4, columns + 0.6]),
+        "yaxis": _axis(rows, "sentence", "left", [rows + 0.6, 0.4]),
+        "shapes": [
+            {"type": "path", "path": _hatching(columns, lengths), "line": _HATCH, "layer": "below"},
+            {"type": "path", "path": _box(0, rows, columns), "line": _FRAME, "layer": "below"},
+            {"type": "path", "path": _box(chosen, chosen + 1, columns), "line": _CHOSEN},
+        ],
+        "height": round(rows * height) + 70,
+        "margin": {"l": 5, "r": 5, "t": 5, "b": 5},
+        "showlegend": False,
+    }
+    return go.Figure([cells, *_texts(tokens, lengths, height)], layout)
+
+
+def shares_figure(shares: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
+    """The share of padding in every batch of an epoch, least first, a line for each packing.
+
+    chosen: the packing and the share of the batch that is shown; it is ringed.
+    """
+    figure = go.Figure()
+    for (name, values), colour, symbol, dash in zip(
+        shares.items(), PAIR_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
+    ):
+        figure.add_scatter(
+            x=np.arange(1, len(values) + 1, dtype=np.int16),
+            y=np.sort(values).astype(np.float32),
+            mode="lines+markers",
+            line={"color": colour, "width": 2, "dash": dash},
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            name=f"packed {name}",
+            hovertemplate=f"packed {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
+            "padding <b>%{y:.1%}</b><extra></extra>",
+        )
+    packing, share = chosen
+    place = int(np.searchsorted(np.sort(shares[packing]), share)) + 1
+    figure.add_scatter(
+        x=[place],
+        y=[share],
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}},
+        name="the batch above",
+        hoverinfo="skip",
+    )
+    most = max(map(len, shares.values()))
+    return figure.update_layout(
+        xaxis={**_GRID, "title": {"text": "batches of the epoch, least padding first"}, "range": [0, most + 1]},
+        yaxis={**_GRID, "title": {"text": "share of padding"}, "tickformat": ".0%", "rangemode": "tozero"},
+        height=360,
+        margin={"l": 10, "r": 20, "t": 10, "b": 10},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hoverlabel={"align": "left"},
+    )
+
+
+def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str) -> go.Heatmap:
+    """A cell for each token, blank where padding is; hovering names either."""
+    z = [
+        [float(token == end) if place < length else BLANK for place, token in enumerate(row)]
+        for row, length in zip(tokens, lengths, strict=True)
+    ]
+    return go.Heatmap(
+        z=np.array(z, dtype=np.float32),
+        x0=1,
+        dx=1,
+        y0=1,
+        dy=1,
+        zmin=0,
+        zmax=1,
+        colorscale=_TOKENS,
+        showscale=False,
+        text=[[token_label(token) for token in row] for row in tokens],
+        hovertemplate=f"sentence %{{y}}, {side} position %{{x}}<br><b>%{{text}}</b><extra></extra>",
+        hoverongaps=True,
+    )
+
+
+def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[go.Scatter]:
+    """The pieces in their cells, cut to what fits; nothing where only a few letters would. Hovering has them whole."""
+    letters = int(_ROOM_OF_A_HALF / len(tokens[0]) / _LETTER)
+    if height < _SMALLEST_ROW_WITH_TEXT or letters < _FEWEST_LETTERS:
+        return []
+    places = [
+        (column + 1, row + 1, token if len(token) <= letters else f"{token[: letters - 1]}…")
+        for row, (line, length) in enumerate(zip(tokens, lengths, strict=True))
+        for column, token in enumerate(line[:length])
+    ]
+    return [
+        go.Scatter(
+            x=[x for x, _, _ in places],
+            y=[y for _, y, _ in places],
+            mode="text",
+            text=[token_label(text) for _, _, text in places],
+            textfont={"size": 10},
+            hoverinfo="skip",
+        )
+    ]
+
+
+def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:
+    """Whole numbers from 1, not more of them than are read."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if count / step <= 16 or step == 200)
+    return {
+        "title": {"text": name, "standoff": 6},
+        "tickvals": sorted({1, *range(step, count + 1, step)}) if step > 1 else list(range(1, count + 1)),
+        "side": side,
+        "range": limits,
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+    }
+
+
+def _hatching(columns: int, lengths: Sequence[int]) -> str:
+    """A stroke across each cell of padding."""
+    return "".join(
+        f"M{column - 0.5},{row + 0.5}L{column + 0.5},{row - 0.5}"
+        for row, length in enumerate(lengths, start=1)
+        for column in range(length + 1, columns + 1)
+    )
+
+
+def _box(first: int, last: int, columns: int) -> str:
+    """Around the rows from `first` to before `last`, counted from 0."""
+    right, top, bottom = columns + 0.5, first + 0.5, last + 0.5
+    return f"M0.5,{top}L{right},{top}L{right},{bottom}L0.5,{bottom}Z"

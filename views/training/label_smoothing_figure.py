@@ -1,0 +1,152 @@
+"""Label smoothing drawn: the target distribution cell by cell, and the loss over the model's confidence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from plots.heatmap import BLANK, Labels, cells_figure, cells_heatmap
+from plots.palette import WEIGHT_SCALE, token_label
+from transformer.experiments.label_smoothing import Smoothing
+from transformer.interpret.trace import Trace
+from views.positions.figures import PAIR_COLOURS, PAIR_SYMBOLS
+
+PAD, END = 0, 1  # ids in the example's vocabulary, which begins with them
+WORDS = (
+    "<pad>",
+    "</s>",
+    "the",
+    "dog",
+    "sees",
+    "a",
+    "cat",
+    "and",
+    "it",
+    "runs",
+    "to",
+    "an",
+    "old",
+    "tree",
+    "by",
+    "night",
+)
+LONGEST_EXAMPLE = 5  # words
+MEASURES = ("cross-entropy", "KL divergence")
+
+_ROOM_OF_A_HALF = 470  # pixels at a desk; a phone has less, and smaller cells
+_CONFIDENCES = np.concatenate([np.linspace(0.01, 0.99, 99), 1 - np.geomspace(0.009, 1e-6, 30)])
+_DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
+_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
+_TOP = 3.0  # nats, more where a minimum lies higher: the loss grows without bound where p comes near 0
+_ROW_HEIGHT = 26  # pixels
+
+
+def example_target(classes: int) -> list[int]:
+    """A target of words of a vocabulary of so many classes, its end, and a place of padding."""
+    return [*range(2, min(classes, 2 + LONGEST_EXAMPLE)), END, PAD]
+
+
+def targets_figure(smoothing: Smoothing) -> go.Figure:
+    """The distribution that each position of the example is trained towards: rows are positions, columns classes."""
+    ids = example_target(smoothing.classes)
+    table = smoothing.targets(ids, PAD)
+    labels = Labels(
+        tuple(WORDS[id] for id in ids), WORDS[: smoothing.classes], "position: its right class", "class",
+        _ROOM_OF_A_HALF,
+    )  # fmt: skip
+    texts = [["" if id == PAD else short_mass(mass) for mass in row] for id, row in zip(ids, table, strict=True)]
+    hover = [[_hover(place, id, k, mass) for k, mass in enumerate(table[place])] for place, id in enumerate(ids)]
+    z = np.where(np.array(ids)[:, None] == PAD, BLANK, table)
+    return cells_figure([cells_heatmap(z, WEIGHT_SCALE, (0, 1), hover)], labels, texts)
+
+
+def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
+    """The loss over the confidence in the right class, a curve for each epsilon, its minimum marked.
+
+    The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
+    """
+    figure = go.Figure()
+    top = _TOP
+    for place, smoothing in enumerate(smoothings):
+        loss = smoothing.cross_entropy if measure == MEASURES[0] else smoothing.divergence
+        best = smoothing.find_minimum()[0]
+        top = max(top, 1.5 * loss(best))
+        name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
+        hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
+        look = {
+            "line": {"color": PAIR_COLOURS[place], "dash": _DASHES[place], "width": width}, "legendgroup": name,
+        }  # fmt: skip
+        figure.add_scatter(
+            x=_CONFIDENCES, y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32), mode="lines",
+            showlegend=False, hovertemplate=hover, **look,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[best], y=[loss(best)],
+            mode="lines+markers",  # a single point has no line, but its entry in the legend does
+            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 12},
+            name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
+            cliponaxis=False, hovertemplate=f"least loss, {hover}", **look,
+        )  # fmt: skip
+    return figure.update_layout(
+        xaxis={**_GRID, "title": {"text": "p, what the model gives to the right class"}, "range": [0, 1]},
+        yaxis={**_GRID, "title": {"text": f"{measure}, nats"}, "range": [0, top]},
+        height=420,
+        margin={"l": 10, "r": 20, "t": 10, "b": 10},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hoverlabel={"align": "left"},
+    )
+
+
+def confidence_figure(trace: Trace, best: float) -> go.Figure:
+    """What the model gave to each next token of a sentence, a row a step; a line where the loss is least."""
+    steps = len(trace.next_tokens)
+    tokens = [token_label(token) for token in trace.next_tokens]
+    figure = go.Figure(
+        go.Scatter(
+            x=trace.next_probabilities.astype(np.float32),
+            y=np.arange(steps),
+            mode="markers",
+            marker={"color": PAIR_COLOURS[0], "size": 11},
+            hovertext=[
+                f"Step {step + 1}: “{token}”<br>probability <b>{probability:.4f}</b>"
+                for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True))
+            ],
+            hoverinfo="text",
+            name="this model",
+        )
+    )
+    figure.add_scatter(
+        x=[best, best],
+        y=[-0.5, steps - 0.5],
+        mode="lines",
+        line={"color": PAIR_COLOURS[1], "width": 2.5, "dash": "dash"},
+        hovertemplate=f"the loss is least at <b>{best:.4f}</b><extra></extra>",
+        name=f"least loss: {best:.4f}",
+    )
+    return figure.update_layout(
+        xaxis={
+            **_GRID, "range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top",
+            "title": {"text": "probability of the next token", "standoff": 8},
+        },
+        yaxis={
+            "tickvals": list(range(steps)), "ticktext": tokens, "range": [steps - 0.5, -0.5], "showgrid": False,
+            "zeroline": False, "automargin": True,
+        },
+        height=steps * _ROW_HEIGHT + 110,
+        margin={"l": 10, "r": 20, "t": 10, "b": 40},
+        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+    )  # fmt: skip
+
+
+def short_mass(mass: float) -> str:
+    """A mass for a small cell, three decimals at most, without zeros that say nothing: .92, .033, 1, 0."""
+    text = f"{mass:.3f}".rstrip("0").rstrip(".")
+    return text.removeprefix("0") or "0"
+
+
+def _hover(place: int, right: int, k: int, mass: float) -> str:
+    if right == PAD:
+        return f"Position {place + 1} is padding: nothing is trained here"
+    of_class = f"class “{token_label(WORDS[k])}”{', the right one' if k == right else ''}"
+    return f"Position {place + 1}, “{token_label(WORDS[right])}”<br>{of_class}: mass <b>{mass:.4f}</b>"

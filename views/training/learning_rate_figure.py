@@ -1,0 +1,114 @@
+"""The learning rate over the steps of training: Noam curves side by side, and the one a checkpoint was trained with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from plots.palette import scientific
+from transformer.config import TrainingConfig
+from transformer.training.optimization import Noam, learning_rate
+from views.positions.figures import MODEL_COLOUR, PAIR_COLOURS, PAIR_SYMBOLS
+
+AXES = ("linear", "logarithmic")
+CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio
+_DASHES = ("solid", "dash", "dashdot", "longdash")
+_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
+_PAPER = Noam(d_model=512, warmup_steps=4000)
+
+
+def thinned(last_step: int, *kept: int) -> np.ndarray:
+    """Some of the steps from 1 to `last_step`, close enough for either kind of axis, and the `kept` among them."""
+    evenly = np.linspace(1, last_step, CURVE_POINTS)
+    by_ratio = np.geomspace(1, last_step, CURVE_POINTS)
+    inside = [step for step in kept if 1 <= step <= last_step]
+    return np.unique(np.concatenate([evenly, by_ratio, inside]).round().astype(np.int64))
+
+
+def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str) -> go.Figure:
+    """Each curve with its peak marked; `rates`: of each curve, that of every step from 1 on, all as many.
+
+    The legend has the peaks in numbers: beside the marks they would lie on the other curves.
+    """
+    figure = go.Figure()
+    for place, (curve, values) in enumerate(zip(curves, rates, strict=True)):
+        peak = int(values.argmax()) + 1
+        steps = thinned(len(values), peak)
+        name = f"curve {place + 1}"
+        look = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
+        line = {"color": PAIR_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
+        figure.add_scatter(
+            x=steps.astype(np.int32),
+            y=values[steps - 1],
+            mode="lines",
+            line=line,
+            showlegend=False,
+            legendgroup=name,
+            hovertemplate=f"{name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.4~g}}</b><extra></extra>",
+        )
+        figure.add_scatter(
+            x=[peak],
+            y=[values[peak - 1]],
+            mode="lines+markers",  # a single point has no line, but its entry in the legend does
+            line=line,
+            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 13},
+            name=f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
+            legendgroup=name,
+            hovertemplate=f"peak of {name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.6~g}}</b><extra></extra>",
+        )
+    highest = max(float(values.max()) for values in rates)
+    return _laid_out(figure, len(rates[0]), highest, axes)
+
+
+def trained_figure(
+    settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]], axes: str
+) -> go.Figure:
+    """The rate a checkpoint was trained with, step by step, dots where its run wrote it down, beside the paper's.
+
+    recorded: (step, rate) pairs from the run itself.
+    """
+    last = settings.max_steps
+    cooling = last - settings.cooldown_steps
+    steps = thinned(last, settings.warmup_steps, cooling, cooling + 1)
+    own = np.array([learning_rate(int(step), d_model, settings) for step in steps])
+    paper = np.array([_PAPER.rates(last)[steps - 1]])[0]
+    figure = go.Figure()
+    for name, values, colour, dash in (
+        ("this checkpoint", own, MODEL_COLOUR, "solid"),
+        ("the paper's base model: d_model 512, warm-up 4,000", paper, PAIR_COLOURS[0], "dash"),
+    ):
+        figure.add_scatter(
+            x=steps.astype(np.int32),
+            y=values,
+            mode="lines",
+            line={"color": colour, "width": 2.5, "dash": dash},
+            name=name,
+            hovertemplate=f"{name}<br>step %{{x:,}}<br>rate <b>%{{y:.4~g}}</b><extra></extra>",
+        )
+    if recorded:
+        figure.add_scatter(
+            x=[step for step, _ in recorded],
+            y=[rate for _, rate in recorded],
+            mode="markers",
+            marker={"color": MODEL_COLOUR, "symbol": "diamond", "size": 9},
+            name="as its training wrote it down",
+            cliponaxis=False,
+            hovertemplate="written down in training<br>step %{x:,}<br>rate <b>%{y:.6~g}</b><extra></extra>",
+        )
+    return _laid_out(figure, last, float(max(own.max(), paper.max())), axes)
+
+
+def _laid_out(figure: go.Figure, last_step: int, highest: float, axes: str) -> go.Figure:
+    """One look for both; the legend stands above, one entry a line on a phone, so the height grows with it."""
+    logarithmic = axes == "logarithmic"
+    x = {"type": "log", "range": [0, np.log10(last_step)], "dtick": 1} if logarithmic else {"range": [0, last_step]}
+    y = {"type": "log", "exponentformat": "power", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
+    return figure.update_layout(
+        xaxis={**_GRID, **x, "title": {"text": "step"}, "tickformat": ",d"},
+        yaxis={**_GRID, **y, "title": {"text": "rate"}, "exponentformat": "power"},
+        height=400,
+        margin={"l": 10, "r": 30, "t": 10, "b": 10},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        hoverlabel={"align": "left"},
+    )

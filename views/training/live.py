@@ -1,0 +1,109 @@
+"""The view that trains a small model before the visitor's eyes, on a task that everyone can check."""
+
+import streamlit as st
+
+import session
+from plots.palette import counted, head_name, sentence_case
+from transformer import UserError
+from transformer.toy.jobs import JobView
+from transformer.toy.tasks import SYMBOLS, TASKS, ToySettings, places
+from ui import choices
+from ui.sidebar import Choice
+from ui.widgets import plain
+
+from . import live_run as toy_run
+from .live_text import best_reader, model_words, reading_story, task_words
+from .replay import show_film
+
+_JOB = "job"
+_ANSWERS = {"copy": "its copy", "reverse": "its reverse", "sort": "it sorted"}
+
+
+def show(choice: Choice) -> None:
+    """Task, model and seed; the start; and the training as it goes. Raises UserError."""
+    st.markdown(
+        "A small Transformer, all of its weights random at the start, learns to **copy**, **reverse** or **sort** a "
+        "sequence of symbols. It sees new random sequences in every update, and is measured on others that it never "
+        "sees. Most settings need less than half a minute."
+    )
+    settings = None
+    try:
+        settings = _settings()
+    except UserError as error:  # a training under way goes on below
+        st.warning(plain(str(error)), icon=":material/edit:")
+    with st.container(horizontal=True, gap="small"):
+        begin = toy_run.start_button("Start training", disabled=settings is None)
+        end = st.container(width="content")  # the button to stop, once there is something to stop
+    if begin:
+        toy_run.start(_JOB, settings)
+    names = toy_run.started(_JOB)
+    if not names:
+        if settings:
+            st.info(
+                f"This would train {plain(task_words(settings))}. **Press start** and watch the cross-attention: when "
+                "the loss falls, does a path through the map appear, and in which head?",
+                icon=":material/search:",
+            )
+        return
+    view = session.jobs().look(names[0])
+    if view is None:
+        text = "This training's time is up, its results are no longer kept. Start it again."
+        st.info(text, icon=":material/history:")
+        return
+    if view.active:
+        end.button("Stop", on_click=toy_run.stop, args=[_JOB], icon=":material/stop:")
+        st.fragment(_follow, run_every=toy_run.SECONDS)(names[0])
+    else:
+        _show_run(names[0], view)
+
+
+def _settings() -> ToySettings:
+    """What the visitor chose; raises ConfigError for what cannot be."""
+    with st.container(horizontal=True, gap="medium"):
+        task = choices.one_of("Task", tuple(TASKS), "task", start="reverse")
+        symbols = choices.one_of("Symbols", tuple(SYMBOLS), "symbols")
+        most = len(SYMBOLS[symbols])
+        vocabulary = st.slider(
+            f"Number of {symbols}", 2, most, min(11, most), key=f"number_of_{symbols}", bind="query-params", width=200
+        )
+        length = st.slider("Length", 2, 20, 10, key="symbols_long", bind="query-params", width=200)
+    with st.expander("The model, its size and seed"), st.container(horizontal=True, gap="medium"):
+        d_model = choices.one_of("d_model", ("32", "64", "128"), "toy_width", start="64")
+        layers = choices.one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers", start="2")
+        heads = choices.one_of("Heads", ("1", "2", "4", "8"), "toy_heads", start="8")
+        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm")
+        seed = toy_run.seed()
+    return ToySettings(
+        task=task, symbols=symbols, vocabulary=vocabulary, length=length, d_model=int(d_model), num_layers=int(layers),
+        num_heads=int(heads), norm=norm, seed=seed,
+    )  # fmt: skip
+
+
+def _follow(name: str) -> None:
+    """A fragment that looks again and again; when there is nothing to wait for any more, the page is drawn anew."""
+    view = session.jobs().look(name)
+    if view is None or not view.active:
+        st.rerun()
+    _show_run(name, view)
+
+
+def _show_run(name: str, view: JobView) -> None:
+    settings = view.settings
+    st.markdown(f"**{plain(sentence_case(task_words(settings)))}**")
+    toy_run.show_state(view)
+    toy_run.show_numbers(view)
+    st.caption(plain(f"{model_words(settings)}; {counted(settings.model_config().d_ff, 'hidden unit')}; Adam, 32 new "
+                     "sequences an update."))  # fmt: skip
+    if view.film is None:
+        return
+    wanted = places(settings.task, view.film.reels[0].source_text.split())
+    st.info(plain(reading_story(view.film, wanted)), icon=":material/search:")
+    reader = best_reader(view.film, wanted)
+    label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
+    st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")
+    show_film(view.film, name, ("the sequence", _ANSWERS[settings.task]), following=True)
+
+
+def _take_reader(layer: int, head: int) -> None:
+    st.session_state["kind"] = "cross"
+    choices.take_head(layer, head)

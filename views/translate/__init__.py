@@ -1,0 +1,1 @@
+"""Translate: the translation, its tokens, and the cross-attention behind it."""
