@@ -8,16 +8,23 @@ import streamlit as st
 
 from transformer import Beam, Translator
 from transformer.checkpoint import find_checkpoints
-from transformer.config import NORMS
+from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.sampling import Hypothesis
 from transformer.evaluation import Confidence, measure_confidence
 from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
-from transformer.interpret.attention_block import BlockParameters, Stages, compute_stages, differences
+from transformer.interpret.attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    compute_stages,
+    differences,
+    record_stages,
+)
 from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.interpret.mask_ablation import MaskedPass, run_masked
-from transformer.interpret.residual import Lens, Stream, hidden_units_of, logit_lens, record_stream
-from transformer.interpret.stage_recording import block_parameters, record_stages
+from transformer.interpret.predictions import Predictions
+from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import FILE as FILM
@@ -71,7 +78,7 @@ def stages(
     return _stages(str(CHECKPOINTS / name), _stamps(name), text, strategy, kind, layer, translator(name), sentence)
 
 
-def stream(name: str, text: str, strategy: Strategy) -> Stream:
+def stream(name: str, text: str, strategy: Strategy) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model; raises UserError."""
     return _stream(
         str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), trace(name, text, strategy)
@@ -83,7 +90,8 @@ def hidden_units(name: str, text: str, strategy: Strategy, stack: str, layer: in
 
     `stack` is "encoder" or "decoder", the layer counts from 0; raises UserError.
     """
-    return hidden_units_of(translator(name).model, stream(name, text, strategy), stack, layer)
+    sentence = trace(name, text, strategy)
+    return record_hidden_units(translator(name).model, sentence.source_ids, sentence.fed_ids, stack, layer)
 
 
 def gradients(name: str, layers: int, seed: int) -> tuple[GradientNorms, ...]:
@@ -92,7 +100,7 @@ def gradients(name: str, layers: int, seed: int) -> tuple[GradientNorms, ...]:
     return _gradients(str(CHECKPOINTS / name), stamps, layers, seed, translator(name), samples(name))
 
 
-def lens(name: str, text: str, strategy: Strategy) -> Lens:
+def lens(name: str, text: str, strategy: Strategy) -> Predictions:
     """What each decoder layer would have predicted for a text; raises UserError."""
     sentence, passed = trace(name, text, strategy), stream(name, text, strategy)
     return _lens(str(CHECKPOINTS / name), _stamps(name), text, strategy, translator(name), sentence, passed)
@@ -182,14 +190,14 @@ def _stages(
     shown = record_stages(_translator.model, _sentence.source_ids, _sentence.fed_ids, kind, layer)
     parameters = block_parameters(_translator.model, kind, layer)
     memory = shown.memory if kind == "cross" else None
-    return shown, parameters, differences(shown, compute_stages(shown.stream, memory, shown.open_cells, parameters))
+    return shown, parameters, differences(shown, compute_stages(shown.residual, memory, shown.unmasked, parameters))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Following the vectors …")
 def _stream(
     folder: str, stamps: Stamps, text: str, strategy: Strategy, _translator: Translator, _sentence: Trace
-) -> Stream:
-    return record_stream(_translator.model, _sentence.source_ids, _sentence.fed_ids)
+) -> ResidualStream:
+    return record_residual_stream(_translator.model, _sentence.source_ids, _sentence.fed_ids)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Initialising two models and going back through them …")
@@ -197,14 +205,14 @@ def _gradients(
     folder: str, stamps: Stamps, layers: int, seed: int, _translator: Translator, _examples: tuple[Example, ...]
 ) -> tuple[GradientNorms, ...]:
     config = _translator.model.config
-    return tuple(gradient_norms(config, norm, layers, _examples[:PAIRS_FOR_GRADIENTS], seed) for norm in NORMS)
+    return tuple(gradient_norms(config, norm, layers, _examples[:PAIRS_FOR_GRADIENTS], seed) for norm in Norm)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading every layer …")
 def _lens(
     folder: str, stamps: Stamps, text: str, strategy: Strategy, _translator: Translator, _sentence: Trace,
-    _passed: Stream,
-) -> Lens:  # fmt: skip
+    _passed: ResidualStream,
+) -> Predictions:  # fmt: skip
     return logit_lens(_translator.model, _passed, _sentence.next_ids)
 
 

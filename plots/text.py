@@ -7,17 +7,28 @@ import numpy as np
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
+    HeadMeasures,
     Pattern,
     confidence,
-    main_pattern,
-    mean_entropy,
     mean_maximum,
+    measure_head,
     rows_with_choice,
 )
 from transformer.interpret.trace import AttentionMap, Trace, masked_maps
 
 from .palette import head_name, sentence_case
 
+# Where a head of each pattern has the largest weight of a row.
+PATTERN_WORDS = {
+    Pattern.PREVIOUS: "on the token before",
+    Pattern.SAME: "on the row's own token, for a decoder row the one it was fed",
+    Pattern.NEXT: "on the token after",
+    Pattern.MIRRORED: "on the place mirrored left to right, on one line against the diagonal",
+    Pattern.END: "on the end of sentence </s>",
+    Pattern.BEGINNING: "on the beginning of sentence <s>",
+    Pattern.PUNCTUATION: "on a punctuation mark",
+    Pattern.ALIGNMENT: "where the mean of all cross-attention heads has its own",
+}
 NEVER_CHOSEN = ("<pad>", "<s>")  # decoding never chooses these, whatever their probability
 
 
@@ -86,19 +97,15 @@ def strongest_reading(chosen: AttentionMap) -> str:
 def describe_map(chosen: AttentionMap) -> str:
     """What most rows of a map look at, with the share; or that no single pattern holds."""
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    if rows_with_choice(chosen.weights) < LEAST_ROWS:
+    if len(rows_with_choice(chosen.weights)) < LEAST_ROWS:
         return f"{name}: the sentence is too short to tell a pattern."
-    pattern = main_pattern(chosen.weights, chosen.kind, chosen.keys)
+    measured = measure_head(chosen.kind, chosen.weights, chosen.keys)
     sharp = mean_maximum(chosen.weights)
-    if pattern is not None:
-        return (
-            f"{name} looks most at {pattern.target} in {share_words(pattern)}; "
-            f"a row's largest weight is {sharp:.2f} on average."
-        )
-    entropy = mean_entropy(chosen.weights)
+    if measured.label is not None:
+        return f"{name}: {pattern_words(measured, measured.label)}; that weight is {sharp:.2f} on average."
     return (
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
-        f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."
+        f"(1 would be a single token), its weight spread as over {np.exp(measured.entropy):.1f} equally read tokens."
     )
 
 
@@ -111,9 +118,11 @@ def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
     return int(layer), int(head), float(sharp[layer, head])
 
 
-def share_words(pattern: Pattern) -> str:
-    """A pattern's share with its count, such as "92 % of its rows (11 of 12)"."""
-    return f"{percent(pattern.share)} of its rows ({pattern.rows} of {pattern.eligible})"
+def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
+    """How many rows follow a pattern: "in 92 % of its rows (11 of 12) the largest weight is on the token before"."""
+    count = head.counts[pattern]
+    share = f"{percent(head.shares[pattern])} of its rows ({count.rows} of {count.eligible})"
+    return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
 
 
 def chance_words(probability: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from .config import load_experiment
 from .data.corpora import TATOEBA, download_tatoeba, write_reversals
 from .data.pairs import read_pairs
-from .decoding.beam import PENALTIES, Beam
+from .decoding.beam import Beam, Penalty
 from .decoding.sampling import Greedy
 from .device import choose_device
 from .errors import DataError, EmptyTextError, UserError
@@ -107,7 +107,7 @@ def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
     command.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
     command.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
-    command.add_argument("--penalty", choices=PENALTIES, default=Beam.penalty, help="its form (gnmt)")
+    command.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
     _add_device(command)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..config import NORMS, POSITIONS, ModelConfig, check_types, require
+from ..config import ModelConfig, Norm, Positions, check_types, require
 
 TASKS = {"copy": "write the same again", "reverse": "write it backwards", "sort": "write it in order"}
 SYMBOLS = {"letters": "abcdefghijklmnopqrstuvwxyz", "digits": "0123456789"}
@@ -56,7 +56,13 @@ class ToySettings:
 
     def __post_init__(self):
         check_types(self)
-        choices = {"task": TASKS, "symbols": SYMBOLS, "norm": NORMS, "positions": POSITIONS, "schedule": SCHEDULES}
+        choices = {
+            "task": TASKS,
+            "symbols": SYMBOLS,
+            "norm": tuple(Norm),
+            "positions": tuple(Positions),
+            "schedule": SCHEDULES,
+        }
         for name, valid in choices.items():
             value = getattr(self, name)
             require(value in valid, f"{name} must be one of {', '.join(valid)}, not {value!r}.")

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from ..arrays import read_only
 from ..checkpoint import save_tensors
 from ..errors import CheckpointError
-from ..interpret.hooks import KINDS
+from ..model.names import AttentionKind
 
 FILE = "film.safetensors"
 MOMENTS = 25
@@ -62,7 +62,7 @@ class Film:
         tensors = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
         for number, reel in enumerate(self.reels):
             header["reels"].append({name: getattr(reel, name) for name in ("source_text", "target_text", *_LISTS)})
-            for name in (*KINDS, "probabilities"):
+            for name in (*AttentionKind, "probabilities"):
                 tensors[f"{number}/{name}"] = getattr(reel, name).astype(np.float16)
         texts = torch.tensor(list(json.dumps(header).encode()), dtype=torch.uint8)
         save_tensors(Path(path), {**{n: torch.tensor(a) for n, a in tensors.items()}, "texts": texts})
@@ -99,7 +99,7 @@ def moments(max_steps: int, count: int = MOMENTS) -> list[int]:
 
 def _read_reel(arrays: dict, number: int, texts: dict) -> Reel:
     lists = {name: tuple(map(str, texts[name])) for name in _LISTS}
-    maps = {name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in (*KINDS, "probabilities")}
+    maps = {name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in (*AttentionKind, "probabilities")}
     return Reel(source_text=str(texts["source_text"]), target_text=str(texts["target_text"]), **lists, **maps)
 
 

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from ..arrays import read_only
+from ..arrays import read_only, to_array
 from ..config import Experiment
 from ..data.tokenizer import Tokenizer
 from ..decoding.sampling import Greedy, decode
 from ..errors import CheckpointError, ConfigError
 from ..interpret.activations import record
-from ..interpret.hooks import KINDS
+from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .replay import FILE, Film, Reel, load_film, moments
 from .state import Progress
@@ -68,7 +68,7 @@ class Camera:
             raise ValueError("the film is of other probes")
         kept = [moment for moment, step in enumerate(film.steps) if step <= until]
         self.steps = [int(film.steps[moment]) for moment in kept]
-        names = (*KINDS, "probabilities")
+        names = (*AttentionKind, "probabilities")
         self._shots = [
             [{**{n: getattr(reel, n)[m] for n in names}, "output": reel.outputs[m]} for reel in film.reels]
             for m in kept
@@ -85,11 +85,11 @@ class Camera:
 
     def _shot(self, model: Transformer, source: list[int], target: list[int]) -> dict:
         source = [*source, self.vocabulary.end_id]
-        seen = record(model, source, [self.vocabulary.begin_id, *target])
+        seen = record(model, [source], [[self.vocabulary.begin_id, *target]])
         chosen = torch.tensor([*target, self.vocabulary.end_id], device=seen.logits.device)
-        probabilities = seen.logits.softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+        probabilities = seen.logits[0].softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
         written = decode(model, [source], Greedy())[0].ids
-        maps = {kind: getattr(seen, kind).cpu().numpy() for kind in KINDS}
+        maps = {kind: to_array(seen.weights(kind)[:, 0]) for kind in AttentionKind}
         return {**maps, "probabilities": probabilities.cpu().numpy(), "output": self.vocabulary.decode(written)}
 
     def _reel(self, number: int) -> Reel:
@@ -100,7 +100,7 @@ class Camera:
             source_text, target_text,
             tuple(map(text, [*source, end])), tuple(map(text, [begin, *target])), tuple(map(text, [*target, end])),
             tuple(shot["output"] for shot in shots),
-            *(read_only(np.stack([shot[name] for shot in shots])) for name in (*KINDS, "probabilities")),
+            *(read_only(np.stack([shot[name] for shot in shots])) for name in (*AttentionKind, "probabilities")),
         )  # fmt: skip
 
 

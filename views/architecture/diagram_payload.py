@@ -67,7 +67,7 @@ TOLD = {
         "Each vector alone is brought to mean 0 and spread 1, then stretched and moved, a learned number each.",
         "Ba et al. 2016; before the sub-layer: Xiong et al. 2020",
     ),
-    "generator": Told(
+    "output_projection": Told(
         "Linear", "Generator: the output projection", r"\text{logits} = x E^\top",
         "One dot product with each row of the vocabulary's matrix.", "section 3.4",
     ),

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from transformer.config import NORMS
+from transformer.config import Norm
 from ui import choices
 from ui.sidebar import Choice
 from ui.widgets import plain
@@ -46,8 +46,8 @@ def show(choice: Choice) -> None:
     st.caption(
         f"Two new models in this checkpoint's width, with the same random matrices; {session.PAIRS_FOR_GRADIENTS} of "
         "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
-        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({NORMS[0]}-norm) and "
-        f"{measured[1].loss:.2f} ({NORMS[1]}-norm) nats a token."
+        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
+        f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
     )
     st.info(plain(describe_gradients(measured)), icon=":material/search:")
     st.info(

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from transformer.interpret.residual import walk
+from transformer.interpret.residual import trajectory
 from ui.selectors import choose_side, choose_token
 from ui.sidebar import Choice, show_sentences
 from ui.widgets import plain
@@ -19,7 +19,7 @@ def show(choice: Choice) -> None:
     stack = choose_side()
     token, tokens = choose_token(trace, stack)
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
-    way = walk(getattr(stream, stack), token)
+    way = trajectory(getattr(stream, stack), token)
     st.plotly_chart(
         walk_figure(way), key="walk", alt=f"Length and direction of the vector of {tokens[token]} at every station"
     )

@@ -8,7 +8,7 @@ import streamlit as st
 import session
 from plots.palette import head_name, signed
 from plots.text import chance_words, quoted
-from transformer.interpret.attribution import Attribution, handed_over_together, parts_to_leave_out, shares, together
+from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
 from ui import choices
 from ui.selectors import choose_step
@@ -70,7 +70,7 @@ def _left_out(choice: Choice, step: int) -> Attribution:
             place.progress(number / len(parts), "Leaving out one token after the other …")
         done.append(session.left_out(choice.checkpoint, choice.text, choice.strategy, step, part))
     place.empty()
-    return together(done, len(trace.source_ids))
+    return concatenate(done, len(trace.source_ids))
 
 
 def _norm_weighted(choice: Choice, step: int, layers) -> np.ndarray:
@@ -79,7 +79,7 @@ def _norm_weighted(choice: Choice, step: int, layers) -> np.ndarray:
     for layer in layers:
         stages, parameters, _ = session.stages(choice.checkpoint, choice.text, choice.strategy, "cross", layer)
         row = dataclasses.replace(stages, weights=stages.weights[:, :, step : step + 1])
-        rows.append(shares(handed_over_together(row, parameters))[0, 0])
+        rows.append(shares(summed_value_norms(row, parameters))[0, 0])
     return np.mean(rows, axis=0)
 
 

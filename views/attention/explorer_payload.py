@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from plots.palette import KIND_NAMES
-from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
+from transformer.interpret.head_patterns import (
+    THRESHOLDS,
+    HeadMeasures,
+    is_punctuation,
+    measure_heads,
+    representative_heads,
+)
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
 from .explorer_text import look_words
@@ -57,7 +63,7 @@ def _kind(trace: Trace, kind: str, offset: int) -> dict:
         "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
         "labels": [head.label for head in measured],
         "measures": _measures(measured),
-        "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
+        "look": [[head.layer, head.head, look_words(head)] for head in representative_heads(measured)],
     }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """The words of the explorer: what each kind is, what was measured of a head, and which heads to look at first."""
 
 from plots.palette import KIND_NAMES
-from plots.text import percent
-from transformer.interpret.head_patterns import LEAST_ROWS, NOTABLE_SHARE, THRESHOLDS, HeadMeasures
+from plots.text import PATTERN_WORDS, pattern_words
+from transformer.interpret.head_patterns import LEAST_ROWS, NOTABLE_SHARE, THRESHOLDS, HeadMeasures, Pattern
 
 _ROWS = "A row is a token that reads, a column one that is read; a row's weights sum to 1."
 _TOLD = {
@@ -15,16 +15,17 @@ _TOLD = {
 }
 
 # label -> short enough for a thumbnail; what a head with this label does
-PATTERNS = {
-    "previous": ("prev.", "on the token before"),
-    "same": ("same", "on the row's own token, for a decoder row the one it was fed"),
-    "next": ("next", "on the token after"),
-    "mirrored": ("mirror", "on the place mirrored left to right, on one line against the diagonal"),
-    "end of sentence": ("end", "on the end of sentence </s>"),
-    "beginning of sentence": ("start", "on the beginning of sentence <s>"),
-    "punctuation": ("punct.", "on a punctuation mark"),
-    "alignment": ("align", "where the mean of all cross-attention heads has its own"),
+_SHORT = {
+    Pattern.PREVIOUS: "prev.",
+    Pattern.SAME: "same",
+    Pattern.NEXT: "next",
+    Pattern.MIRRORED: "mirror",
+    Pattern.END: "end",
+    Pattern.BEGINNING: "start",
+    Pattern.PUNCTUATION: "punct.",
+    Pattern.ALIGNMENT: "align",
 }
+PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in _SHORT.items()}
 
 # measure -> its words, its unit, and whether a filter asks for at least or at most
 MEASURES = {
@@ -65,14 +66,10 @@ def look_words(head: HeadMeasures) -> str:
     name = f"Layer {head.layer + 1}, head {head.head + 1}"
     sharp = f"a row's largest weight, </s> aside, is {_average(head.confidence)} on average"
     if head.label is not None:
-        return f"{name}: {_share_words(head, head.label)}; {sharp}."
+        return f"{name}: {pattern_words(head, head.label)}; {sharp}."
     notable = {label: share / THRESHOLDS[label] for label, share in head.shares.items() if share >= NOTABLE_SHARE}
-    nearest = f": {_share_words(head, max(notable, key=notable.get))}, too few for a label" if notable else ""
+    nearest = f": {pattern_words(head, max(notable, key=notable.get))}, too few for a label" if notable else ""
     return f"{name} has no clear pattern{nearest}; {sharp}."
-
-
-def _share_words(head: HeadMeasures, label: str) -> str:
-    return f"in {percent(head.shares[label])} of its rows the largest weight is {PATTERNS[label][1]}"
 
 
 def _average(weight: float) -> str:

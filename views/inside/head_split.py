@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.experiments.head_split import Layout, split_right, split_wrong, strangers
+from transformer.experiments.head_split import Layout, misplaced_cells, split_right, split_wrong
 from ui import choices
 from ui.sidebar import Choice
 from ui.widgets import plain
@@ -30,7 +30,7 @@ def show(choice: Choice) -> None:
         _show("2. Heads before tokens: right", right, d_model)
     with columns[1]:
         _show("The wrong way: one bare reshape to the same shape", wrong, d_model)
-    mixed = strangers(wrong, d_model)
+    mixed = misplaced_cells(wrong, d_model)
     if mixed.any():
         text = (
             f"Both have the shape {right.shape}, so nothing fails. But the reshape counts on through memory: "

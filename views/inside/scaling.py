@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.experiments.dot_product_scaling import random_spread
+from transformer.experiments.dot_product_scaling import measure_random_products
 from ui import choices
 from ui.sidebar import Choice
 from ui.widgets import plain
@@ -29,7 +29,7 @@ def show(choice: Choice) -> None:
     st.info(plain(describe_head(stages, view.head, view.queries)), icon=":material/search:")
     st.subheader("Random vectors")
     seed = choices.whole_number("Seed", 1, 99, 1, "random_seed", "Of the random vectors, 1 to 99")
-    spread = random_spread(seed)
+    spread = measure_random_products(seed)
     for column, name, figure in zip(
         st.columns(2),
         ("Spread of the scores", "What softmax makes of them"),

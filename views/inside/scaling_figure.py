@@ -4,12 +4,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.palette import token_label
-from transformer.experiments.dot_product_scaling import Spread
+from transformer.experiments.dot_product_scaling import RandomProducts
 
 WITHOUT, WITH = "#c2570a", "#1f77e0"  # orange and blue, and a dash beside the colour
 
 
-def spread_figure(spread: Spread, d_k: int) -> go.Figure:
+def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """Standard deviation of q k and of q k / sqrt(d_k) over d_k, both axes logarithmic; the model's own d_k marked."""
     figure = go.Figure()
     for name, values, colour, dash in (
@@ -27,7 +27,7 @@ def spread_figure(spread: Spread, d_k: int) -> go.Figure:
     return _finish(figure, spread, d_k, "standard deviation", logarithmic=True)
 
 
-def largest_figure(spread: Spread, d_k: int) -> go.Figure:
+def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """The mean largest weight of a row over d_k, without the division and with it."""
     figure = go.Figure()
     for name, values, colour, dash in (
@@ -70,7 +70,7 @@ def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ..
     return figure
 
 
-def _finish(figure: go.Figure, spread: Spread, d_k: int, title: str, logarithmic: bool) -> go.Figure:
+def _finish(figure: go.Figure, spread: RandomProducts, d_k: int, title: str, logarithmic: bool) -> go.Figure:
     figure.add_vline(x=d_k, line={"color": "gray", "width": 1, "dash": "dot"})
     figure.add_annotation(
         x=np.log10(d_k), y=1, yref="paper", text=f"this model: {d_k}", showarrow=False, xanchor="right", xshift=-4

@@ -3,8 +3,9 @@
 import numpy as np
 
 from plots.text import quoted
-from transformer.experiments.dot_product_scaling import Spread, throughput
-from transformer.interpret.attention_block import Stages, masked_softmax
+from transformer.arrays import softmax
+from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
+from transformer.interpret.attention_block import Stages
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -12,24 +13,24 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
 
     Two arrays [queries, keys].
     """
-    without = masked_softmax(np.asarray(stages.products[0, head], dtype=np.float64), stages.open_cells[0])
+    without = softmax(stages.products[0, head], stages.unmasked[0])
     return without, np.asarray(stages.weights[0, head], dtype=np.float64)
 
 
 def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
     """What the division does to this head, in numbers."""
     without, divided = undivided(stages, head)
-    choices = stages.open_cells[0].sum(axis=-1) > 1
+    choices = stages.unmasked[0].sum(axis=-1) > 1
     if not choices.any():
         return "Every row has a single open key, so the division changes nothing here."
     spread = [
-        part[0, head][np.broadcast_to(stages.open_cells[0], part[0, head].shape)].std()
+        part[0, head][np.broadcast_to(stages.unmasked[0], part[0, head].shape)].std()
         for part in (stages.products, stages.scores)
     ]
     means = [part[choices].max(axis=-1).mean() for part in (without, divided)]
     change = np.where(choices, without.max(axis=-1) - divided.max(axis=-1), -np.inf)
     most = int(change.argmax())
-    through = [throughput(part[choices]).mean() for part in (without, divided)]
+    through = [softmax_jacobian_norm(part[choices]).mean() for part in (without, divided)]
     return (
         f"In this head the open products have a standard deviation of {spread[0]:.2f}, the scores {spread[1]:.2f}. "
         f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of "
@@ -39,7 +40,7 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
     )
 
 
-def describe_random(spread: Spread) -> str:
+def describe_random(spread: RandomProducts) -> str:
     """What the random vectors show, at the smallest and the largest size."""
     low, high = spread.sizes[0], spread.sizes[-1]
     return (

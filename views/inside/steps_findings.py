@@ -29,7 +29,7 @@ class Findings:
         return np.linalg.norm(self._of(array), axis=-1)
 
     def _see_input(self) -> str:
-        lengths = self._lengths(self.stages.stream)
+        lengths = self._lengths(self.stages.residual)
         longest, shortest = int(lengths.argmax()), int(lengths.argmin())
         queries = self.view.queries
         return (
@@ -63,7 +63,7 @@ class Findings:
         )
 
     def _see_mask(self) -> str:
-        closed = ~self.stages.open_cells[self.view.sentence]
+        closed = ~self.stages.unmasked[self.view.sentence]
         if not closed.any():
             return f"None of the {closed.size} cells is closed, so nothing changes in this step."
         return (
@@ -72,7 +72,7 @@ class Findings:
 
     def _see_softmax(self) -> str:
         weights = self._head(self.stages.weights)
-        keys = self.stages.open_cells[self.view.sentence].sum(axis=-1)
+        keys = self.stages.unmasked[self.view.sentence].sum(axis=-1)
         if not keys.all():
             row = quoted(self.view.queries[int(keys.argmin())])
             return f"The row of {row} has no open key, so there is nothing to share out: see below the steps."
@@ -100,7 +100,7 @@ class Findings:
         )
 
     def _see_residual(self) -> str:
-        before = self._lengths(self.stages.stream)
+        before = self._lengths(self.stages.residual)
         if not before.all():
             return "A vector of length 0 came in: what is added is all there is of it now."
         shares = self._lengths(self.stages.output) / before
@@ -114,7 +114,7 @@ class Findings:
         return self._norms(self.stages.total, self.stages.result)
 
     def _see_norm_first(self) -> str:
-        return self._norms(self.stages.stream, self.stages.x)
+        return self._norms(self.stages.residual, self.stages.x)
 
     def _norms(self, before: np.ndarray, after: np.ndarray) -> str:
         first, second = self._lengths(before), self._lengths(after)

@@ -64,14 +64,14 @@ def _arrays(stages: Stages, parameters: BlockParameters, view: View) -> dict[str
     """Every matrix and vector that is drawn or that a sum needs, of this sentence and this head."""
     sentence, head = view.sentence, view.head
     columns = slice(head * stages.d_k, (head + 1) * stages.d_k)
-    whole = ("stream", "x", "memory", "query", "key", "value", "concatenated", "output", "total", "result")
+    whole = ("residual", "x", "memory", "query", "key", "value", "concatenated", "output", "total", "result")
     arrays = {name: getattr(stages, name)[sentence] for name in whole}
     for name in ("query", "key", "value"):
         arrays[f"head_{name}"] = split_heads(getattr(stages, name), stages.num_heads)[sentence, head]
         arrays[f"w_{name}"] = getattr(parameters, f"w_{name}")[:, columns]
         arrays[f"b_{name}"] = getattr(parameters, f"b_{name}")[None, columns]
     arrays |= {name: getattr(stages, name)[sentence, head] for name in ("products", "scores", "weights")}
-    arrays["open"] = stages.open_cells[sentence]
+    arrays["open"] = stages.unmasked[sentence]
     arrays["head_output"] = split_heads(stages.concatenated, stages.num_heads)[sentence, head]
     arrays["w_output"], arrays["b_output"] = parameters.w_output, parameters.b_output[None]
     arrays["gamma"], arrays["beta"] = parameters.gamma[None], parameters.beta[None]
@@ -123,10 +123,10 @@ def _panels(step: str, words: Words) -> list[dict]:
         }  # fmt: skip
 
     if step == "input":
-        first = panel("stream", "queries", "model", None)
+        first = panel("residual", "queries", "model", None)
         return [first, panel("memory", "keys", "model", None)] if words.cross else [first]
     if step in ("norm_first", "norm_last"):
-        before, after = ("stream", "x") if step == "norm_first" else ("total", "result")
+        before, after = ("residual", "x") if step == "norm_first" else ("total", "result")
         return [panel(after, "queries", "model", {"kind": "normalised", "of": before})]
     if step == "project":
         return [
@@ -155,7 +155,7 @@ def _panels(step: str, words: Words) -> list[dict]:
         }
         return [panel("output", "queries", "model", recipe)]
     if step == "residual":
-        return [panel("total", "queries", "model", {"kind": "sum", "of": ["stream", "output"]})]
+        return [panel("total", "queries", "model", {"kind": "sum", "of": ["residual", "output"]})]
     if step == "values":
         return [panel("head_output", "queries", "head", {"kind": "weighted", "left": "weights", "right": "head_value"})]
     return [

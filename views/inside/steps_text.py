@@ -48,7 +48,7 @@ _WHYS = {
     "number a dimension.",
 }  # fmt: skip
 _SYMBOLS = {
-    "stream": "X", "x": "LayerNorm(X)", "memory": "M", "query": "Q", "key": "K", "value": "V",
+    "residual": "X", "x": "LayerNorm(X)", "memory": "M", "query": "Q", "key": "K", "value": "V",
     "head_query": "Q<sub>h</sub>", "head_key": "K<sub>h</sub>", "head_value": "V<sub>h</sub>",
     "head_output": "O<sub>h</sub>", "products": "S", "scores": "S / √d<sub>k</sub>", "weights": "A",
     "concatenated": "O", "output": "Y", "total": "Z", "result": "LayerNorm(Z)",
@@ -97,7 +97,9 @@ class Words:
         stages = self.stages
         model = ("batch", "queries", "d_model")
         if step in ("input", "project"):
-            parts = [_axes(("batch", "queries", "d_model"), (stages.stream if step == "input" else stages.query).shape)]
+            parts = [
+                _axes(("batch", "queries", "d_model"), (stages.residual if step == "input" else stages.query).shape)
+            ]
             if self.cross and step == "input":
                 parts = [f"X: {parts[0]}", f"M: {_axes(('batch', 'keys', 'd_model'), stages.memory.shape)}"]
             if step == "project":

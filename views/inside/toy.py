@@ -10,10 +10,10 @@ import streamlit as st
 
 from browser.attention_steps import attention_steps
 from transformer.errors import ConfigError
-from transformer.experiments.fully_masked_rows import closed_row
+from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.experiments.toy_attention import (
-    MASKS,
     TABLES,
+    ToyMask,
     ToyNumbers,
     ToyShape,
     rounding_gaps,
@@ -72,7 +72,7 @@ def _sizes() -> tuple[ToyShape, int, str]:
         tokens = int(choices.one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens", start="3"))
         d_model = int(choices.one_of("d_model", ("4", "8", "12", "16"), "toy_d_model", start="8"))
         heads = int(choices.one_of("Heads", ("1", "2", "4"), "toy_num_heads", start="2"))
-        mask = choices.one_of("Mask to begin with", MASKS, "toy_mask")
+        mask = choices.one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
         norm = choices.one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
         seed = st.slider("Seed", 1, 20, 1, key="toy_block_seed", bind="query-params", width=160)
     return ToyShape(batch, tokens, d_model, heads, norm), seed, mask
@@ -88,14 +88,14 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
 
 def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
     """The numbers with the cells of the mask flipped that the address says; none where it says no such thing."""
-    return replace(numbers, open_cells=numbers.open_cells ^ _flipped(numbers))
+    return replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
 
 
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
     said = address.remembered(_FLIPPED)
-    if not re.fullmatch(f"[01]{{{numbers.open_cells.size}}}", said):
-        return np.zeros_like(numbers.open_cells)
-    return np.array([digit == "1" for digit in said]).reshape(numbers.open_cells.shape)
+    if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", said):
+        return np.zeros_like(numbers.unmasked)
+    return np.array([digit == "1" for digit in said]).reshape(numbers.unmasked.shape)
 
 
 def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
@@ -154,7 +154,7 @@ def _anew() -> None:
 
 
 def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
-    closed = np.flatnonzero(~stages.open_cells[sentence].any(axis=-1))
+    closed = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
     if not len(closed):
         st.info(
             "Try closing every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
@@ -163,7 +163,7 @@ def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
         )
         return
     row = int(closed[0])
-    result = closed_row(stages.scores[sentence, head, row].tolist())
+    result = fully_masked_row(stages.scores[sentence, head, row].tolist())
     st.subheader(f"Row {row + 1} has no open key")
     st.dataframe(
         pd.DataFrame(

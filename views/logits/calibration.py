@@ -3,8 +3,8 @@
 import streamlit as st
 
 import session
-from transformer.evaluation import Confidence, together
-from transformer.experiments.label_smoothing import ALL, Smoothing
+from transformer.evaluation import Confidence, concatenate
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from ui.sidebar import Choice
 from ui.widgets import plain
 
@@ -19,7 +19,7 @@ def show(choice: Choice) -> None:
     translator = session.translator(choice.checkpoint)
     settings = translator.checkpoint.settings("label_smoothing")
     epsilon = settings.label_smoothing if settings else None
-    reachable = Smoothing(ALL, epsilon, translator.model.config.vocab_size).right if epsilon else None
+    reachable = Smoothing(SmoothingForm.ALL, epsilon, translator.model.config.vocab_size).right if epsilon else None
     measured = _measure(choice.checkpoint)
     st.markdown(
         "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "
@@ -50,4 +50,4 @@ def _measure(checkpoint: str) -> Confidence:
         parts.append(session.confidence(checkpoint, part, _PARTS))
         progress.progress((part + 1) / _PARTS, "Reading the sentence pairs …")
     progress.empty()
-    return together(parts)
+    return concatenate(parts)

@@ -6,10 +6,10 @@ import plotly.graph_objects as go
 
 from plots.palette import token_label
 from plots.text import chance_words
-from transformer.interpret.residual import Lens
+from transformer.interpret.predictions import Predictions
 
 
-def lens_rows(lens: Lens, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
     """From the start to the last layer: its name, and a cell a step: its favourite, below how the final token stands.
 
     `name` turns an id into the token's text.
@@ -28,7 +28,7 @@ def lens_rows(lens: Lens, name: Callable[[int], str]) -> list[tuple[str, list[st
     ]
 
 
-def ranks_figure(lens: Lens, following: Sequence[str], step: int) -> go.Figure:
+def ranks_figure(lens: Predictions, following: Sequence[str], step: int) -> go.Figure:
     """Rank of every step's final token by layer, on a logarithmic axis; the chosen step stands out."""
     rows, steps = lens.ranks.shape
     figure = go.Figure()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from transformer.decoding.sampling import cut
+from transformer.decoding.sampling import truncate
 from ui.selectors import choose_step
 from ui.sidebar import Choice, show_sentences
 from ui.widgets import plain
@@ -20,7 +20,7 @@ def show(choice: Choice) -> None:
     show_sentences(translator, trace)
     step = choose_step(trace)
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
-    own = cut(logits)
+    own = truncate(logits)
     model, best = translator.model, int(own.order[0])
     st.subheader("1. From a vector to a logit for every piece")
     shapes = (
@@ -31,7 +31,7 @@ def show(choice: Choice) -> None:
     st.plotly_chart(
         logits_figure(own, name), key="logits_bars", alt=f"The {SHOWN} largest logits of this step, with their pieces"
     )
-    row = model.generator.weight[best].detach().cpu().numpy()
+    row = model.output_projection.weight[best].detach().cpu().numpy()
     st.info(
         plain(f"{name(best)}: {logit_by_hand(stream.decoder.end[step], row, logits[best])}"),
         icon=":material/calculate:",
@@ -43,7 +43,7 @@ def show(choice: Choice) -> None:
         )
         top_k = st.slider("Top-k (0: all)", 0, 50, 0, key="lens_topk", bind="query-params", width=220)
         top_p = st.slider("Top-p", 0.05, 1.0, 1.0, 0.05, key="lens_topp", bind="query-params", width=220)
-    bent = cut(logits, temperature, top_k, top_p)
+    bent = truncate(logits, temperature, top_k, top_p)
     st.plotly_chart(
         cut_figure(bent, name), key="cut_bars", alt="Probabilities of the same pieces before and after the cut"
     )

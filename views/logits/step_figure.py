@@ -6,13 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.palette import signed, token_label
-from transformer.decoding.sampling import Cut
+from transformer.decoding.sampling import Truncation
 
 SHOWN = 20  # tokens of the vocabulary that are drawn, best first
 BLUE, ORANGE = "#1f77e0", "#c2570a"
 
 
-def logits_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
+def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     """The largest logits, each with its token; `name` turns an id into the token's text."""
     ids = cut.order[:SHOWN]
     figure = go.Figure(
@@ -27,7 +27,7 @@ def logits_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
     return _named(figure, ids, name, "logit")
 
 
-def cut_figure(cut: Cut, name: Callable[[int], str]) -> go.Figure:
+def cut_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     """The probabilities of the same tokens: softmax of the logits as an outline, what is drawn from as a bar."""
     ids = cut.order[:SHOWN]
     places = list(range(len(ids)))

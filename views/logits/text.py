@@ -6,9 +6,9 @@ import numpy as np
 
 from plots.palette import counted, signed, tiny
 from plots.text import chance_words, percent, quoted
-from transformer.decoding.sampling import Cut
+from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
-from transformer.interpret.residual import Lens
+from transformer.interpret.predictions import Predictions
 
 from .lens_figure import layer_names
 
@@ -30,7 +30,7 @@ def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float) -> str:
     return f"{terms}{others} = {signed(products.sum())}. The model has {signed(logit)}, difference {tiny(gap)}."
 
 
-def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
+def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
     """The token's share of the sum of all exponentials, both less the largest logit."""
     largest = float(cut.logits.max())
     total = float(np.exp(cut.logits - largest).sum())
@@ -44,13 +44,13 @@ def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
     )
 
 
-def describe_cut(cut: Cut, name: Callable[[int], str], temperature: float) -> str:
+def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
     """How many tokens may still be drawn, what was cut, and what the best one has now."""
     kept, best = int(cut.kept.sum()), int(cut.order[0])
     said = f"{quoted(name(best))} has {chance_words(float(cut.own[best]))} by the logits"
     if kept == len(cut.kept) and temperature == 1:
         return f"{said}. Nothing is bent or cut: every one of the {kept:,} pieces may be drawn."
-    bent = f", {chance_words(float(cut.tempered[best]))} at temperature {temperature:g}" if temperature != 1 else ""
+    bent = f", {chance_words(float(cut.scaled[best]))} at temperature {temperature:g}" if temperature != 1 else ""
     lost = 1 - cut.kept_mass
     return (
         f"{said}{bent}. {counted(kept, 'piece')} of {len(cut.kept):,} may still be drawn; the others had "
@@ -59,7 +59,7 @@ def describe_cut(cut: Cut, name: Callable[[int], str], temperature: float) -> st
     )
 
 
-def describe_lens(lens: Lens, following: Sequence[str]) -> str:
+def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
     """At which layer the final token becomes the favourite, step by step, and the step that takes longest."""
     rows, steps = lens.ranks.shape
     settled = [_settled(lens.ranks[:, step]) for step in range(steps)]

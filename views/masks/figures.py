@@ -53,7 +53,11 @@ def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go
     that is the next token is outlined.
     """
     rows, columns = masked.real_queries, len(masked.keys)
-    open_cells, opened, weights = masked.open[:rows], (lifted.open & ~masked.open)[:rows], lifted.weights[:rows]
+    open_cells, opened, weights = (
+        masked.unmasked[:rows],
+        (lifted.unmasked & ~masked.unmasked)[:rows],
+        lifted.weights[:rows],
+    )
     shown = np.where(open_cells | opened, weights, BLANK)
     leaked = np.where(opened, weights, 0.0).sum(axis=1)
     hover = _hover(lifted, [[f"weight <b>{value:.4f}</b>" for value in row] for row in weights])
@@ -73,7 +77,7 @@ def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go
 
 
 def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str = "") -> go.Figure:
-    shown = np.where(head.open, head.weights, BLANK)[:rows]
+    shown = np.where(head.unmasked, head.weights, BLANK)[:rows]
     hover = _hover(head, [[f"weight <b>{value:.4f}</b>" for value in row] for row in head.weights[:rows]])
     heatmap = cells_heatmap(shown, WEIGHT_SCALE, (0, 1), hover, bar=colour_bar("weight", _TICKS))
     return cells_figure([heatmap], _labels(head, row_label, room, rows), _short_weights(shown), extra)

@@ -8,9 +8,9 @@ from transformer.interpret.mask_ablation import (
     MaskedHead,
     MaskedPass,
     leaked_weights,
+    masked_share,
     padding_only_concerns_padding,
     rows_that_may_leak,
-    share_of_closed,
     softmax_difference,
 )
 
@@ -65,19 +65,21 @@ def describe_source_mask(run: MaskedPass, sentence: int) -> str:
 
 def describe_head(head: MaskedHead) -> str:
     """What the mask takes from this head: where the most weight would have gone to closed cells."""
-    closed = int((~head.open).sum())
+    closed = int((~head.unmasked).sum())
     if not closed:
         return (
-            f"All {head.open.size} cells are open: there is no padding in what this sentence reads, and no other mask "
-            "applies. The maps differ by softmax alone; choose the other sentence, or the decoder, to see cells close."
+            f"All {head.unmasked.size} cells are open: there is no padding in what this sentence reads, and no "
+            "other mask applies. The maps differ by softmax alone; choose the other sentence, or the decoder, to see "
+            "cells close."
         )
-    share = share_of_closed(head)
+    share = masked_share(head)
     row = int(share.argmax())
-    rows = ~head.open[: head.real_queries].all(axis=1)
+    rows = ~head.unmasked[: head.real_queries].all(axis=1)
     return (
-        f"The mask closes {closed} of {head.open.size} cells. On these very scores, softmax without it would give them "
-        f"{percent(float(share[rows].mean()))} of a row's weight on average, and {percent(float(share[row]))} in row "
-        f"{row + 1}{_row_name(head, row)}. With it they get exactly 0, and the open cells share all of it."
+        f"The mask closes {closed} of {head.unmasked.size} cells. On these very scores, softmax without it would "
+        f"give them {percent(float(share[rows].mean()))} of a row's weight on average, and "
+        f"{percent(float(share[row]))} in row {row + 1}{_row_name(head, row)}. With it they get exactly 0, and the "
+        "open cells share all of it."
     )
 
 
@@ -103,7 +105,7 @@ def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> s
     means = leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[own.argmax()])
-    whither = "later tokens" if lifted.lifted == "causal" else "<pad>"
+    whither = "later tokens" if lifted.disabled == "causal" else "<pad>"
     name = head_name(head.layer, head.head, head.layers, head.heads)
     most = (
         "the most of all heads of this kind"
@@ -203,7 +205,7 @@ def _row_name(head: MaskedHead, row: int) -> str:
 def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     """The lines of the calculation, each with its name and one text a key; the last is the model's own weight."""
     scores = head.scores[row].astype(np.float64)
-    is_open = head.open[row]
+    is_open = head.unmasked[row]
     powers = np.where(is_open, np.exp(scores), 0.0)
     return [
         ("score", [signed(score) for score in scores]),
@@ -216,7 +218,7 @@ def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
 
 def row_words(head: MaskedHead, row: int) -> str:
     """The calculation in a sentence: the sum over the open cells, and the largest weight as an example."""
-    is_open = head.open[row]
+    is_open = head.unmasked[row]
     powers = np.where(is_open, np.exp(head.scores[row].astype(np.float64)), 0.0)
     key = int(powers.argmax())
     total, largest = _power(powers.sum()), _power(powers[key])

@@ -104,7 +104,9 @@ def show_head(head: MaskedHead, rows: str) -> None:
     )  # fmt: skip
     row = int(chosen) - 1
     lines = row_by_hand(head, row)
-    show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, [(~head.open[row]).tolist()] * len(lines))
+    show_table(
+        f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, [(~head.unmasked[row]).tolist()] * len(lines)
+    )
     st.caption(plain(f"{row_words(head, row)} {captions.describe_check(head)}"))
     st.info(
         "Try the row of the first token in the decoder: a single cell is open, so its weight is 1 whatever its score. "
@@ -117,7 +119,7 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
     """One head with and without the mask, and what that does to the next tokens."""
     sentence = head.sentence
     padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
-    if lifted.lifted == "padding" and not padded:
+    if lifted.disabled == "padding" and not padded:
         st.info(plain(captions.describe_no_padding(masked, lifted, sentence)), icon=":material/search:")
     name = head_name(head.layer, head.head, head.layers, head.heads)
     for column, title, figure in zip(
@@ -141,16 +143,16 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
     )
     leak = captions.describe_leak(masked, lifted, head)
     if leak:
-        answer = captions.describe_answer(lifted, head) if lifted.lifted == "causal" else ""
+        answer = captions.describe_answer(lifted, head) if lifted.disabled == "causal" else ""
         st.info(plain(f"{leak} {answer}"), icon=":material/search:")
     st.subheader("What it does to the next tokens")
     st.plotly_chart(
         next_tokens_figure(masked, lifted, sentence), key="next_tokens",
         alt=f"Probability of each next token of sentence {sentence + 1}, with the mask and without",
     )  # fmt: skip
-    if lifted.lifted == "causal" or padded:
+    if lifted.disabled == "causal" or padded:
         st.info(plain(captions.describe_predictions(masked, lifted, sentence)), icon=":material/search:")
-    if lifted.lifted == "padding" and padded:
+    if lifted.disabled == "padding" and padded:
         st.info(plain(captions.describe_reading_padding(masked, sentence)), icon=":material/science:")
-    if lifted.lifted == "causal":
+    if lifted.disabled == "causal":
         st.info(plain(captions.describe_cheating(masked, lifted, sentence)), icon=":material/school:")

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.palette import WEIGHT_SCALE, token_label
-from transformer.experiments.fully_masked_rows import ClosedRow
-from transformer.experiments.parallel_vs_cached import Passes
+from transformer.experiments.fully_masked_rows import FullyMaskedRow
+from transformer.experiments.parallel_vs_cached import Comparison
 
 BLUE, ORANGE = "#1f77e0", "#c2570a"
 _MARGIN = {"l": 10, "r": 10, "t": 30, "b": 40}
@@ -30,7 +30,7 @@ def share_of_parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure
     return figure.update_layout(height=300, margin=_MARGIN)
 
 
-def closed_row_figure(row: ClosedRow, keys: Sequence[str]) -> go.Figure:
+def closed_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """The weights of a row without an open key: −1e9 and the fused kernel; −∞ has no numbers to draw."""
     places = list(range(len(keys)))
     figure = go.Figure()
@@ -79,10 +79,10 @@ def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
     return figure.update_layout(height=260, margin=_MARGIN)
 
 
-def passes_figure(measured: Passes) -> go.Figure:
+def passes_figure(measured: Comparison) -> go.Figure:
     """Milliseconds of every round, both ways."""
     figure = go.Figure()
-    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.stepwise, ORANGE)):
+    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
         figure.add_scatter(
             x=[1000 * each for each in seconds], y=[name] * len(seconds), mode="markers", showlegend=False,
             marker={"color": colour, "size": 11, "opacity": 0.75},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import plotly.graph_objects as go
 
 from transformer import Translator
-from transformer.interpret.residual import Stream
+from transformer.interpret.residual import ResidualStream
 from transformer.interpret.trace import Trace
 from ui.sidebar import Choice
 
@@ -18,7 +18,7 @@ class Asked:
     choice: Choice
     translator: Translator
     trace: Trace
-    stream: Stream
+    stream: ResidualStream
 
 
 @dataclass(frozen=True)

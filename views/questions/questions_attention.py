@@ -5,9 +5,9 @@ import numpy as np
 import session
 from plots.heatmap import attention_map_figure, mask_figure
 from plots.text import describe_map, quoted
-from transformer.experiments.dot_product_scaling import random_spread
-from transformer.experiments.fully_masked_rows import closed_row
-from transformer.interpret.head_patterns import measure_heads, worth_a_look
+from transformer.experiments.dot_product_scaling import measure_random_products
+from transformer.experiments.fully_masked_rows import fully_masked_row
+from transformer.interpret.head_patterns import measure_heads, representative_heads
 from transformer.interpret.parameters import WIDTHS, blocks_of, parameters_at
 from transformer.interpret.trace import attention_map, masked_maps
 from views.attention.explorer_text import look_words
@@ -38,12 +38,12 @@ def _heads(asked: Asked) -> Shown:
     return Shown(
         overview_figure(maps, asked.trace.next_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        " ".join(look_words(head) for head in worth_a_look(measured)),
+        " ".join(look_words(head) for head in representative_heads(measured)),
     )
 
 
 def _root(asked: Asked) -> Shown:
-    spread = random_spread(1)
+    spread = measure_random_products(1)
     return Shown(
         largest_figure(spread, asked.translator.model.config.d_k),
         "The largest weight of a row of random vectors over d_k, with the division and without",
@@ -73,7 +73,7 @@ def _masks(asked: Asked) -> Shown:
 def _infinity(asked: Asked) -> Shown:
     stages, *_ = session.stages(asked.choice.checkpoint, asked.choice.text, asked.choice.strategy, "encoder", 0)
     scores = stages.scores[0, 0, 0].tolist()
-    result = closed_row(scores)
+    result = fully_masked_row(scores)
     return Shown(
         closed_row_figure(result, asked.trace.source_tokens),
         "Weights of a row without an open key, by the three ways",

@@ -3,10 +3,10 @@
 import numpy as np
 
 from plots.palette import signed
-from transformer.decoding.sampling import cut
+from transformer.decoding.sampling import truncate
 from transformer.interpret.parameters import norm_parameters
 from transformer.interpret.positions import MODEL_BASE, encoding
-from transformer.interpret.residual import walk
+from transformer.interpret.residual import trajectory
 from views.architecture.embeddings_figure import sum_figure
 from views.architecture.trajectory_figure import walk_figure
 from views.logits.step_figure import logits_figure
@@ -31,20 +31,20 @@ def _gamma(asked: Asked) -> Shown:
 
 def _twice(asked: Asked) -> Shown:
     norm = asked.translator.model.config.norm
-    way = walk(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
+    way = trajectory(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
     last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
     return Shown(
         walk_figure(way), "Length of one source token's vector at every station",
         f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. Its second token's vector goes from "
-        f"{way.lengths[1]:.1f} to {way.lengths[-1]:.1f} in length.",
+        f"{way.norms[1]:.1f} to {way.norms[-1]:.1f} in length.",
     )  # fmt: skip
 
 
 def _generator(asked: Asked) -> Shown:
     tokenizer, logits = asked.translator.tokenizer, asked.stream.logits[0]
-    own = cut(logits)
+    own = truncate(logits)
     best = int(own.order[0])
-    row = asked.translator.model.generator.weight[best].detach().cpu().numpy()
+    row = asked.translator.model.output_projection.weight[best].detach().cpu().numpy()
     return Shown(
         logits_figure(own, tokenizer.piece_text), "The largest logits of the first step",
         f"The first step's best, {tokenizer.piece_text(best)}: "

@@ -3,8 +3,8 @@
 import numpy as np
 
 from plots.text import quoted
-from transformer.experiments.label_smoothing import ALL, Smoothing
-from transformer.experiments.parallel_vs_cached import measure_passes
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
 from transformer.training.optimization import Noam
 from views.training.label_smoothing_figure import MEASURES, loss_figure
 from views.training.learning_rate_figure import rates_figure
@@ -19,8 +19,8 @@ def _smoothing(asked: Asked) -> Shown:
     classes = asked.translator.model.config.vocab_size
     settings = asked.translator.checkpoint.settings("label_smoothing")
     own = settings.label_smoothing if settings else 0.1
-    smoothings = [Smoothing(ALL, epsilon, classes) for epsilon in sorted({0.0, 0.1, own})]
-    best, least = Smoothing(ALL, own, classes).find_minimum()
+    smoothings = [Smoothing(SmoothingForm.ALL, epsilon, classes) for epsilon in sorted({0.0, 0.1, own})]
+    best, least = Smoothing(SmoothingForm.ALL, own, classes).find_minimum()
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]), "The loss over the model's confidence, with and without smoothing",
         f"With this model's ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is "
@@ -50,13 +50,13 @@ def _shift(asked: Asked) -> Shown:
 
 
 def _passes(asked: Asked) -> Shown:
-    measured = measure_passes(asked.translator.model, asked.trace.source_ids, asked.trace.fed_ids)
+    measured = compare_parallel_and_cached(asked.translator.model, asked.trace.source_ids, asked.trace.fed_ids)
     steps = len(asked.trace.fed_ids)
-    ratio = np.median(measured.stepwise) / np.median(measured.parallel)
+    ratio = np.median(measured.cached) / np.median(measured.parallel)
     return Shown(
         passes_figure(measured), "Time of one pass over the target, and of as many steps as it has tokens",
         f"Measured just now: one pass over all {steps} target tokens took {1000 * np.median(measured.parallel):.1f} "
-        f"ms, {steps} steps with cached keys and values {1000 * np.median(measured.stepwise):.1f} ms, {ratio:.1f} "
+        f"ms, {steps} steps with cached keys and values {1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} "
         f"times as long; their logits differ by at most {measured.difference:.0e}.",
     )  # fmt: skip
 

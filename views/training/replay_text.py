@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plots.palette import counted, head_name, sentence_case, short_weight
-from plots.text import percent, share_words
-from transformer.interpret.head_patterns import main_pattern
+from plots.text import pattern_words, percent
+from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import Film, Reel
 
 
@@ -115,8 +115,8 @@ def head_now(weights: np.ndarray, kind: str, keys: tuple[str, ...], focus: float
     if not np.isfinite(even):
         return "Every row has a single key to read, so there is nothing to choose."
     sharp = f"A row's largest weight is {short_weight(focus)} on average (spread evenly: {short_weight(even)})."
-    pattern = main_pattern(weights, kind, keys)
-    return sharp if pattern is None else f"{sharp} It looks most at {pattern.target} in {share_words(pattern)}."
+    measured = measure_head(kind, weights, keys)
+    return sharp if measured.label is None else f"{sharp} {sentence_case(pattern_words(measured, measured.label))}."
 
 
 def head_story(focus: Focus, layer: int, head: int) -> str:

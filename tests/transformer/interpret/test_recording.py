@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from support.small import mark_end, random_sources, unlike_model
+from support.small import attention_blocks, mark_end, random_sources, record_one, unlike_model
 from support.stitched import stitched_while_decoding
 
 from transformer.decoding.beam import Beam
 from transformer.decoding.sampling import Greedy, decode
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS, attention_blocks, silenced
+from transformer.interpret.hooks import zero_ablated
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
 BEGIN = 2
@@ -32,7 +32,7 @@ def unobserved(model: Transformer, source: list[int], fed: list[int]) -> torch.T
 def test_attention_collected_while_decoding_equals_the_replay(model, strategy, length):
     source = random_sources(length)[0]
     stitched, fed = stitched_while_decoding(model, source, strategy)
-    replay = record(model, source, fed)
+    replay = record_one(model, source, fed)
     assert len(stitched) == 2 + 3 + 3
     for (kind, layer), rows in stitched.items():
         torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=2e-6, rtol=0)
@@ -41,12 +41,12 @@ def test_attention_collected_while_decoding_equals_the_replay(model, strategy, l
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_shapes_rows_and_masked_cells_of_a_recording(norm):
     model, source, fed = unlike_model(norm=norm), random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    recording = record(model, source, fed)
+    recording = record_one(model, source, fed)
     assert recording.encoder.shape == (2, 4, 7, 7)
     assert recording.decoder.shape == (3, 4, 5, 5)
     assert recording.cross.shape == (3, 4, 5, 7)
     assert recording.logits.shape == (5, 31)
-    for kind in KINDS:
+    for kind in AttentionKind:
         maps = getattr(recording, kind)
         torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:-1]))
     later = torch.ones(5, 5, dtype=torch.bool).triu(1)
@@ -56,13 +56,13 @@ def test_shapes_rows_and_masked_cells_of_a_recording(norm):
 
 def test_an_observed_pass_is_bit_identical_to_an_unobserved_one(model):
     for source, fed in zip(random_sources(3, 11), ([BEGIN], [BEGIN, 7, 9, 30, 4]), strict=True):
-        assert torch.equal(record(model, source, fed).logits, unobserved(model, source, fed))
+        assert torch.equal(record_one(model, source, fed).logits, unobserved(model, source, fed))
 
 
 def test_recording_leaves_no_hook_behind(model):
-    record(model, random_sources(4)[0], [BEGIN])
-    with pytest.raises(IndexError), silenced(model, [("cross", 0, 0)]):
-        record(model, [999, 3], [BEGIN])
+    record_one(model, random_sources(4)[0], [BEGIN])
+    with pytest.raises(IndexError), zero_ablated(model, [("cross", 0, 0)]):
+        record_one(model, [999, 3], [BEGIN])
     assert not any(module._forward_hooks for module in model.modules())
 
 
@@ -70,7 +70,7 @@ def test_recording_leaves_no_hook_behind(model):
 def test_silencing_a_head_equals_zeroing_its_slice_before_the_output_projection(kind, layer, head):
     model = unlike_model()
     source, fed = random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    with silenced(model, [(kind, layer, head)]):
+    with zero_ablated(model, [(kind, layer, head)]):
         silent = unobserved(model, source, fed)
     before = unobserved(model, source, fed)
     with torch.no_grad():
@@ -83,7 +83,7 @@ def test_silencing_all_heads_of_a_block_leaves_its_bias_alone(model):
     outputs = []
     block = model.decoder[1].cross_attention
     handle = block.register_forward_hook(lambda module, arguments, output: outputs.append(output))
-    with silenced(model, [("cross", 1, head) for head in range(4)]):
+    with zero_ablated(model, [("cross", 1, head) for head in range(4)]):
         unobserved(model, random_sources(7)[0], [BEGIN, 9, 8])
     handle.remove()
     torch.testing.assert_close(outputs[0], block.output.bias.expand(1, 3, 24))
@@ -92,7 +92,7 @@ def test_silencing_all_heads_of_a_block_leaves_its_bias_alone(model):
 def test_silencing_also_works_on_cached_decoding_and_is_over_after_the_block(model):
     source = random_sources(7)[0]
     heads = [("cross", layer, head) for layer in range(3) for head in range(4)]
-    with silenced(model, heads):
+    with zero_ablated(model, heads):
         deaf = decode(model, [source], Greedy())[0]
         other = decode(model, [random_sources(7, seed=9)[0]], Greedy())[0]
     assert deaf.ids == other.ids, "without cross-attention every source reads alike"
@@ -101,33 +101,33 @@ def test_silencing_also_works_on_cached_decoding_and_is_over_after_the_block(mod
 
 def test_a_recording_under_silence_still_shows_the_silenced_heads_weights(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    plain = record(model, source, fed)
-    with silenced(model, [("encoder", 0, 1)]):
-        silent = record(model, source, fed)
+    plain = record_one(model, source, fed)
+    with zero_ablated(model, [("encoder", 0, 1)]):
+        silent = record_one(model, source, fed)
     assert torch.equal(silent.encoder[0], plain.encoder[0])
     assert not torch.equal(silent.encoder[1], plain.encoder[1])
 
 
 @pytest.mark.parametrize("head", [("encoder", 2, 0), ("cross", 0, 4), ("decoder", -1, 0), ("sideways", 0, 0)])
 def test_a_head_that_is_not_there_cannot_be_silenced(model, head):
-    with pytest.raises(ValueError, match="there is no|must be one of"), silenced(model, [head]):
+    with pytest.raises(ValueError, match="there is no|must be one of"), zero_ablated(model, [head]):
         pass
     assert not any(module._forward_hooks for module in model.modules())
 
 
 def test_a_model_in_training_mode_is_not_recorded():
     with pytest.raises(ValueError, match="eval mode"):
-        record(unlike_model().train(), [5, 3], [BEGIN])
+        record_one(unlike_model().train(), [5, 3], [BEGIN])
 
 
 def test_many_threads_on_one_model_see_only_their_own_results(model):
     """Recording, silencing and translating at the same time on one shared model."""
     sources = random_sources(3, 5, 7, 9, 11, 13)
     feds = [[BEGIN, *range(5, 5 + number)] for number in range(6)]
-    expected_records = [record(model, source, fed) for source, fed in zip(sources, feds, strict=True)]
+    expected_records = [record_one(model, source, fed) for source, fed in zip(sources, feds, strict=True)]
     expected_silent = []
     for number, (source, fed) in enumerate(zip(sources, feds, strict=True)):
-        with silenced(model, [("cross", 2, number % 4)]):
+        with zero_ablated(model, [("cross", 2, number % 4)]):
             expected_silent.append(unobserved(model, source, fed))
     expected_ids = [decode(model, [source], Greedy())[0].ids for source in sources]
     start = threading.Barrier(6)
@@ -137,10 +137,10 @@ def test_many_threads_on_one_model_see_only_their_own_results(model):
         start.wait()
         for turn in range(12):
             if (number + turn) % 3 == 0:
-                seen = record(model, source, fed)
-                assert all(torch.equal(getattr(seen, k), getattr(wanted, k)) for k in (*KINDS, "logits"))
+                seen = record_one(model, source, fed)
+                assert all(torch.equal(getattr(seen, k), getattr(wanted, k)) for k in (*AttentionKind, "logits"))
             elif (number + turn) % 3 == 1:
-                with silenced(model, [("cross", 2, number % 4)]):
+                with zero_ablated(model, [("cross", 2, number % 4)]):
                     assert torch.equal(unobserved(model, source, fed), expected_silent[number])
             else:
                 assert decode(model, [source], Greedy())[0].ids == expected_ids[number]

@@ -13,7 +13,7 @@ from support.tiny import VOCABULARY
 
 from transformer.checkpoint import find_checkpoints
 from transformer.errors import CheckpointError
-from transformer.interpret.hooks import KINDS
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 from transformer.training.replay import FILE, Film, Reel, load_film, moments
 from transformer.training.replay_recorder import Camera
@@ -43,7 +43,7 @@ def saved(film, tmp_path) -> Path:
 def same_reel(one: Reel, other: Reel, tolerance: float) -> None:
     for name in ("source_text", "target_text", "source_tokens", "fed_tokens", "next_tokens", "outputs"):
         assert getattr(one, name) == getattr(other, name), name
-    for name in (*KINDS, "probabilities"):
+    for name in (*AttentionKind, "probabilities"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=tolerance, err_msg=name)
 
 
@@ -55,7 +55,7 @@ def test_a_moment_is_what_a_trace_of_the_same_weights_shows(film, translator, to
     camera.shoot(translator.model, 7)
     for reel, (source, target) in zip(camera.film([], [], "BLEU").reels, PROBES, strict=True):
         trace = translator.trace(source, target=target)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(reel, kind)[0], trace.attention(kind))
         np.testing.assert_allclose(reel.probabilities[0], trace.next_probabilities, atol=1e-6)
         tokens = (reel.source_tokens, reel.fed_tokens, reel.next_tokens)
@@ -75,7 +75,7 @@ def test_a_film_has_every_moment_kind_layer_and_head(film):
         assert reel.probabilities.shape == (3, target) and len(reel.outputs) == 3
         assert (reel.fed_tokens[0], reel.fed_tokens[1:]) == ("<s>", reel.next_tokens[:-1])
         np.testing.assert_array_equal(np.triu(reel.decoder, 1), 0)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_allclose(getattr(reel, kind).sum(axis=-1), 1, atol=1e-5)
             assert not np.array_equal(getattr(reel, kind)[0], getattr(reel, kind)[1]), "each moment is its own"
 
@@ -307,7 +307,7 @@ def test_a_shipped_film_shows_the_training_of_its_checkpoint_and_is_small(path):
     for reel in film.reels:
         trace = translator.trace(reel.source_text, target=reel.target_text)
         assert (reel.source_tokens, reel.next_tokens) == (trace.source_tokens, trace.next_tokens)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_allclose(getattr(reel, kind).sum(axis=-1), 1, atol=0.005)
         first, last = (np.log(reel.probabilities[moment] + 1e-4).mean() for moment in (0, -1))
         assert last > first + 2, "it learns"

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 from support.short_run import PAIRS, VALID, Killed, experiment, run, stop_at
+from support.small import record_one
 
 from transformer.config import FilmConfig
 from transformer.data.tokenizer import Tokenizer
 from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import ConfigError
 from transformer.files import load_sealed
-from transformer.interpret.activations import record
 from transformer.model.transformer import Transformer
 from transformer.training.replay import load_film, moments
 from transformer.training.run import train
@@ -56,7 +56,7 @@ def test_its_last_moment_shows_the_weights_of_the_last_step(folder):
     reel = load_film(folder / "film.safetensors").reels[1]
     source = [*tokenizer.encode(PROBES[1][0]), 3]
     target = tokenizer.encode(PROBES[1][1])
-    seen = record(model, source, [2, *target])
+    seen = record_one(model, source, [2, *target])
     for kind in ("encoder", "decoder", "cross"):
         np.testing.assert_allclose(getattr(reel, kind)[-1], getattr(seen, kind), atol=5e-4)
     chosen = seen.logits.softmax(-1)[range(len(target) + 1), [*target, 3]]

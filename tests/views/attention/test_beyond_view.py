@@ -10,14 +10,14 @@ from support.pages import ROOT, numbers, open_page, page_text
 import session
 from plots.palette import signed
 from transformer import Translator
+from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
     gradient_times_input,
-    handed_over_together,
     leave_one_out,
     rank_correlation,
     shares,
+    summed_value_norms,
 )
-from transformer.interpret.stage_recording import block_parameters, record_stages
 from views.attention import beyond_weights_text as captions
 from views.attention.beyond_weights_figure import (
     GRADIENT,
@@ -66,7 +66,7 @@ def test_every_bar_is_what_the_engine_computes(checkpoint, layer):
     layers = range(len(trace.cross)) if layer == "average" else [1]
     lengths = [
         shares(
-            handed_over_together(
+            summed_value_norms(
                 record_stages(model, trace.source_ids, trace.fed_ids, "cross", each),
                 block_parameters(model, "cross", each),
             )

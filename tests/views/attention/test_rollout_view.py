@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
 from transformer import Translator
-from transformer.interpret.residual import record_stream
+from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from views.attention import rollout_text as captions
@@ -35,7 +35,7 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout]:
     translator = Translator.load(ROOT / "checkpoints" / request.param, "cpu")
     trace = translator.trace(TEXTS[request.param])
     maps = trace.encoder, trace.decoder, trace.cross
-    mixing = measured_mixing(record_stream(translator.model, trace.source_ids, trace.fed_ids))
+    mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids))
     return request.param, trace, roll_out(*maps), roll_out(*maps, mixing)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from plots.heatmap import mask_figure
 from plots.text import chance_words, percent
-from transformer.interpret.mask_ablation import LIFTS, leaked_weights, masked_head, run_masked
+from transformer.interpret.mask_ablation import DisabledMask, leaked_weights, masked_head, run_masked
 from views.masks import text as captions
 from views.masks.figures import (
     leaking_figure,
@@ -28,7 +28,7 @@ def runs(translator):
         translator.trace("red dog", target="rot Hund"),
         translator.trace("old green bird house tree car", target="alt Vogel Haus Baum Wagen"),
     )
-    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in LIFTS}
+    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +90,8 @@ def test_scores_are_drawn_around_zero_on_one_scale_and_closed_cells_go_blank(dec
     before, after = scores_figure(decoder, "fed").data[0], masked_scores_figure(decoder, "fed").data[0]
     np.testing.assert_array_equal(before.z, decoder.scores)
     assert before.zmin == -before.zmax == after.zmin == -np.abs(decoder.scores).max()
-    np.testing.assert_array_equal(np.isnan(after.z), ~decoder.open)
-    np.testing.assert_array_equal(after.z[decoder.open], decoder.scores[decoder.open])
+    np.testing.assert_array_equal(np.isnan(after.z), ~decoder.unmasked)
+    np.testing.assert_array_equal(after.z[decoder.unmasked], decoder.scores[decoder.unmasked])
     assert "minus infinity" in after.hovertext[0][1] and "minus infinity" not in before.hovertext[0][1]
     assert after.hoverongaps is True
 
@@ -99,9 +99,9 @@ def test_scores_are_drawn_around_zero_on_one_scale_and_closed_cells_go_blank(dec
 def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder):
     figure = weights_figure(decoder, "fed")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.open)
-    np.testing.assert_array_equal(figure.data[0].z[decoder.open], decoder.weights[decoder.open])
-    assert len(figure.data[1].text) == decoder.open.sum(), "a number in each open cell"
+    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.unmasked)
+    np.testing.assert_array_equal(figure.data[0].z[decoder.unmasked], decoder.weights[decoder.unmasked])
+    assert len(figure.data[1].text) == decoder.unmasked.sum(), "a number in each open cell"
     assert figure.data[0].z.dtype == np.float32
 
 
@@ -116,8 +116,8 @@ def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(deco
     figure = leaking_figure(decoder, leaking, "fed")
     allowed, leaked, total = (trace.z for trace in figure.data[:3])
     rows = decoder.real_queries
-    later = leaking.open[:rows] & ~decoder.open[:rows]
-    np.testing.assert_array_equal(~np.isnan(allowed), decoder.open[:rows])
+    later = leaking.unmasked[:rows] & ~decoder.unmasked[:rows]
+    np.testing.assert_array_equal(~np.isnan(allowed), decoder.unmasked[:rows])
     np.testing.assert_array_equal(~np.isnan(leaked), later)
     np.testing.assert_allclose(total[:, 0], np.nansum(leaked, axis=1), rtol=1e-6)
     np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-6)
@@ -178,10 +178,10 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
 def test_a_row_by_hand_ends_at_the_models_own_weight(decoder):
     for row in range(len(decoder.fed)):
         lines = dict(row_by_hand(decoder, row))
-        powers = np.where(decoder.open[row], np.exp(decoder.scores[row].astype(np.float64)), 0)
+        powers = np.where(decoder.unmasked[row], np.exp(decoder.scores[row].astype(np.float64)), 0)
         total = f"{powers.sum():.4g}" if powers.sum() < 1000 else f"{powers.sum():,.0f}"
         assert lines["the model's weight"] == lines[f"exp / {total}"]
-        assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.open[row]).tolist()
+        assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.unmasked[row]).tolist()
         assert f"open cells is {total}." in row_words(decoder, row)
         assert f"own is {decoder.weights[row].max():.4f}" in row_words(decoder, row)
 
@@ -210,10 +210,10 @@ def test_the_shapes_are_those_of_the_arrays(masked):
 
 def test_what_a_head_would_give_to_closed_cells_is_told_or_that_there_are_none(decoder, masked):
     powers = np.exp(decoder.scores.astype(np.float64))[: decoder.real_queries]
-    shares = np.where(decoder.open[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
+    shares = np.where(decoder.unmasked[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
     text = captions.describe_head(decoder)
     assert percent(shares.max()) in text and f"in row {shares.argmax() + 1} " in text
-    assert f"closes {(~decoder.open).sum()} of {decoder.open.size} cells" in text
+    assert f"closes {(~decoder.unmasked).sum()} of {decoder.unmasked.size} cells" in text
     assert "cells are open" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
 
 

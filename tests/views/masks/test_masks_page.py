@@ -55,9 +55,10 @@ def test_one_head_shows_scores_masked_scores_and_weights(kind, runs):
     head = masked_head(runs["nothing"], kind, 0, 1, 4)
     assert len(charts(app)) == 3
     row = tables(app)[2]
-    assert row.count("−∞") == (~head.open[2]).sum()
+    assert row.count("−∞") == (~head.unmasked[2]).sum()
     assert f"{head.weights[2].max():.4f}" in row
-    assert "fused kernel" in page_text(app) and f"closes {(~head.open).sum()} of {head.open.size}" in page_text(app)
+    assert "fused kernel" in page_text(app)
+    assert f"closes {(~head.unmasked).sum()} of {head.unmasked.size}" in page_text(app)
     assert ("rows" in [group.key for group in app.get("button_group")]) == (kind != "encoder")
 
 

@@ -10,7 +10,7 @@ from support.small import small_model
 from support.tiny import VOCABULARY
 
 from transformer.interpret.head_patterns import mean_maximum
-from transformer.interpret.hooks import KINDS
+from transformer.model.names import AttentionKind
 from transformer.training.replay import Film
 from transformer.training.replay_recorder import Camera
 from views.training.replay_payload import film_payload
@@ -55,7 +55,7 @@ def with_outputs(film: Film, *outputs: str) -> Film:
 
 def first_moments(film: Film, count: int) -> Film:
     reel = film.reels[0]
-    arrays = {name: getattr(reel, name)[:count] for name in (*KINDS, "probabilities", "outputs")}
+    arrays = {name: getattr(reel, name)[:count] for name in (*AttentionKind, "probabilities", "outputs")}
     return dataclasses.replace(film, steps=film.steps[:count], reels=(dataclasses.replace(reel, **arrays),))
 
 
@@ -66,7 +66,7 @@ def curve(film: Film, beginning: str, **choice) -> dict:
 # What travels
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_every_weight_travels_to_four_decimals(kind, film):
     given, reel = payload(film, kind), film.reels[0]
     assert json.loads(json.dumps(given, allow_nan=False))["kind"] == given["kind"]
@@ -161,7 +161,7 @@ def test_a_loss_that_is_no_number_is_left_out_of_its_curve(film):
 # What is measured
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_focus_is_the_mean_row_maximum_of_every_head(kind, film):
     reel = film.reels[0]
     focus, maps = focus_of(film, reel, kind), film_maps(reel, kind)
@@ -174,7 +174,7 @@ def test_an_even_spread_is_the_least_that_a_focus_can_be(film):
     source, target = len(reel.source_tokens), len(reel.fed_tokens)
     assert focus_of(film, reel, "cross").even == pytest.approx(1 / source)
     assert focus_of(film, reel, "decoder").even == pytest.approx(np.mean([1 / (row + 1) for row in range(1, target)]))
-    for kind in KINDS:
+    for kind in AttentionKind:
         focus = focus_of(film, reel, kind)
         assert (focus.values >= focus.even - 1e-6).all()
 
@@ -263,7 +263,8 @@ def test_a_head_at_a_moment_names_its_pattern_only_where_most_rows_follow_it():
     words = head_now(itself, "encoder", tuple("abcde"), 0.84, 0.2)
     assert words == (
         "A row's largest weight is .84 on average (spread evenly: .20). "
-        "It looks most at the token itself in 100 % of its rows (5 of 5)."
+        "In 100 % of its rows (5 of 5) the largest weight is on the row's own token, for a decoder row the "
+        "one it was fed."
     )
     scattered = itself[[2, 0, 4, 1, 3]]
-    assert "looks most" not in head_now(scattered, "encoder", tuple("abcde"), 0.84, 0.2)
+    assert "of its rows" not in head_now(scattered, "encoder", tuple("abcde"), 0.84, 0.2)
