@@ -10,7 +10,7 @@ from transformer.head_measures import THRESHOLDS, HeadMeasures, is_punctuation, 
 from transformer.maps import SPECIAL_TOKENS, masked_maps
 from transformer.trace import Trace
 
-from .explorer_captions import look_words
+from .explorer_captions import explorer_words, look_words
 from .style import KIND_NAMES
 
 KINDS = tuple(KIND_NAMES)
@@ -37,6 +37,7 @@ def explorer_blob(trace: Trace) -> bytes:
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
+        "texts": explorer_words(),
         "sides": {
             "source": _side(trace.source_tokens),
             "fed": _side(trace.fed_tokens),

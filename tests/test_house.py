@@ -14,6 +14,7 @@ FORBIDDEN = {
     "transformer": {"streamlit", "plotly", "figures", "session", "pages", "app", "components", "pickle"},
     "figures": {"streamlit", "torch", "session", "pages", "app"},
     "pages": {"torch", "plotly"},
+    "browser": {"torch", "plotly", "transformer", "figures", "session", "pages", "app", "components"},
 }
 
 
