@@ -21,7 +21,7 @@ from transformer.translator import Translator
 
 @pytest.fixture(scope="session", autouse=True)
 def installed_components() -> Iterator[None]:
-    """Every `AppTest` searches all installed packages for components, for ten times as long as it draws a page: once."""
+    """Every `AppTest` searches all installed packages for components, which takes ten times as long as a page: once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield

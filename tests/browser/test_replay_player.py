@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
+from browser.bundle import bundle
 from plots.palette import short_weight
 from transformer.training.replay import FILE, Film, load_film
 from views.training.replay_payload import film_payload
@@ -16,10 +17,8 @@ from views.training.replay_text import focus_of, output_words
 
 ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "replay_player"
-SHARED = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js")
-FILES = (*SHARED, "maps.js", "head_map.js", "curves.js", "player.js")
 NAME = "en-fr"
-LAYER_LABEL, HEAD_LABEL = 46, 20  # pixels, as in maps.js
+LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def cells(film: Film, moment: int, layer: int, head: int) -> list[str]:
 
 
 def slider(page: Page):
-    return page.get_by_role("slider", name="Moment of the training")
+    return page.get_by_role("slider", name="Snapshot of the training")
 
 
 def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, film):
@@ -66,7 +65,7 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
 def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
     page.goto(link(address, moment="500"))
     shows(page, film, 10)
-    page.get_by_role("button", name="One moment forward").focus()
+    page.get_by_role("button", name="One snapshot forward").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     shows(page, film, 12)
@@ -103,8 +102,8 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     layers, heads = film.reels[0].cross.shape[1:3]
-    across, down = (box["width"] - LAYER_LABEL) / heads, (box["height"] - HEAD_LABEL) / layers
-    place = (box["x"] + LAYER_LABEL + 4 * across + 4, box["y"] + HEAD_LABEL + 2 * down + 4)
+    across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
+    place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
     page.mouse.move(*place)
     first = film.reels[0].cross[23, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
@@ -166,7 +165,7 @@ def test_masked_cells_are_blank(page, address, film):
 def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, browser, film):
     page.goto(link(address, layer="2", head="5"))
     shows(page, film, 0)
-    page.get_by_role("button", name="Last moment").click()
+    page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile("moment=5000"))
     at_rest(page)
     second = browser.new_context().new_page()
@@ -245,7 +244,7 @@ def put_up(page: Page, data: dict) -> None:
           const setTriggerValue = (name, value) => window.told.push([name, value]);
           window.receive = (data) => { player.default({ parentElement, data, setTriggerValue }); };
         }""",
-        "".join((PLAYER / name).read_text() for name in FILES),
+        bundle(PLAYER / "player.js"),
     )
     receive(page, data)
 
@@ -271,14 +270,14 @@ def test_a_film_that_grows_is_followed_until_the_visitor_scrubs_back(page, film)
     expect(slider(page)).to_be_disabled()
     receive(page, growing(film, list(range(9))))
     expect(place).to_have_text("Step 300 of 300")
-    page.get_by_role("button", name="One moment back").click()
+    page.get_by_role("button", name="One snapshot back").click()
     expect(place).to_have_text("Step 200 of 300")
     page.wait_for_function("window.told.length === 1")
     receive(page, growing(film, list(range(11)), step=200))  # the address as told, and two moments more
     expect(place).to_have_text("Step 200 of 500")
     receive(page, growing(film, list(range(0, 13, 2)), step=200))  # every second moment dropped: the nearest one
     expect(place).to_have_text("Step 150 of 800")
-    page.get_by_role("button", name="Last moment").click()
+    page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
     receive(page, growing(film, list(range(0, 17, 2))))
     expect(place).to_have_text("Step 1,750 of 1,750".replace("1,750", f"{film.steps[16]:,}"))

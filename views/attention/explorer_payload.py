@@ -10,7 +10,7 @@ from plots.palette import KIND_NAMES
 from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
-from .explorer_text import look_words
+from .explorer_text import explorer_words, look_words
 
 KINDS = tuple(KIND_NAMES)
 WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
@@ -36,6 +36,7 @@ def explorer_blob(trace: Trace) -> bytes:
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
+        "texts": explorer_words(),
         "sides": {
             "source": _side(trace.source_tokens),
             "fed": _side(trace.fed_tokens),

@@ -5,7 +5,7 @@ import re
 import streamlit as st
 
 import session
-from browser.replay_player import NEWEST, film_player
+from browser.replay_player import NEWEST, replay_player
 from plots.palette import head_name
 from transformer.training.replay import Film
 from ui import choices
@@ -60,7 +60,7 @@ def show_film(film: Film, name: str, names: tuple[str, str], following: bool = F
         layer, head = choices.single_head(layers, heads)
     focus = focus_of(film, reel, kind)
     start = "" if following else str(film.steps[0])
-    film_player(
+    replay_player(
         film_payload(film, reel, focus, kind, layer, head, names),
         _step(address.remembered("moment", start), int(film.steps[0]), following),
         following,
