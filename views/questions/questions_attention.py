@@ -71,7 +71,7 @@ def _masks(asked: Asked) -> Shown:
 
 
 def _infinity(asked: Asked) -> Shown:
-    stages, *_ = session.stages(asked.choice.checkpoint, asked.choice.text, asked.choice.strategy, "encoder", 0)
+    stages, *_ = session.stages(asked.choice, "encoder", 0)
     scores = stages.scores[0, 0, 0].tolist()
     result = closed_row(scores)
     return Shown(
@@ -128,6 +128,6 @@ QUESTIONS = (
         "small for float32. A row with every key closed tells them apart: −∞ divides 0 by 0, and not-a-number "
         "spreads through the whole training; −1e9 shares the row out evenly, silently reading what was masked. In "
         "float16, whose largest number is 65,504, −1e9 cannot even be written.",
-        _infinity, "pages/inside.py", "Close a row yourself", {"inside": "toy numbers"},
+        _infinity, "pages/inside.py", "Close a row yourself", {"inside": "small example"},
     ),
 )  # fmt: skip

@@ -13,11 +13,11 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from transformer import Translator
-from views.architecture import VIEWS as ARCHITECTURE
-from views.inside import VIEWS as INSIDE
-from views.logits import VIEWS as LOGITS
+from views.architecture.page import VIEWS as ARCHITECTURE
+from views.inside.page import VIEWS as INSIDE
+from views.logits.page import VIEWS as LOGITS
 from views.questions.page import QUESTIONS
-from views.training import VIEWS as TRAINING
+from views.training.page import VIEWS as TRAINING
 
 SENTENCES = ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", "Yes.", "I love my teacher."]
 

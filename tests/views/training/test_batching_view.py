@@ -9,7 +9,7 @@ from support.pages import ROOT, open_page, page_text, specs, tables
 import session
 from transformer.data.batching import Example, epoch_batches, fill, random_batches, read_samples
 from transformer.data.tokenizer import Tokenizer
-from views.training.batching import SEED
+from ui.url_state import PARAMETERS
 
 PAGE = "pages/training.py"
 
@@ -35,7 +35,7 @@ def drawn(spec: dict) -> list[list[str]]:
 def test_the_view_opens_with_a_batch_of_the_very_packing_that_training_uses(examples, tokenizer_of_en_de):
     app = open_batches()
     source, target, mask, shares = specs(app)
-    batches = epoch_batches(examples, 256, 0.0, 128, SEED)
+    batches = epoch_batches(examples, 256, 0.0, 128, PARAMETERS["shuffle"].default)
     escaped = {"<": "&lt;", ">": "&gt;"}
     for spec, side in ((source, "source"), (target, "target")):
         rows = [getattr(example, side) for example in batches[0]]
@@ -46,7 +46,7 @@ def test_the_view_opens_with_a_batch_of_the_very_packing_that_training_uses(exam
     assert app.subheader[1].value == f"Batch 1 of {len(batches)}, packed by length"
     assert [len(trace["x"]["bdata"]) > 0 for trace in shares["data"][:2]] == [True, True]
     text = page_text(app)
-    whole, random = fill(*batches), fill(*random_batches(examples, 256, SEED))
+    whole, random = fill(*batches), fill(*random_batches(examples, 256, PARAMETERS["shuffle"].default))
     assert f"Packed by length, {whole.share * 100:.0f} % of the cells are padding" in text
     assert f"at random, {random.share * 100:.0f} %" in text
     assert f"{random.padding:,}" in tables(app) and "counts in the loss" in tables(app)
@@ -65,7 +65,7 @@ def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):
 
 def test_fed_and_predicted_are_shifted_by_one_and_padding_is_hatched(examples, tokenizer_of_en_de):
     app = open_batches(packing="at random", batch="4", sentence="3")
-    batch = random_batches(examples, 256, SEED)[3]
+    batch = random_batches(examples, 256, PARAMETERS["shuffle"].default)[3]
     example, width = batch[2], max(len(e.target) - 1 for e in batch)
     steps = len(example.target) - 1
     assert steps < width

@@ -146,7 +146,7 @@ def live(following):
     import session
     from views.training.replay import show_film
 
-    show_film(session.film("en-fr"), "job", ("given", "wanted"), following)
+    show_film(session.film(session.checkpoint("en-fr")), "job", ("given", "wanted"), following)
 
 
 def open_live(following: bool, **query: str) -> AppTest:
