@@ -35,7 +35,7 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(tr
     assert figure.layout.xaxis.side == "top"
     assert list(figure.layout.xaxis.tickvals) == list(range(len(trace.source_tokens)))
     assert figure.layout.yaxis.scaleanchor == "x", "cells must be square"
-    assert "predicts" in figure.layout.yaxis.title.text
+    assert "output" in figure.layout.yaxis.title.text
 
 
 def test_equal_tokens_keep_their_own_ticks(translator):

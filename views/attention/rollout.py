@@ -11,7 +11,7 @@ from ui.sidebar import Choice, show_sentences
 from ui.widgets import phone_container, plain
 
 from . import rollout_text as captions
-from .rollout_figure import KINDS, parts_figure, raw_and_rolled, reach_of, shares_figure
+from .rollout_figure import KINDS, limit_of, parts_figure, raw_and_rolled, shares_figure
 
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
@@ -63,7 +63,7 @@ def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer:
             st.markdown(f"**{title}**")
             st.plotly_chart(shares_figure(chosen, name), key=f"rollout_{name}", alt=f"Heatmap. {title}")
     st.caption(
-        f"Each is coloured from 0 to its own largest value, {reach_of(raw):.2f} and {reach_of(rolled):.2f}. A row of "
+        f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
         + ("to what the step has of the source, the rest is prefix." if kind == "cross" else "too.")
     )

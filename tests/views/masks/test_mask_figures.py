@@ -64,8 +64,8 @@ def test_hovering_a_mask_says_why_a_cell_is_closed(masked):
     hover = grid(masked).data[0].hovertext
     real = masked.target_lengths[SHORT]
     assert grid(masked).data[0].hoverongaps is True
-    assert "may read" in hover[2][1]
-    assert "not" in hover[0][1] and hover[0][1].endswith("it comes later")
+    assert "may attend to" in hover[2][1]
+    assert "may not" in hover[0][1] and hover[0][1].endswith("it comes later")
     assert hover[0][real].endswith("it is padding and it comes later")
     assert hover[real][real].endswith("it is padding")
 
@@ -77,12 +77,12 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
     assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "&lt;pad&gt;"
-    assert "predicts" in layout.yaxis.title.text and "fed" in layout.xaxis.title.text
+    assert "output" in layout.yaxis.title.text and "input" in layout.xaxis.title.text
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "fed" in fed.title.text
+    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "input" in fed.title.text
     assert predicted.ticktext[0] == masked.next_tokens[SHORT][0] == fed.ticktext[1]
 
 
