@@ -8,7 +8,8 @@ from ui import choices
 from ui.sidebar import Choice
 from ui.widgets import plain
 
-from .norm_placement_figure import describe_gradients, gradients_figure
+from .norm_placement_figure import gradients_figure
+from .text import describe_gradients
 
 
 def show(choice: Choice) -> None:

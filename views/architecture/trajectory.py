@@ -8,7 +8,8 @@ from ui.selectors import choose_side, choose_token
 from ui.sidebar import Choice, show_sentences
 from ui.widgets import plain
 
-from .trajectory_figure import describe_walk, walk_figure
+from .text import describe_trajectory
+from .trajectory_figure import trajectory_figure
 
 
 def show(choice: Choice) -> None:
@@ -21,9 +22,11 @@ def show(choice: Choice) -> None:
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
     way = walk(getattr(stream, stack), token)
     st.plotly_chart(
-        walk_figure(way), key="walk", alt=f"Length and direction of the vector of {tokens[token]} at every station"
+        trajectory_figure(way),
+        key="walk",
+        alt=f"Norm and direction of the vector of {tokens[token]} after every sub-layer",
     )
-    st.info(plain(describe_walk(way, tokens[token])), icon=":material/search:")
+    st.info(plain(describe_trajectory(way, tokens[token])), icon=":material/search:")
     st.info(
         "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
         "checkpoint with pre-norm (reverse): there the length grows, for no LayerNorm brings it back on the way.",

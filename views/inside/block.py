@@ -9,7 +9,7 @@ from plots.palette import KIND_NAMES
 from transformer.interpret.attention_block import BlockParameters, Stages
 from ui import choices, sidebar
 
-from .steps_payload import View
+from .steps_text import View
 
 
 @dataclass(frozen=True)

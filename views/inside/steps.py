@@ -10,7 +10,8 @@ from ui import url_state as address
 from ui.sidebar import Choice
 
 from .block import choose_block
-from .steps_payload import View, stages_payload
+from .steps_payload import stages_payload
+from .steps_text import View
 
 
 def show(choice: Choice) -> None:

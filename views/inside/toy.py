@@ -28,7 +28,8 @@ from ui.sidebar import Choice
 from ui.widgets import plain
 
 from .steps import offer_program, remember
-from .steps_payload import View, stages_payload
+from .steps_payload import stages_payload
+from .steps_text import View
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 _FLIPPED = "toy_flipped"  # in the address: a digit for each cell of the mask, 1 where it was clicked
