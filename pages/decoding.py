@@ -6,7 +6,6 @@ import streamlit as st
 
 import session
 from browser.decoding_player import decoding_player
-from plots.text import hardest_step, search_sentence
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import choices, sidebar
@@ -15,6 +14,7 @@ from ui.widgets import plain
 from views.decoding import forced_prefix as branch
 from views.decoding.beam_table import choose_hypothesis
 from views.decoding.payload import decoding_steps
+from views.decoding.text import hardest_step, search_sentence
 
 
 def go_to_step(step: int) -> None:

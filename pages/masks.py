@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from plots.palette import KIND_NAMES, sentence_case
+from plots.text import KIND_NAMES, sentence_case
 from transformer import UserError
 from transformer.interpret.mask_ablation import masked_head
 from ui import choices, sidebar

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from plots.heatmap import map_title
-from plots.text import least_certain_step, sharpest_head, strongest_reading
 from transformer.interpret.trace import attention_map
 from ui import choices, sidebar
 from ui.widgets import plain, show_map, show_pieces, show_probabilities
+from views.translate.text import least_certain_step, sharpest_head, strongest_reading
 
 st.title("Translate")
 translator, trace = sidebar.current()

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from plots.text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
 from .layout import SMALLEST_LABEL, bar_below, bar_beside, titled, token_axis, token_rows
-from .palette import KIND_NAMES, WEIGHT_SCALE, WEIGHTS, Scale, head_name, sentence_case, short_weight, token_label
+from .palette import WEIGHT_SCALE, WEIGHTS, Scale
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from .palette import FAINT_GREY, Scale, token_label
+from plots.text import token_label
+
+from .palette import FAINT_GREY, Scale
 
 SMALLEST_LABEL = 8  # pixels; of labels closer than this, every second or third is shown
 LEGEND_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}

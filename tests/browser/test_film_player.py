@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
-from plots.palette import short_weight
+from plots.text import short_weight
 from transformer.training.replay import FILE, Film, load_film
 from views.training.replay_payload import film_payload
 from views.training.replay_text import focus_of, output_words

@@ -5,7 +5,7 @@ import streamlit as st
 
 import session
 from browser.architecture_diagram import architecture_diagram
-from plots.palette import counted, signed
+from plots.text import counted, signed
 from transformer import Translator
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace

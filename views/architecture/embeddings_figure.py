@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from plots.heatmap import Cells
 from plots.layout import bar_beside, laid_out, token_rows
-from plots.palette import BLUE, diverging, signed, token_label
+from plots.palette import BLUE, diverging
+from plots.text import signed, token_label
 
 
 def sum_figure(row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray) -> go.Figure:

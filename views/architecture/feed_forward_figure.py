@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from plots.heatmap import Cells
 from plots.layout import bar_beside, laid_out, token_axis, token_rows
-from plots.palette import BLUE, WEIGHT_SCALE, Scale, token_label
+from plots.palette import BLUE, WEIGHT_SCALE, Scale
+from plots.text import token_label
 
 SHOWN = 24  # units that are drawn
 

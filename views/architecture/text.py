@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.palette import signed
-from plots.text import percent, quoted
+from plots.text import percent, quoted, signed
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Walk

@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.layout import laid_out, titled, token_rows
-from plots.palette import FAINT_GREY, signed, token_label
+from plots.palette import FAINT_GREY
+from plots.text import signed, token_label
 from transformer.interpret.attribution import rank_correlation
 
 RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
@@ -23,7 +24,7 @@ _HEADS = {
 }
 _WORDS = {
     RAW: "weight <b>{value:.4f}</b>",
-    NORMED: "share of the norms <b>{value:.4f}</b>",
+    NORMED: "share of the norms of the weighted values <b>{value:.4f}</b>",
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }

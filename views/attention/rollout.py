@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from plots.palette import head_name
+from plots.text import head_name
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from ui import choices

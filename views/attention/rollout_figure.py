@@ -17,7 +17,8 @@ from plots.heatmap import (
     weight_texts,
 )
 from plots.layout import LEGEND_BELOW, laid_out, titled, token_rows
-from plots.palette import BLUE, BRIGHT_ORANGE, GREY, WEIGHT_SCALE, Scale, token_label
+from plots.palette import BLUE, BRIGHT_ORANGE, GREY, WEIGHT_SCALE, Scale
+from plots.text import token_label
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 

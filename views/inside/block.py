@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 import session
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
 from transformer.interpret.attention_block import BlockParameters, Stages
 from ui import choices, sidebar
 

@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.layout import laid_out, token_rows
-from plots.palette import BLUE, MIDDLE_GREY, ORANGE, token_label
+from plots.palette import BLUE, MIDDLE_GREY, ORANGE
+from plots.text import token_label
 from transformer.experiments.dot_product_scaling import Spread
 
 _WITHOUT, _WITH = {"color": ORANGE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from browser.attention_steps import attention_steps
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state as address

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from plots.palette import signed
-from plots.text import percent, quoted
+from plots.text import percent, quoted, signed
 from transformer.interpret.attention_block import Stages, split_heads
 
 from .steps_text import View

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from plots.layout import laid_out
-from plots.palette import BLUE, token_label
+from plots.palette import BLUE
+from plots.text import token_label
 from transformer.interpret.residual import Lens
 
 from .text import layer_names

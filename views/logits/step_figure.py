@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.layout import laid_out, token_rows
-from plots.palette import BLUE, ORANGE, signed, token_label
+from plots.palette import BLUE, ORANGE
+from plots.text import signed, token_label
 from transformer.decoding.sampling import Cut
 
 SHOWN = 20  # tokens of the vocabulary that are drawn, best first

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.palette import counted, signed, tiny
-from plots.text import chance_words, percent, quoted
+from plots.text import chance_words, counted, percent, quoted, signed, tiny
 from transformer.decoding.sampling import Cut
 from transformer.evaluation import Confidence
 from transformer.interpret.residual import Lens

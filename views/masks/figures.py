@@ -17,19 +17,8 @@ from plots.heatmap import (
     weight_texts,
 )
 from plots.layout import LEGEND_BELOW, laid_out, titled, token_rows
-from plots.palette import (
-    BLUE,
-    BRIGHT_ORANGE,
-    FAINT_GREY,
-    MIDDLE_GREY,
-    Scale,
-    diverging,
-    head_name,
-    sentence_case,
-    short_weight,
-    signed,
-    token_label,
-)
+from plots.palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, Scale, diverging
+from plots.text import head_name, sentence_case, short_weight, signed, token_label
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
 _SCORE_OPACITY = 0.72  # as transparent as the scale of weights: numbers stand on it

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from plots.palette import counted, head_name, signed, tiny
-from plots.text import chance_words, percent, quoted
+from plots.text import chance_words, counted, head_name, percent, quoted, signed, tiny
 from transformer.interpret.mask_ablation import (
     MaskedHead,
     MaskedPass,
@@ -162,8 +161,8 @@ def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> 
     verdict = "did not help" if gain <= 0 else "helped"
     return (
         f"Here attending to the next token {verdict}: {gain:+.2f} on average. These next tokens are the model's own "
-        "choices, made with the mask. It was trained with the mask and never learned to copy from later tokens. A "
-        "model trained without it would learn to copy the next column, and be useless for decoding, where that column "
+        "choices, made with the mask. It was trained with it and never learned to copy from later tokens. A model "
+        "trained without the mask would learn to copy the next column, and be useless for decoding, where that column "
         "does not exist yet."
     )
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from plots.heatmap import mask_figure
-from plots.palette import KIND_NAMES, head_name
+from plots.text import KIND_NAMES, head_name
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 from ui.widgets import phone_container, plain, show_table
 

@@ -5,7 +5,8 @@ import plotly.graph_objects as go
 
 from plots.heatmap import Cells
 from plots.layout import GRID, bar_below, integer_axis, laid_out, token_axis, token_rows
-from plots.palette import BLUE, BRIGHT_ORANGE, GREY, diverging, token_label
+from plots.palette import BLUE, BRIGHT_ORANGE, GREY, diverging
+from plots.text import token_label
 from transformer.interpret.positions import EmbeddingSum
 
 PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.palette import tiny
-from plots.text import is_word, quoted
+from plots.text import is_word, quoted, tiny
 from transformer.interpret.positions import (
     DistanceLaw,
     EmbeddingSum,

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 
 from plots.heatmap import Cells
 from plots.layout import laid_out, titled, token_axis
-from plots.palette import BLUE, MIDDLE_GREY, ORANGE, token_label
+from plots.palette import BLUE, MIDDLE_GREY, ORANGE
+from plots.text import token_label
 from transformer.experiments.fully_masked_rows import ClosedRow
 from transformer.experiments.parallel_vs_cached import Passes
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.palette import signed
+from plots.text import signed
 from transformer.decoding.sampling import cut
 from transformer.interpret.parameters import norm_parameters
 from transformer.interpret.positions import MODEL_BASE, encoding

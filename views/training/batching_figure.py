@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
-from plots.palette import SERIES_COLOURS, token_label
+from plots.palette import SERIES_COLOURS
+from plots.text import token_label
 
 PACKINGS = ("by length", "at random")
 

@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
-from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS, token_label
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import token_label
 from transformer.experiments.label_smoothing import Smoothing
 from transformer.interpret.trace import Trace
 

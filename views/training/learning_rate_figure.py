@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS, scientific
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import scientific
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
 from views.positions.figures import MODEL_COLOUR

@@ -74,7 +74,7 @@ def test_another_row_is_written_out_on_demand():
         ({"lift": "causal"}, "goes to later tokens"),
         ({"lift": "padding"}, "goes to <pad>"),
         ({"lift": "padding", "reader": "encoder"}, "goes to <pad>"),
-        ({"lift": "padding", "row": "2"}, "has no padding, so lifting its mask changes nothing"),
+        ({"lift": "padding", "row": "2"}, "has no padding, so disabling its mask changes nothing"),
     ],
 )
 def test_without_the_mask_shows_both_runs_and_what_became_of_the_next_tokens(query, words, runs):
