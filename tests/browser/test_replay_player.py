@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
 from browser.bundle import bundle
-from plots.palette import short_weight
+from plots.text import short_weight
 from transformer.training.replay import FILE, Film, load_film
 from views.training.replay_payload import film_payload
 from views.training.replay_text import focus_of, output_words

@@ -5,7 +5,7 @@ import streamlit as st
 
 import session
 from browser.architecture_diagram import architecture_diagram
-from plots.palette import counted, signed
+from plots.text import counted, signed
 from session import Choice
 from transformer import Translator
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
@@ -14,7 +14,8 @@ from ui import url_state
 from ui.sentences import show_sentences
 from ui.widgets import plain, show_table
 
-from .diagram_payload import TOLD, diagram_payload, share_words, statistics
+from .diagram_payload import diagram_payload, statistics
+from .text import BLOCK_TEXTS, share_words
 
 
 def show(choice: Choice) -> None:
@@ -42,11 +43,11 @@ def show(choice: Choice) -> None:
 
 
 def _show_block(block: Block, total: int, trace: Trace) -> None:
-    told = TOLD[block.kind]
+    text = BLOCK_TEXTS[block.kind]
     place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
-    st.subheader(f"{told.title}{place}")
-    st.latex(told.formula)
-    st.markdown(f"{told.meaning} *{told.source}.*")
+    st.subheader(f"{text.title}{place}")
+    st.latex(text.formula)
+    st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
     tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
     shapes = [f"{len(tokens)} ids" if block.before is None else _shape(block.before), _shape(block.after)]
@@ -59,7 +60,7 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
                 (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
                 for what, line in zip(("mean", "spread", "norm"), values, strict=True)
             ]
-    show_table(f"What goes in and comes out of {told.title}, token by token", "token", tokens, rows)
+    show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
     if block.kind == "softmax":
         st.caption(
             "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."

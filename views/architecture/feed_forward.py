@@ -8,7 +8,8 @@ from ui.selectors import choose_side, choose_token, one_number
 from ui.sentences import show_sentences
 from ui.widgets import plain, show_finding
 
-from .feed_forward_figure import describe_units, sentence_figure, units_figure
+from .feed_forward_figure import sentence_figure, units_figure
+from .text import describe_units
 
 
 def show(choice: Choice) -> None:

@@ -8,7 +8,8 @@ from transformer.config import NORMS
 from ui.choices import one_of, slider
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
-from .norm_placement_figure import describe_gradients, gradients_figure
+from .norm_placement_figure import gradients_figure
+from .text import describe_gradients
 
 # Of each placement: its title, its formula, and what it means.
 _POST = (

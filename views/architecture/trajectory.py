@@ -9,7 +9,8 @@ from ui.selectors import choose_side, choose_token
 from ui.sentences import show_sentences
 from ui.widgets import plain, show_attempt, show_finding
 
-from .trajectory_figure import describe_walk, walk_figure
+from .text import describe_trajectory
+from .trajectory_figure import trajectory_figure
 
 
 def show(choice: Choice) -> None:
@@ -22,12 +23,12 @@ def show(choice: Choice) -> None:
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
     trajectory = walk(getattr(stream, stack), token)
     st.plotly_chart(
-        walk_figure(trajectory),
+        trajectory_figure(trajectory),
         key="walk",
-        alt=f"Length and direction of the vector of {tokens[token]} after every sub-layer",
+        alt=f"Norm and direction of the vector of {tokens[token]} after every sub-layer",
     )
-    show_finding(describe_walk(trajectory, tokens[token]))
+    show_finding(describe_trajectory(trajectory, tokens[token]))
     show_attempt(
         "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
-        "checkpoint with pre-norm (reverse): there the length grows, for no LayerNorm brings it back on the way."
+        "checkpoint with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back on the way."
     )

@@ -6,8 +6,7 @@ import numpy as np
 import streamlit as st
 
 import session
-from plots.palette import head_name, signed
-from plots.text import chance_words, quoted
+from plots.text import chance_words, head_name, quoted, signed
 from session import Choice
 from transformer.interpret.attribution import Attribution, handed_over_together, parts_to_leave_out, shares, together
 from transformer.interpret.trace import Trace

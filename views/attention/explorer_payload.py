@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
 from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
@@ -55,11 +55,15 @@ def _kind(trace: Trace, kind: str, offset: int) -> dict:
     read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
     measured = measure_heads(kind, masked_maps(trace, kind), read)
     return {
-        "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
+        "layers": layers,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
+        "offset": offset,
         "labels": [head.label for head in measured],
         "measures": _measures(measured),
         "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
-    }  # fmt: skip
+    }
 
 
 def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
@@ -77,7 +81,7 @@ def _number(value: float) -> float | None:
 
 
 def _side(tokens: tuple[str, ...]) -> dict:
-    """Tokens, the places of the special ones, and for each token the number of the word that it belongs to."""
+    """Tokens, the positions of the special ones, and for each token the number of the word that it belongs to."""
     starts = [place == 0 or _starts_word(tokens[place - 1], token) for place, token in enumerate(tokens)]
     special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
     return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}

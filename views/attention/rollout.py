@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from plots.palette import head_name
+from plots.text import head_name
 from session import Choice
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
@@ -13,7 +13,7 @@ from ui.sentences import show_sentences
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
 from . import rollout_text as captions
-from .rollout_figure import KINDS, parts_figure, raw_and_rolled, reach_of, shares_figure
+from .rollout_figure import KINDS, limit_of, parts_figure, raw_and_rolled, shares_figure
 
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
@@ -64,7 +64,7 @@ def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer:
         )
     )
     st.caption(
-        f"Each is coloured from 0 to its own largest value, {reach_of(raw):.2f} and {reach_of(rolled):.2f}. A row of "
+        f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
         + ("to what the step has of the source, the rest is prefix." if kind == "cross" else "too.")
     )

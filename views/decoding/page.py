@@ -7,7 +7,6 @@ import streamlit as st
 
 import session
 from browser.decoding_player import decoding_player
-from plots.text import hardest_step, search_sentence
 from session import Choice
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
@@ -19,6 +18,7 @@ from ui.widgets import plain, show_finding
 from . import forced_prefix
 from .beam_table import choose_hypothesis
 from .payload import decoding_steps
+from .text import hardest_step, search_sentence
 
 
 def show_page(choice: Choice) -> None:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 import session
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
 from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from ui.choices import one_of
 from ui.selectors import single_head
 from ui.sentences import show_sentences
 
-from .steps_payload import View
+from .steps_text import View
 
 
 @dataclass(frozen=True)

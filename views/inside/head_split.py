@@ -7,7 +7,7 @@ from transformer.experiments.head_split import Layout, split_right, split_wrong,
 from ui.choices import one_of
 from ui.widgets import plain, show_attempt, show_finding
 
-from .head_split_html import facts, tables_html, walk_html
+from .head_split_html import facts, memory_html, tables_html
 
 
 def show(choice: Choice) -> None:
@@ -52,4 +52,4 @@ def _show(title: str, layout: Layout, d_model: int) -> None:
     st.code(layout.made_by, language="python")
     st.html(tables_html(layout, d_model))
     st.caption(plain(facts(layout)))
-    st.html(walk_html(layout, d_model))
+    st.html(memory_html(layout, d_model))

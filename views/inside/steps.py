@@ -3,14 +3,15 @@
 import streamlit as st
 
 from browser.attention_steps import attention_steps
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
 from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
 
 from .block import choose_block
-from .steps_payload import View, stages_payload
+from .steps_payload import stages_payload
+from .steps_text import View
 
 
 def show(choice: Choice) -> None:

@@ -29,7 +29,8 @@ from ui.selectors import one_number
 from ui.widgets import plain, show_attempt, show_finding
 
 from .steps import offer_program, remember
-from .steps_payload import View, stages_payload
+from .steps_payload import stages_payload
+from .steps_text import View
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 

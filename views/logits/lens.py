@@ -9,8 +9,8 @@ from ui.selectors import choose_step
 from ui.sentences import show_sentences
 from ui.widgets import plain, show_finding, show_table
 
-from .lens_figure import lens_rows, ranks_figure
-from .text import describe_lens
+from .lens_figure import ranks_figure
+from .text import describe_lens, lens_rows
 
 
 def show(choice: Choice) -> None:

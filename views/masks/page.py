@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import session
-from plots.palette import KIND_NAMES, sentence_case
+from plots.text import KIND_NAMES, sentence_case
 from session import Choice
 from transformer import UserError
 from transformer.interpret.mask_ablation import MaskedPass, masked_head

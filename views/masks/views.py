@@ -3,7 +3,7 @@
 import streamlit as st
 
 from plots.heatmap import mask_figure
-from plots.palette import KIND_NAMES, head_name
+from plots.text import KIND_NAMES, head_name
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 from ui.choices import from_list
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table

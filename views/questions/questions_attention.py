@@ -4,7 +4,7 @@ import numpy as np
 
 import session
 from plots.heatmap import attention_map_figure, mask_figure
-from plots.text import describe_map, quoted
+from plots.text import quoted
 from transformer.experiments.dot_product_scaling import random_spread
 from transformer.experiments.fully_masked_rows import closed_row
 from transformer.interpret.head_patterns import measure_heads, worth_a_look
@@ -13,6 +13,7 @@ from transformer.interpret.trace import attention_map, masked_maps
 from views.attention.explorer_text import look_words
 from views.inside.scaling_figure import largest_figure
 from views.inside.scaling_text import describe_random
+from views.translate.text import describe_map
 
 from .figures import closed_row_figure, overview_figure, share_of_parameters_figure
 from .question import Asked, Question, Shown

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 import session
-from plots.palette import sentence_case
+from plots.text import sentence_case
 from session import Choice
 from transformer.toy.jobs import JobView
 from transformer.toy.tasks import TASKS, ToySettings

@@ -3,7 +3,7 @@
 import streamlit as st
 
 import session
-from plots.palette import counted, head_name, sentence_case
+from plots.text import counted, head_name, sentence_case
 from session import Choice
 from transformer import UserError
 from transformer.toy.jobs import JobView

@@ -6,7 +6,7 @@ import streamlit as st
 
 import session
 from browser.replay_player import NEWEST, replay_player
-from plots.palette import head_name
+from plots.text import head_name
 from session import Choice
 from transformer.training.replay import Film
 from ui import url_state

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.palette import counted, head_name, sentence_case, short_weight
-from plots.text import percent, share_words
+from plots.text import counted, head_name, percent, sentence_case, share_words, short_weight
 from transformer.interpret.head_patterns import main_pattern
 from transformer.training.replay import Film, Reel
 

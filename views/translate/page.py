@@ -4,12 +4,13 @@ import streamlit as st
 
 import session
 from plots.heatmap import attention_map_figure, map_title
-from plots.text import least_certain_step, sharpest_head, strongest_reading
 from session import Choice
 from transformer.interpret.trace import Trace, attention_map
 from ui.selectors import layer_and_head, row_label
 from ui.sentences import show_pieces, show_probabilities, show_sentences
 from ui.widgets import phone_container, show_finding
+
+from .text import least_certain_step, sharpest_head, strongest_reading
 
 
 def show_page(choice: Choice) -> None:
