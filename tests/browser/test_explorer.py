@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from support.rest import at_rest
 
-from browser.attention_explorer import SCRIPT
+from browser.bundle import bundle
 from transformer import Translator
 from transformer.arrays import entropy
 from views.attention.explorer_payload import explorer_blob
@@ -281,7 +281,7 @@ def test_hostile_tokens_are_only_text(page, trace):
           const parentElement = document.getElementById("place");
           explorer.default({ parentElement, data: new Uint8Array(bytes), setTriggerValue: () => {} });
         }""",
-        [SCRIPT, list(blob)],
+        [bundle(EXPLORER / "explorer.js"), list(blob)],
     )
     page.get_by_text("Table of these weights").click()
     page.locator(QUERIES).first.hover()

@@ -10,8 +10,8 @@ import torch
 from safetensors.numpy import load_file
 
 from ..arrays import read_only
-from ..checkpoint import save_tensors
 from ..errors import CheckpointError
+from ..files import save_tensors
 from ..model.names import AttentionKind
 
 FILE = "film.safetensors"

@@ -1,12 +1,12 @@
-"""How sure the model is, how often right, and what label smoothing has to do with it."""
+"""The view on calibration: how sure the model is, how often right, and what label smoothing has to do with it."""
 
 import streamlit as st
 
 import session
+from session import CheckpointFiles, Choice
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from ui.sidebar import Choice
-from ui.widgets import plain
+from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
 from .calibration_figure import calibration_figure, histogram_figure
 from .text import describe_confidence
@@ -23,27 +23,21 @@ def show(choice: Choice) -> None:
     measured = _measure(choice.checkpoint)
     st.markdown(
         "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "
-        "reference is fed, and the **favourite**, the most probable next piece, is compared with the reference's."
+        "reference is fed, and the **top-1 prediction**, the most probable next piece, is compared with the "
+        "reference's."
     )
-    for column, title, figure in zip(
-        st.columns(2),
-        ("How sure it is", "How sure, and how right"),
-        (histogram_figure(measured, reachable), calibration_figure(measured)),
-        strict=True,
-    ):
-        with column:
-            st.markdown(f"**{title}**")
-            st.plotly_chart(figure, key=title, alt=title)
-    st.info(plain(describe_confidence(measured, epsilon, reachable)), icon=":material/search:")
-    st.info(
+    show_panels(
+        Panel("How sure it is", histogram_figure(measured, reachable), "How sure it is"),
+        Panel("Calibration: how sure, and how right", calibration_figure(measured), "How sure, and how right"),
+    )
+    show_finding(describe_confidence(measured, epsilon, reachable))
+    show_attempt(
         "Try the other checkpoints, and compare with “label smoothing” on the page Training, where the least of the "
-        "loss "
-        "is computed.",
-        icon=":material/science:",
+        "loss is computed."
     )
 
 
-def _measure(checkpoint: str) -> Confidence:
+def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Part by part, each kept once it is there, so that leaving the page stops it."""
     progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
     for part in range(_PARTS):

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
+from session import Choice
 from transformer import Translator
 from transformer.interpret.residual import ResidualStream
 from transformer.interpret.trace import Trace
-from ui.sidebar import Choice
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What an answer may draw on: the visitor's choice, the model, the sentence and its vectors."""
+    """What an answer may draw on: the user's choice, the model, the sentence and its vectors."""
 
     choice: Choice
     translator: Translator

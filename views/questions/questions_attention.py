@@ -4,7 +4,7 @@ import numpy as np
 
 import session
 from plots.heatmap import attention_map_figure, mask_figure
-from plots.text import describe_map, quoted
+from plots.text import quoted
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.head_patterns import measure_heads, representative_heads
@@ -13,6 +13,7 @@ from transformer.interpret.trace import attention_map, masked_maps
 from views.attention.explorer_text import look_words
 from views.inside.scaling_figure import largest_figure
 from views.inside.scaling_text import describe_random
+from views.translate.text import describe_map
 
 from .figures import closed_row_figure, overview_figure, share_of_parameters_figure
 from .question import Asked, Question, Shown
@@ -71,7 +72,7 @@ def _masks(asked: Asked) -> Shown:
 
 
 def _infinity(asked: Asked) -> Shown:
-    stages, *_ = session.stages(asked.choice.checkpoint, asked.choice.text, asked.choice.strategy, "encoder", 0)
+    stages, *_ = session.stages(asked.choice, "encoder", 0)
     scores = stages.scores[0, 0, 0].tolist()
     result = fully_masked_row(scores)
     return Shown(
@@ -128,6 +129,6 @@ QUESTIONS = (
         "small for float32. A row with every key closed tells them apart: −∞ divides 0 by 0, and not-a-number "
         "spreads through the whole training; −1e9 shares the row out evenly, silently reading what was masked. In "
         "float16, whose largest number is 65,504, −1e9 cannot even be written.",
-        _infinity, "pages/inside.py", "Close a row yourself", {"inside": "toy numbers"},
+        _infinity, "pages/inside.py", "Close a row yourself", {"inside": "small example"},
     ),
 )  # fmt: skip

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from plots.palette import signed
+from plots.text import signed
 from transformer.decoding.sampling import truncate
 from transformer.interpret.parameters import norm_parameters
 from transformer.interpret.positions import MODEL_BASE, encoding
 from transformer.interpret.residual import trajectory
 from views.architecture.embeddings_figure import sum_figure
-from views.architecture.trajectory_figure import walk_figure
+from views.architecture.trajectory_figure import trajectory_figure
 from views.logits.step_figure import logits_figure
 from views.logits.text import logit_by_hand
 from views.positions.figures import curves_figure
@@ -34,7 +34,7 @@ def _twice(asked: Asked) -> Shown:
     way = trajectory(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
     last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
     return Shown(
-        walk_figure(way), "Length of one source token's vector at every station",
+        trajectory_figure(way), "Length of one source token's vector at every station",
         f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. Its second token's vector goes from "
         f"{way.norms[1]:.1f} to {way.norms[-1]:.1f} in length.",
     )  # fmt: skip

@@ -75,7 +75,7 @@ QUESTIONS = (
         "are large: full speed at once throws it off. So the rate rises linearly to warm-up, and falls with the root "
         "of the step after it (paper, equation 3). Pre-norm models can do with little warm-up or none (Xiong et al. "
         "2020).",
-        _rate, "pages/training.py", "Draw the rate for other numbers", {"training": "rate"},
+        _rate, "pages/training.py", "Draw the rate for other numbers", {"training": "learning-rate schedule"},
     ),
     Question(
         "shift", "Why is the target shifted?",

@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 import session
-from plots.palette import sentence_case
+from plots.text import sentence_case
+from session import Choice
 from transformer.toy.jobs import JobView
 from transformer.toy.tasks import TASKS, ToySettings
-from ui import choices
-from ui.sidebar import Choice
+from ui.choices import one_of
 from ui.widgets import plain
 
 from . import live_run as toy_run
@@ -74,14 +74,14 @@ def show(choice: Choice) -> None:
         "Two small models, alike in everything but **one knob**: both begin with the same random weights and see the "
         "same sequences in the same order. Which one learns sooner? Say what you expect before you start."
     )
-    knob = KNOBS[choices.one_of("Knob", tuple(KNOBS), "knob")]
+    knob = KNOBS[one_of("Knob", tuple(KNOBS), "knob")]
     names = tuple(knob.values)
     with st.container(horizontal=True, gap="medium"):
-        first = choices.one_of("First run", names, f"first_{knob.field}")
-        second = choices.one_of("Second run", names, f"second_{knob.field}", start=names[1])
+        first = one_of("First run", names, f"first_{knob.field}")
+        second = one_of("Second run", names, f"second_{knob.field}")
     with st.container(horizontal=True, gap="medium"):
-        task = choices.one_of("Task", tuple(TASKS), "task", start="reverse")
-        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm") if knob.field != "norm" else "pre"
+        task = one_of("Task", tuple(TASKS), "task")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if knob.field != "norm" else "pre"
         seed = toy_run.seed()
     st.caption(plain(knob.question))
     base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)

@@ -5,10 +5,10 @@ import math
 import streamlit as st
 
 import session
+from session import Choice
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from ui import choices
-from ui.sidebar import Choice
+from ui.choices import one_of, slider
 from ui.widgets import phone_container, plain, show_table
 
 from . import label_smoothing_text as captions
@@ -36,11 +36,9 @@ def show(choice: Choice) -> None:
         "Two forms are in use, and differ:"
     )
     with st.container(horizontal=True, gap="medium"):
-        epsilon = st.slider("ε, the mass taken", 0.0, 0.95, 0.1, 0.05, key="epsilon", bind="query-params", width=260)
-        classes = st.slider(
-            "V, classes with padding", 4, len(WORDS), 5, key="classes", bind="query-params", width=260,
-            help="The size of the vocabulary. A small one shows the two forms apart.",
-        )  # fmt: skip
+        epsilon = slider("ε, the mass taken", 0.0, 0.95, "epsilon", 0.05, width=260)
+        vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
+        classes = slider("V, classes with padding", 4, len(WORDS), "classes", explanation=vocabulary, width=260)
     forms = {form: Smoothing(form, epsilon, classes) for form in SmoothingForm}
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         with column:
@@ -64,7 +62,7 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
         "use as well; they differ by a constant, the entropy of the target, so what they teach is the same:"
     )
     st.latex(captions.LOSSES)
-    measure = choices.one_of("Measure", MEASURES, "measure")
+    measure = one_of("Measure", MEASURES, "measure")
     drawn = sorted({*EPSILONS, epsilon})
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         smoothings = [Smoothing(form, each, classes) for each in drawn]
@@ -98,7 +96,7 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
+    trace = session.trace(choice)
     st.plotly_chart(
         confidence_figure(trace, own.right), key="confidence",
         alt="Probability of each next token of the translation, and the confidence at which the loss is least",

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from plots.palette import counted, tiny
-from plots.text import quoted
+from plots.text import counted, quoted, tiny
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 

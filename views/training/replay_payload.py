@@ -4,7 +4,7 @@ import base64
 
 import numpy as np
 
-from plots.palette import KIND_NAMES, head_name, sentence_case, short_weight
+from plots.text import KIND_NAMES, head_name, sentence_case, short_weight
 from transformer.training.replay import Film, Reel
 
 from .replay_text import (

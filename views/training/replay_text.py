@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.palette import counted, head_name, sentence_case, short_weight
-from plots.text import pattern_words, percent
+from plots.text import counted, head_name, pattern_words, percent, sentence_case, short_weight
 from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import Film, Reel
 

@@ -12,7 +12,7 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from transformer import Translator
-from views.inside import VIEWS
+from views.inside.page import VIEWS
 
 PAGE = "pages/inside.py"
 FIRST = "I love my teacher."

@@ -60,12 +60,12 @@ def test_a_mask_is_a_grid_of_filled_and_blank_cells(masked):
     assert path.count("M") == rows + 1 + columns + 1, "blank cells must have their grid"
 
 
-def test_hovering_a_mask_says_why_a_cell_is_closed(masked):
+def test_hovering_a_mask_says_why_a_cell_is_masked(masked):
     hover = grid(masked).data[0].hovertext
     real = masked.target_lengths[SHORT]
     assert grid(masked).data[0].hoverongaps is True
-    assert "may read" in hover[2][1]
-    assert "not" in hover[0][1] and hover[0][1].endswith("it comes later")
+    assert "may attend to" in hover[2][1]
+    assert "may not" in hover[0][1] and hover[0][1].endswith("it comes later")
     assert hover[0][real].endswith("it is padding and it comes later")
     assert hover[real][real].endswith("it is padding")
 
@@ -77,16 +77,16 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
     assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "&lt;pad&gt;"
-    assert "predicts" in layout.yaxis.title.text and "fed" in layout.xaxis.title.text
+    assert "output" in layout.yaxis.title.text and "input" in layout.xaxis.title.text
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "fed" in fed.title.text
+    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "input" in fed.title.text
     assert predicted.ticktext[0] == masked.next_tokens[SHORT][0] == fed.ticktext[1]
 
 
-def test_scores_are_drawn_around_zero_on_one_scale_and_closed_cells_go_blank(decoder):
+def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):
     before, after = scores_figure(decoder, "fed").data[0], masked_scores_figure(decoder, "fed").data[0]
     np.testing.assert_array_equal(before.z, decoder.scores)
     assert before.zmin == -before.zmax == after.zmin == -np.abs(decoder.scores).max()
@@ -101,7 +101,7 @@ def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.unmasked)
     np.testing.assert_array_equal(figure.data[0].z[decoder.unmasked], decoder.weights[decoder.unmasked])
-    assert len(figure.data[1].text) == decoder.unmasked.sum(), "a number in each open cell"
+    assert len(figure.data[1].text) == decoder.unmasked.sum(), "a number in each unmasked cell"
     assert figure.data[0].z.dtype == np.float32
 
 
@@ -182,18 +182,18 @@ def test_a_row_by_hand_ends_at_the_models_own_weight(decoder):
         total = f"{powers.sum():.4g}" if powers.sum() < 1000 else f"{powers.sum():,.0f}"
         assert lines["the model's weight"] == lines[f"exp / {total}"]
         assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.unmasked[row]).tolist()
-        assert f"open cells is {total}." in row_words(decoder, row)
+        assert f"unmasked cells is {total}." in row_words(decoder, row)
         assert f"own is {decoder.weights[row].max():.4f}" in row_words(decoder, row)
 
 
-def test_the_counts_of_closed_cells_are_the_masks(masked):
+def test_the_counts_of_masked_cells_are_the_masks(masked):
     size, real = masked.target_mask.shape[-1], masked.target_lengths[SHORT]
     text = captions.describe_masks(masked, SHORT)
     padding, causal = (size - real) * size, size * (size - 1) // 2
     together = size * size - int(masked.target_mask[SHORT].sum())
-    assert f"closes {padding} of {size * size} cells, the causal mask {causal}, both together {together}" in text
+    assert f"covers {padding} of {size * size} cells, the causal mask {causal}, both together {together}" in text
     assert "causal mask alone" in text
-    assert "no padding to close here: compare the other" in captions.describe_masks(masked, LONG)
+    assert "no padding to mask here: compare the other" in captions.describe_masks(masked, LONG)
     source = masked.source_mask.shape[-1]
     closed = source - masked.source_lengths[SHORT]
     text = captions.describe_source_mask(masked, SHORT)
@@ -208,13 +208,13 @@ def test_the_shapes_are_those_of_the_arrays(masked):
     assert str(list(masked.next_probabilities.shape)) in text
 
 
-def test_what_a_head_would_give_to_closed_cells_is_told_or_that_there_are_none(decoder, masked):
+def test_what_a_head_would_give_to_masked_cells_is_stated_or_that_there_are_none(decoder, masked):
     powers = np.exp(decoder.scores.astype(np.float64))[: decoder.real_queries]
     shares = np.where(decoder.unmasked[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
     text = captions.describe_head(decoder)
     assert percent(shares.max()) in text and f"in row {shares.argmax() + 1} " in text
-    assert f"closes {(~decoder.unmasked).sum()} of {decoder.unmasked.size} cells" in text
-    assert "cells are open" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
+    assert f"covers {(~decoder.unmasked).sum()} of {decoder.unmasked.size} cells" in text
+    assert "cells are unmasked" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
 
 
 def test_the_leak_of_a_head_and_the_leakiest_head_are_named(masked, runs, decoder):
@@ -237,7 +237,7 @@ def test_the_weight_on_the_answer_is_that_of_the_cell_right_of_the_diagonal(runs
 
 
 @pytest.mark.parametrize("lifted", ["causal", "padding"])
-def test_the_change_of_the_next_tokens_is_told_with_its_numbers(masked, runs, lifted):
+def test_the_change_of_the_next_tokens_is_stated_with_its_numbers(masked, runs, lifted):
     steps = masked.target_lengths[SHORT]
     before, after = (run.next_probabilities[SHORT, :steps] for run in (masked, runs[lifted]))
     step = int(np.abs(after - before).argmax())
@@ -261,7 +261,7 @@ def test_the_verdict_on_cheating_follows_the_numbers(masked, runs):
     assert f"helped: {gain:+.2f} on average" in captions.describe_cheating(masked, better, SHORT)
 
 
-def test_a_sentence_without_padding_is_said_to_be_unchanged_and_the_other_one_named(masked, runs):
+def test_a_sentence_without_padding_is_unchanged_and_the_other_one_named(masked, runs):
     text = captions.describe_no_padding(masked, runs["padding"], LONG)
     assert "sentence 2 has no padding" in text and "choose sentence 1" in text
-    assert "never read <pad>" in captions.describe_reading_padding(masked, SHORT)
+    assert "never attended to <pad>" in captions.describe_reading_padding(masked, SHORT)

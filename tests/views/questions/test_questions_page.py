@@ -13,11 +13,11 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from transformer import Translator
-from views.architecture import VIEWS as ARCHITECTURE
-from views.inside import VIEWS as INSIDE
-from views.logits import VIEWS as LOGITS
+from views.architecture.page import VIEWS as ARCHITECTURE
+from views.inside.page import VIEWS as INSIDE
+from views.logits.page import VIEWS as LOGITS
 from views.questions.page import QUESTIONS
-from views.training import VIEWS as TRAINING
+from views.training.page import VIEWS as TRAINING
 
 SENTENCES = ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", "Yes.", "I love my teacher."]
 
@@ -105,7 +105,7 @@ def test_the_lens_ends_with_the_models_own_choice():
     assert len(cells) == 4 * 6
     assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
-    assert "the final token is the favourite for good from" in page_text(app)
+    assert "the final token is the top-1 prediction for good from" in page_text(app)
 
 
 def test_confidence_counts_the_samples_tokens():

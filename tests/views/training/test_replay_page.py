@@ -1,0 +1,172 @@
+"""The film of a training through Streamlit's own test runner, with the shipped checkpoints."""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, open_page, page_text
+
+import session
+from browser.replay_player import NEWEST
+from transformer.training.replay import FILE, Film, load_film
+from views.training.replay_text import output_story
+
+PAGE = "pages/training.py"
+NAME = "en-fr"
+
+
+@pytest.fixture(scope="module")
+def film() -> Film:
+    return load_film(ROOT / "checkpoints" / NAME / FILE)
+
+
+def open_film(**query: str) -> AppTest:
+    return open_page(PAGE, **{"training": "film", "checkpoint": NAME, **query})
+
+
+def shown(app: AppTest) -> dict:
+    """What the player was given."""
+    (player,) = app.get("bidi_component")
+    return json.loads(player.proto.json)
+
+
+def sent(given: dict) -> np.ndarray:
+    shape = (len(given["steps"]), given["layers"], given["heads"], len(given["queries"]), len(given["keys"]))
+    return np.frombuffer(base64.b64decode(given["weights"]), "<u2").reshape(shape) / 65535
+
+
+def test_the_film_opens_at_its_beginning_with_what_to_look_for(film):
+    app = open_film()
+    given = shown(app)
+    assert (given["step"], given["following"], given["steps"]) == (0, False, film.steps.tolist())
+    reel = film.reels[0]
+    assert given["source"] == reel.source_text and given["kind"] == "Cross-attention"
+    np.testing.assert_allclose(sent(given), reel.cross, atol=1e-5)
+    assert output_story(film, reel) in page_text(app) and "Layer 1, head 1: a row's largest weight" in page_text(app)
+    assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
+    assert "the mean of 3 saves" in page_text(app)
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_sentence_kind_layer_and_head_come_from_the_url(kind, film):
+    reel = film.reels[2]
+    app = open_film(probe=reel.source_text, kind=kind, layer="2", head="5", moment="500")
+    given = shown(app)
+    assert (given["layer"], given["head"], given["name"]) == (1, 4, "layer 2, head 5")
+    assert given["step"] == 500 and given["target"] == reel.target_text
+    np.testing.assert_allclose(sent(given), getattr(reel, kind), atol=1e-5)
+    assert "Layer 2, head 5: a row's largest weight" in page_text(app)
+
+
+def test_another_head_sentence_and_kind_keep_the_moment():
+    app = open_film(moment="500")
+    app.segmented_control(key="head").set_value("5").run()
+    app.segmented_control(key="kind").set_value("decoder").run()
+    app.selectbox(key="probe").select_index(1).run()
+    given = shown(app)
+    assert not app.exception
+    assert (given["step"], given["head"], given["causal"]) == (500, 4, True)
+    assert app.query_params["moment"] == "500"
+
+
+def test_the_head_that_changed_most_is_a_button_away():
+    app = open_film()
+    (button,) = (button for button in app.button if "changed most" in button.label)
+    button.click().run()
+    given = shown(app)
+    assert f"Show {given['name']}, which changed most" == button.label
+    assert not [button for button in app.button if "changed most" in button.label]
+    assert app.segmented_control(key="head").value == str(given["head"] + 1)
+
+
+@pytest.mark.parametrize("moment", ["-1", "9" * 5000, "evil", "", "²", "<b>", "1.5", "123456789"])
+def test_a_moment_that_makes_no_sense_shows_some_moment(moment):
+    app = open_film(moment=moment)
+    assert not app.exception and shown(app)["steps"]
+
+
+def test_garbage_in_the_url_falls_back():
+    app = open_film(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
+    given = shown(app)
+    assert (given["layer"], given["head"], given["kind"]) == (0, 0, "Cross-attention")
+
+
+def test_a_checkpoint_without_a_film_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=FILE, names=("bare",))
+    copy_checkpoints(tmp_path, names=("filmed",))
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film", checkpoint="bare")
+    assert "no film of the training of bare" in page_text(app) and "filmed" in page_text(app)
+    next(button for button in app.button if "filmed" in button.label).click().run()
+    assert app.selectbox(key="checkpoint").value == "filmed" and shown(app)["steps"]
+
+
+@pytest.mark.parametrize("name", ["two__lines", "_begins", "ends_", "Größe & <b>", "-"])
+def test_a_film_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=(name,))
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film", checkpoint=name)
+    assert not app.exception and shown(app)["steps"]
+
+
+def test_where_no_checkpoint_has_a_film_the_page_says_so(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=FILE, names=("bare",))
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film")
+    assert "Neither bare nor any other checkpoint" in page_text(app) and not app.exception
+
+
+def test_a_damaged_film_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=("filmed",))
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    path = tmp_path / "filmed" / FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    app = open_page(PAGE, training="film", checkpoint="filmed")
+    assert "is damaged or no film" in page_text(app) and not app.get("bidi_component")
+    path.write_bytes(whole)
+    app.run()
+    assert shown(app)["steps"]
+
+
+def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") -> None:
+    for name in names:
+        ignored = shutil.ignore_patterns("resume", *([without] if without else []))
+        shutil.copytree(ROOT / "checkpoints" / NAME, folder / name, ignore=ignored)
+
+
+# As the page of a training under way shows it
+
+
+def live(following):
+    import session
+    from views.training.replay import show_film
+
+    show_film(session.film(session.checkpoint("en-fr")), "job", ("given", "wanted"), following)
+
+
+def open_live(following: bool, **query: str) -> AppTest:
+    app = AppTest.from_function(live, args=[following], default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_film_that_follows_its_training_opens_at_its_end():
+    given = shown(open_live(following=True))
+    assert (given["step"], given["following"]) == (NEWEST, True)
+    assert "rows: wanted" in given["axes"] and "columns: given" in given["axes"]
+
+
+def test_a_visitor_who_has_scrubbed_back_stays_there():
+    assert shown(open_live(following=True, moment="500"))["step"] == 500
+
+
+def test_a_film_that_follows_nothing_opens_at_its_beginning():
+    assert shown(open_live(following=False))["step"] == 0
