@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,8 @@ PARAMETERS = {
     "question": Parameter("the question that is answered"),
 }
 
-_PAGES = "pages_seen"  # in the session: the page of the run before and the page of this run
+# In the session: the page of the run before and the page of this run; whether old values began this run.
+_PAGES, _RENAMED = "pages_seen", "old_values_renamed"
 
 
 def default_of(key: str, start=None):
@@ -223,14 +225,20 @@ def note_page(path: str) -> None:
 
 
 def rename_old_values() -> None:
-    """Put today's values into an address that has old ones, and begin anew with it; called before any widget."""
+    """Put today's values in place of old ones in the address, and begin anew with them; called before any widget."""
     today = {
         key: parameter.renamed[st.query_params[key]]
         for key, parameter in PARAMETERS.items()
         if parameter.renamed and st.query_params.get(key) in parameter.renamed
     }
-    if today:
-        st.query_params.update(today)
+    begun_anew = st.session_state.pop(_RENAMED, False)
+    for key, value in today.items():
+        try:
+            st.query_params[key] = value
+        except StreamlitAPIException:  # the Back button: a widget has the name already, and only the session may set it
+            st.session_state[key] = value
+    if today and not begun_anew:
+        st.session_state[_RENAMED] = True
         st.rerun()
 
 
