@@ -12,7 +12,7 @@ from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
 from ui import url_state
 from ui.sentences import show_sentences
-from ui.widgets import plain, show_table
+from ui.widgets import offer_download, plain, show_table
 
 from .diagram_payload import TOLD, diagram_payload, share_words, statistics
 
@@ -42,11 +42,11 @@ def show(choice: Choice) -> None:
 
 
 def _show_block(block: Block, total: int, trace: Trace) -> None:
-    told = TOLD[block.kind]
+    text = TOLD[block.kind]
     place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
-    st.subheader(f"{told.title}{place}")
-    st.latex(told.formula)
-    st.markdown(f"{told.meaning} *{told.source}.*")
+    st.subheader(f"{text.title}{place}")
+    st.latex(text.formula)
+    st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
     tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
     shapes = [f"{len(tokens)} ids" if block.before is None else _shape(block.before), _shape(block.after)]
@@ -59,7 +59,7 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
                 (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
                 for what, line in zip(("mean", "spread", "norm"), values, strict=True)
             ]
-    show_table(f"What goes in and comes out of {told.title}, token by token", "token", tokens, rows)
+    show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
     if block.kind == "softmax":
         st.caption(
             "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."
@@ -94,11 +94,4 @@ def _show_parameters(translator: Translator) -> None:
             "share": st.column_config.NumberColumn(format="percent"),
         },
     )
-    st.download_button(
-        "Download as CSV",
-        frame.to_csv(index=False),
-        "parameters.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    offer_download("Download as CSV", frame.to_csv(index=False), "parameters.csv", "text/csv")

@@ -15,7 +15,7 @@ from views.inside.scaling_figure import largest_figure
 from views.inside.scaling_text import describe_random
 
 from .figures import closed_row_figure, overview_figure, share_of_parameters_figure
-from .question import Asked, Question, Shown
+from .question import Asked, Link, Question, Shown
 
 
 def _widths(asked: Asked) -> Shown:
@@ -92,8 +92,7 @@ QUESTIONS = (
         "paper's table 3 also has 256 and 1024, and the larger did better and cost more. It must be a multiple of the "
         "number of heads, since each head gets d_model / h of it.",
         _widths,
-        "pages/architecture.py",
-        "See the blocks and their shapes",
+        Link("pages/architecture.py", "See the blocks and their shapes"),
     ),
     Question(
         "heads",
@@ -103,9 +102,7 @@ QUESTIONS = (
         "works on d_model / h dimensions. The paper's table 3 (A) found one head 0.9 BLEU worse than eight, and too "
         "many worse again.",
         _heads,
-        "pages/attention.py",
-        "See every head of your sentence",
-        {"kind": "cross"},
+        Link("pages/attention.py", "See every head of your sentence", {"kind": "cross"}),
     ),
     Question(
         "root",
@@ -115,9 +112,7 @@ QUESTIONS = (
         "one key, and where a weight is nearly 0 or 1 its gradient is nearly 0. Divided by √d_k the scores spread "
         "alike whatever the width.",
         _root,
-        "pages/inside.py",
-        "See it for a head of this model",
-        {"inside": "why √d_k"},
+        Link("pages/inside.py", "See it for a head of this model", {"inside": "why √d_k"}),
     ),
     Question(
         "weights",
@@ -126,8 +121,7 @@ QUESTIONS = (
         "weights at once. They are returned for people, who want to see what was read. Here they are recomputed by "
         "the same formula from the queries and keys that the kernel was given, and checked against its output.",
         _weights,
-        "pages/inside.py",
-        "See weights times values",
+        Link("pages/inside.py", "See weights times values"),
     ),
     Question(
         "masks",
@@ -136,8 +130,7 @@ QUESTIONS = (
         "by cross-attention. The source mask closes the padding of the source, for the encoder and for "
         "cross-attention. The target mask closes padding too, and all later tokens, for the decoder's self-attention.",
         _masks,
-        "pages/masks.py",
-        "See the masks of a real batch",
+        Link("pages/masks.py", "See the masks of a real batch"),
     ),
     Question(
         "infinity",
@@ -147,8 +140,6 @@ QUESTIONS = (
         "spreads through the whole training; −1e9 shares the row out evenly, silently reading what was masked. In "
         "float16, whose largest number is 65,504, −1e9 cannot even be written.",
         _infinity,
-        "pages/inside.py",
-        "Mask a row yourself",
-        {"inside": "small example"},
+        Link("pages/inside.py", "Mask a row yourself", {"inside": "small example"}),
     ),
 )

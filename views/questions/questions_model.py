@@ -14,7 +14,7 @@ from views.logits.text import logit_by_hand
 from views.positions.figures import curves_figure
 
 from .figures import norms_figure
-from .question import Asked, Question, Shown
+from .question import Asked, Link, Question, Shown
 
 
 def _gamma(asked: Asked) -> Shown:
@@ -88,9 +88,7 @@ QUESTIONS = (
         "and β, a number a dimension each, give the choice back: γ stretches, β moves, and with γ = spread and β = "
         "mean the normalisation could even be undone on average. They begin at 1 and 0 and are learned.",
         _gamma,
-        "pages/architecture.py",
-        "See a LayerNorm's numbers",
-        {"block": "encoder.0.self_attention_residual"},
+        Link("pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"}),
     ),
     Question(
         "twice",
@@ -99,9 +97,11 @@ QUESTIONS = (
         "(the Annotated Transformer's code) normalises what the sub-layer reads. Pre-norm leaves the last sum of a "
         "stack as it is, and so needs one more LayerNorm at its end, which looks like a second one.",
         _twice,
-        "pages/architecture.py",
-        "See where it stands, and the gradients",
-        {"architecture": "pre-norm and post-norm"},
+        Link(
+            "pages/architecture.py",
+            "See where it stands, and the gradients",
+            {"architecture": "pre-norm and post-norm"},
+        ),
     ),
     Question(
         "generator",
@@ -110,8 +110,7 @@ QUESTIONS = (
         "logit a piece. Softmax makes probabilities of the logits. Nothing else is in it, and often its matrix is "
         "the embedding's.",
         _generator,
-        "pages/logits.py",
-        "From the vector to the word",
+        Link("pages/logits.py", "From the vector to the word"),
     ),
     Question(
         "scale",
@@ -122,9 +121,7 @@ QUESTIONS = (
         "It saves two thirds of these parameters, and a piece that is written alike in both languages is learned "
         "once.",
         _scale,
-        "pages/architecture.py",
-        "See rows and neighbours",
-        {"architecture": "embeddings"},
+        Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),
     ),
     Question(
         "waves",
@@ -134,8 +131,6 @@ QUESTIONS = (
         "(E) found learned positions no better), so it is a buffer: it moves to the GPU with the model, and no "
         "optimiser touches it. It is a function of the shape, so it need not be in the checkpoint either.",
         _waves,
-        "pages/positions.py",
-        "See the rotation",
-        {"positions": "rotation"},
+        Link("pages/positions.py", "See the rotation", {"positions": "rotation"}),
     ),
 )

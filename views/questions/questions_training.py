@@ -10,7 +10,7 @@ from views.training.label_smoothing_figure import MEASURES, loss_figure
 from views.training.learning_rate_figure import rates_figure
 
 from .figures import passes_figure, shift_figure
-from .question import Asked, Question, Shown
+from .question import Asked, Link, Question, Shown
 
 _WARMUP, _FACTOR = 4000, 1.0  # the paper's, where the checkpoint does not say
 
@@ -73,9 +73,7 @@ QUESTIONS = (
         "confidence below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
         "better than an unsmoothed 1.9. The paper (5.4) found perplexity worse and BLEU better.",
         _smoothing,
-        "pages/training.py",
-        "See both forms and their minima",
-        {"training": "label smoothing"},
+        Link("pages/training.py", "See both forms and their minima", {"training": "label smoothing"}),
     ),
     Question(
         "warmup",
@@ -85,9 +83,7 @@ QUESTIONS = (
         "of the step after it (paper, equation 3). Pre-norm models can do with little warm-up or none (Xiong et al. "
         "2020).",
         _rate,
-        "pages/training.py",
-        "Draw the rate for other numbers",
-        {"training": "learning-rate schedule"},
+        Link("pages/training.py", "Draw the rate for other numbers", {"training": "learning-rate schedule"}),
     ),
     Question(
         "shift",
@@ -97,9 +93,7 @@ QUESTIONS = (
         "would be fed the very token that it is to predict. The mask sees to it that it cannot find it in a later "
         "row either.",
         _shift,
-        "pages/training.py",
-        "See fed and predicted in a batch",
-        {"training": "batches"},
+        Link("pages/training.py", "See fed and predicted in a batch", {"training": "batches"}),
     ),
     Question(
         "parallel",
@@ -108,7 +102,6 @@ QUESTIONS = (
         "from reading the later ones. In decoding the token of the next step is not known before this step has "
         "ended. What was computed for earlier tokens does not change, though, so their keys and values are kept.",
         _passes,
-        "pages/decoding.py",
-        "Go through the steps",
+        Link("pages/decoding.py", "Go through the steps"),
     ),
 )
