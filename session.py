@@ -20,8 +20,7 @@ from transformer.interpret.residual import Lens, Stream, hidden_units_of, logit_
 from transformer.interpret.stage_recording import block_parameters, record_stages
 from transformer.interpret.trace import Trace
 from transformer.toy.jobs import Jobs
-from transformer.training.replay import FILE as FILM
-from transformer.training.replay import Film, load_film
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 Ids = tuple[int, ...]
@@ -125,15 +124,15 @@ def samples(name: str) -> tuple[Example, ...]:
     return _samples(str(CHECKPOINTS / name), stamps, translator(name))
 
 
-def film_names() -> list[str]:
-    """Names of the checkpoints that have a film of their training."""
-    return [name for name in checkpoint_names() if (CHECKPOINTS / name / FILM).is_file()]
+def replay_names() -> list[str]:
+    """Names of the checkpoints that have a replay of their training."""
+    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
-def film(name: str) -> Film:
-    """The film of a checkpoint's training, shared by all visitors; raises UserError. A newer one is read anew."""
-    path = CHECKPOINTS / name / FILM
-    return _film(str(path), _stamp(path))
+def replay(name: str) -> TrainingReplay:
+    """The replay of a checkpoint's training, shared by all visitors; raises UserError. A newer one is read anew."""
+    path = CHECKPOINTS / name / REPLAY_FILE
+    return _replay(str(path), _stamp(path))
 
 
 @st.cache_resource(show_spinner=False, on_release=Jobs.close)
@@ -237,9 +236,9 @@ def _samples(folder: str, stamps: Stamps, _translator: Translator) -> tuple[Exam
     return tuple(read_samples(Path(folder), _translator.tokenizer, _translator.model.config.max_length))
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the film …")
-def _film(path: str, stamp: int) -> Film:
-    return load_film(Path(path))
+@st.cache_resource(max_entries=4, show_spinner="Reading the replay …")
+def _replay(path: str, stamp: int) -> TrainingReplay:
+    return load_replay(Path(path))
 
 
 def _stamps(name: str) -> Stamps:

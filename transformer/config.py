@@ -4,6 +4,7 @@ import dataclasses
 import json
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from .errors import ConfigError
@@ -155,19 +156,14 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
-class FilmConfig:
-    """What is filmed while a model is trained: `probes`, each a source and a target to replay; none for no film."""
+class ReplayConfig:
+    """What is recorded while a model is trained: `probes`, each a source and a target; none for no training replay."""
 
     probes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):
-        right = isinstance(self.probes, list | tuple) and all(
-            isinstance(probe, list | tuple)
-            and len(probe) == 2
-            and all(isinstance(side, str) and side.strip() for side in probe)
-            for probe in self.probes
-        )
-        require(right, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
+        pairs = isinstance(self.probes, list | tuple) and all(map(_is_pair_of_texts, self.probes))
+        require(pairs, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
         object.__setattr__(self, "probes", tuple(map(tuple, self.probes)))  # TOML has lists
 
 
@@ -179,7 +175,7 @@ class Experiment:
     tokenizer: TokenizerConfig
     training: TrainingConfig
     data: DataConfig
-    film: FilmConfig = dataclasses.field(default_factory=FilmConfig)
+    replay: ReplayConfig = dataclasses.field(default_factory=ReplayConfig)
 
     def as_dict(self) -> dict:
         """Plain nested dictionaries and lists, as JSON holds them."""
@@ -187,9 +183,10 @@ class Experiment:
 
 
 def load_experiment(path: Path) -> Experiment:
-    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [film].
+    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place for unreadable or unknown settings.
+    `model.vocab_size` is the tokenizer's; [film] is read as the former name of [replay]. Raises ConfigError with the
+    place for unreadable or unknown settings.
     """
     try:
         with open(path, "rb") as file:
@@ -198,8 +195,10 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)}
+    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
+    require(not {"film", "replay"} <= tables.keys(), f"[film] and [replay] are one table, and {path} has both.")
+    replay = "film" if "film" in tables else "replay"
     tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
     model = tables.get("model", {})
     require(isinstance(model, dict), "[model] must be a table of settings.")
@@ -207,8 +206,16 @@ def load_experiment(path: Path) -> Experiment:
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
-        film=build(FilmConfig, tables.get("film", {}), "film"),
+        replay=build(ReplayConfig, tables.get(replay, {}), replay),
         data=build(DataConfig, tables.get("data", {}), "data"),
+    )
+
+
+def _is_pair_of_texts(probe: object) -> bool:
+    return (
+        isinstance(probe, list | tuple)
+        and len(probe) == 2
+        and all(isinstance(side, str) and side.strip() for side in probe)
     )
 
 
@@ -224,9 +231,17 @@ def build(kind: type, settings: dict, table: str):
 
 
 def check_types(config) -> None:
-    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float)."""
+    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float).
+
+    The text of a name becomes the name itself.
+    """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
+        if issubclass(field.type, StrEnum):
+            valid = isinstance(value, str) and value in tuple(field.type)
+            require(valid, f"{field.name} must be one of {', '.join(field.type)}, not {value!r}.")
+            object.__setattr__(config, field.name, field.type(value))
+            continue
         accepted = (int, float) if field.type is float else (field.type,)
         right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
         require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
