@@ -6,6 +6,7 @@ import numpy as np
 
 from plots.text import counted, head_name, pattern_words, percent, sentence_case, short_weight
 from transformer.interpret.head_patterns import measure_head
+from transformer.interpret.trace import blank_masked
 from transformer.training.replay import Film, Reel
 
 
@@ -39,8 +40,7 @@ class Focus:
 
 def film_maps(reel: Reel, kind: str) -> np.ndarray:
     """All maps of a kind, [moments, layers, heads, queries, keys], cells that the causal mask closes as NaN."""
-    maps = getattr(reel, kind)
-    return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan) if kind == "decoder" else maps
+    return blank_masked(getattr(reel, kind), kind)
 
 
 def focus_of(film: Film, reel: Reel, kind: str) -> Focus:
