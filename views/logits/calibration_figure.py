@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import laid_out
+from plots.layout import LEGEND_ABOVE, laid_out
 from plots.palette import BLUE, ORANGE
 from transformer.evaluation import Confidence
 
@@ -32,7 +32,7 @@ def histogram_figure(measured: Confidence, best_reachable: float | None) -> go.F
         figure.add_annotation(note, x=best_reachable, y=1, yref="paper", showarrow=False)
     figure.update_xaxes(title=_AXIS, range=[0, 1])
     figure.update_yaxes(title="tokens")
-    return laid_out(figure, 360, top=40)
+    return laid_out(figure, 360, top=40, legend=LEGEND_ABOVE | {"y": 1.08})
 
 
 def calibration_figure(measured: Confidence) -> go.Figure:
