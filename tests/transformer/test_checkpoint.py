@@ -13,7 +13,7 @@ from support.small import small_config, small_model
 from support.tiny import VOCABULARY
 
 from transformer.checkpoint import Checkpoint, find_checkpoints, load_checkpoint, save_checkpoint
-from transformer.files import load_sealed, save_sealed, save_tensors, write_atomically
+from transformer.files import load_checksummed, save_checksummed, save_tensors, write_atomically
 from transformer.interpret.parameters import parameter_rows
 from transformer.model.transformer import Transformer
 
@@ -132,7 +132,9 @@ def test_the_output_projection_keeps_its_first_name_in_files(tmp_path, tokenizer
 def test_a_checksummed_state_of_before_is_read(tmp_path):
     """Such a file has its checksum over the names as they stand in it."""
     weights = {"weight/generator.weight": torch.arange(6.0).reshape(2, 3), "step/a": torch.tensor(3.0)}
-    save_sealed(tmp_path / "old", weights)
-    save_sealed(tmp_path / "new", {name.replace("generator", "output_projection"): w for name, w in weights.items()})
+    save_checksummed(tmp_path / "old", weights)
+    save_checksummed(
+        tmp_path / "new", {name.replace("generator", "output_projection"): w for name, w in weights.items()}
+    )
     assert (tmp_path / "old").read_bytes() == (tmp_path / "new").read_bytes()
-    assert set(load_sealed(tmp_path / "old")) == {"weight/output_projection.weight", "step/a"}
+    assert set(load_checksummed(tmp_path / "old")) == {"weight/output_projection.weight", "step/a"}

@@ -147,7 +147,7 @@ def test_adding_shows_the_visitors_tokens_and_tells_equal_ones_apart():
     figure = specs(app)[0]
     assert figure["layout"]["yaxis"]["ticktext"][:6] == ["▁The", "▁old", "▁man", "▁saw", "▁the", "▁old"]
     assert figure["layout"]["xaxis"]["range"] == [-0.5, 63.5]
-    assert "“▁old” stands at positions 1 and 5" in said(app)
+    assert "“▁old” is at positions 1 and 5" in said(app)
     assert "distance 0.00" in said(app)
 
 
@@ -157,7 +157,7 @@ def test_a_sentence_without_a_repetition_is_offered_one():
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
     assert "old dog" in app.text_area(key="text").value
-    assert "“▁old” stands at positions" in said(app)
+    assert "“▁old” is at positions" in said(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
