@@ -3,6 +3,7 @@
 import shutil
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run, stop_at
@@ -72,13 +73,21 @@ def test_resuming_where_nothing_was_saved_begins_anew(tmp_path, uninterrupted):
     assert end_of(tmp_path) == uninterrupted
 
 
-@pytest.fixture
-def stopped(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Path:
+    """A run killed at step 5."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, "learning_rate", 5, Killed)
         with pytest.raises(Killed):
-            run(tmp_path)
-    return tmp_path
+            run(folder)
+    return folder
+
+
+@pytest.fixture
+def stopped(killed, tmp_path) -> Path:
+    """A copy of the killed run, to go on from."""
+    return Path(shutil.copytree(killed, tmp_path / "run"))
 
 
 @pytest.mark.parametrize(
