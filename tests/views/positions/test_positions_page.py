@@ -16,7 +16,6 @@ def open_page(**query: str | list[str]) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page(PAGE).run()
     assert not app.exception
     return app
