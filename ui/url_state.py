@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,7 @@ PARAMETERS = {
     "query": Parameter("one head: row that is computed by hand, from 1"),
     # Training: live, and two runs compared.
     "training": Parameter(
-        "view",
-        "train live",
-        {"film": "training replay", "knobs": "compare runs", "rate": "learning-rate schedule"},
+        "view", "train live", {"film": "training replay", "knobs": "compare runs", "rate": "learning-rate schedule"}
     ),
     "task": Parameter("toy task: copy, reverse or sort", "reverse"),
     "symbols": Parameter("live: letters or digits", "letters"),
@@ -132,37 +131,12 @@ PARAMETERS = {
     "job": Parameter("live: name of the training", ""),
     "jobs": Parameter("two runs: names of the trainings, joined by a comma", ""),
     "knob": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
-    "first_schedule": Parameter("first run: schedule", "Noam"),
-    "second_schedule": Parameter("second run: schedule", "constant"),
-    "first_warmup_steps": Parameter("first run: warm-up", "200 updates"),
-    "second_warmup_steps": Parameter("second run: warm-up", "25 updates"),
-    "first_label_smoothing": Parameter("first run: label smoothing", "no smoothing"),
-    "second_label_smoothing": Parameter("second run: label smoothing", "0.1"),
-    "first_norm": Parameter("first run: pre-norm or post-norm", "pre-norm"),
-    "second_norm": Parameter("second run: pre-norm or post-norm", "post-norm"),
-    "first_positions": Parameter("first run: positional encoding", "sine and cosine"),
-    "second_positions": Parameter("second run: positional encoding", "no positions"),
-    "first_num_heads": Parameter("first run: heads", "8 heads"),
-    "second_num_heads": Parameter("second run: heads", "1 head"),
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
     "moment": Parameter("replay: training step at which it stands"),
-    # Training: the background. The curves are the paper's base model; its warm-up doubled, and its size halved, as the
-    # Annotated Transformer compares them; the paper's big model.
+    # Training: the background.
     "curves": Parameter("learning rate: number of curves", 3),
     "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),
-    "d_model1": Parameter("learning rate: d_model of curve 1", 512.0),
-    "warmup1": Parameter("learning rate: warm-up of curve 1", 4000.0),
-    "factor1": Parameter("learning rate: factor of curve 1", 1.0),
-    "d_model2": Parameter("learning rate: d_model of curve 2", 512.0),
-    "warmup2": Parameter("learning rate: warm-up of curve 2", 8000.0),
-    "factor2": Parameter("learning rate: factor of curve 2", 1.0),
-    "d_model3": Parameter("learning rate: d_model of curve 3", 256.0),
-    "warmup3": Parameter("learning rate: warm-up of curve 3", 4000.0),
-    "factor3": Parameter("learning rate: factor of curve 3", 1.0),
-    "d_model4": Parameter("learning rate: d_model of curve 4", 1024.0),
-    "warmup4": Parameter("learning rate: warm-up of curve 4", 4000.0),
-    "factor4": Parameter("learning rate: factor of curve 4", 1.0),
     "epsilon": Parameter("label smoothing: ε", 0.1),
     "classes": Parameter("label smoothing: classes with padding", 5),
     "measure": Parameter("label smoothing: the measure that is drawn", "cross-entropy"),
@@ -175,8 +149,26 @@ PARAMETERS = {
     # Questions.
     "question": Parameter("the question that is answered"),
 }
+# The values of both runs, for each hyperparameter in which they may differ.
+for _name, _first, _second in (
+    ("schedule", "Noam", "constant"),
+    ("warmup_steps", "200 updates", "25 updates"),
+    ("label_smoothing", "no smoothing", "0.1"),
+    ("norm", "pre-norm", "post-norm"),
+    ("positions", "sine and cosine", "no positions"),
+    ("num_heads", "8 heads", "1 head"),
+):
+    PARAMETERS[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
+    PARAMETERS[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
+# The learning rate's curves: the paper's base model; its warm-up doubled, and its size halved, as the Annotated
+# Transformer compares them; the paper's big model.
+for _number, (_d_model, _warmup) in enumerate(((512.0, 4000.0), (512.0, 8000.0), (256.0, 4000.0), (1024.0, 4000.0)), 1):
+    PARAMETERS[f"d_model{_number}"] = Parameter(f"learning rate: d_model of curve {_number}", _d_model)
+    PARAMETERS[f"warmup{_number}"] = Parameter(f"learning rate: warm-up of curve {_number}", _warmup)
+    PARAMETERS[f"factor{_number}"] = Parameter(f"learning rate: factor of curve {_number}", 1.0)
 
-_PAGES = "pages_seen"  # in the session: the page of the run before and the page of this run
+# In the session: the page of the run before and the page of this run; whether old values began this run.
+_PAGES, _RENAMED = "pages_seen", "old_values_renamed"
 
 
 def default_of(key: str, start=None):
@@ -223,14 +215,20 @@ def note_page(path: str) -> None:
 
 
 def rename_old_values() -> None:
-    """Put today's values into an address that has old ones, and begin anew with it; called before any widget."""
+    """Put today's values in place of old ones in the address, and begin anew with them; called before any widget."""
     today = {
         key: parameter.renamed[st.query_params[key]]
         for key, parameter in PARAMETERS.items()
         if parameter.renamed and st.query_params.get(key) in parameter.renamed
     }
-    if today:
-        st.query_params.update(today)
+    begun_anew = st.session_state.pop(_RENAMED, False)
+    for key, value in today.items():
+        try:
+            st.query_params[key] = value
+        except StreamlitAPIException:  # the Back button: a widget has the name already, and only the session may set it
+            st.session_state[key] = value
+    if today and not begun_anew:
+        st.session_state[_RENAMED] = True
         st.rerun()
 
 

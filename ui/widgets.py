@@ -1,7 +1,7 @@
 """What pages are written with: text made safe for Markdown, findings, figures side by side, tables."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -39,25 +39,32 @@ def phone_container(columns: int, key: str) -> DeltaGenerator:
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure under its title, `alt` for screen readers; a caption in Markdown, and the columns of tokens it has."""
+    """A figure under its title, with a caption in Markdown and a name of its own, `key`, where the title may change.
+
+    `columns` says how many columns of tokens it has.
+    """
 
     title: str
     figure: go.Figure
-    alt: str
-    key: str = ""  # the title where it is empty
     caption: str = ""
     columns: int = 0
+    key: str = ""
 
 
-def show_panels(*panels: Panel) -> None:
-    """Figures side by side."""
+def show_panels(what: str, *panels: Panel) -> None:
+    """Figures side by side; `what` they show tells screen readers, after each one's title."""
     for column, panel in zip(st.columns(len(panels)), panels, strict=True):
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            st.plotly_chart(panel.figure, key=key, alt=panel.alt)
+            st.plotly_chart(panel.figure, key=key, alt=f"{panel.title}: {what}")
             if panel.caption:
                 st.caption(panel.caption)
+
+
+def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str) -> None:
+    """A button that saves a file of this MIME type, without running the page again."""
+    st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore")
 
 
 def show_table(

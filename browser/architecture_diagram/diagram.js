@@ -1,6 +1,7 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
 // figure.
 
+import { svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 
 const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
@@ -8,14 +9,6 @@ const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
 const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 };
 const NARROW_BELOW = 480, HIGH = 40, GAP = 16, MARGIN = 30, NUMBER = 26;
 const STACKS = ["encoder", "decoder"];
-const SVG = "http://www.w3.org/2000/svg";
-
-function shape(tag, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 class Diagram {
   constructor(root) {

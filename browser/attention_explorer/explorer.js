@@ -133,13 +133,13 @@ class Explorer {
   drawOverview() {
     const { attention, choice, half } = this, { kinds, kind, sort, label, least, scale } = choice;
     const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
-    const colour = getComputedStyle(this.root.querySelector(".explorer")).color;
+    const heads = names.flatMap((name) => attention.everyHead(name));
+    const colour = getComputedStyle(this.find(".explorer")).color;
     this.overview.draw({
       key: JSON.stringify([attention.header.id, half, kinds, names, sort, label, least, scale, colour]),
       groups: names.map((name, at) => ({ ...this.group(name), title: names.length > 1 ? titles[at] : "" })),
       isChosen: (tile) => choice.has(tile.group.name, tile),
-      label: `${names.map((name) => attention.everyHead(name).length).reduce((sum, count) => sum + count)} heads, of ` +
-        `${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
+      label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
     }, half);
   }
 
@@ -152,8 +152,9 @@ class Explorer {
       name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1,
       found: found.map((head) => ({ ...head, faint: !head.fits })),
       mapOf: (head) => {
-        const values = attention.raw(name, head), most = values.reduce((one, other) => Math.max(one, other), 1);
-        return { ...shape, values, full: choice.scale === "per map" ? most : attention.steps };
+        const values = attention.raw(name, head), perMap = choice.scale === "per map";
+        const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
+        return { ...shape, values, full };
       },
       captionsOf: ({ layer, head, label, value }) => {
         const pattern = label ? attention.texts.patterns[label][0] : "–";

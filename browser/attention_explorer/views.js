@@ -1,7 +1,7 @@
 // The views of what is shown: both sides as tokens, the map, the lines, and tables. They are linked: each reports what
 // it is pointed at, {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, POINTED, blue, element, isBrowsers, shortened, withMore } from "../lib/canvas.js";
+import { Drawing, POINTED, blue, element, isShortcut, shortened, withMore } from "../lib/canvas.js";
 import { Geometry, Heatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 
 // The colours of heads side by side, kept apart by any colour vision.
@@ -73,7 +73,7 @@ class TokenList {
   key(event, from) {
     const last = this.place.children.length - 1;
     const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -from, End: last - from };
-    if (from < 0 || !(event.key in steps) || isBrowsers(event)) return;
+    if (from < 0 || !(event.key in steps) || isShortcut(event)) return;
     this.place.children[Math.min(Math.max(0, from + steps[event.key]), last)].focus();
     event.preventDefault();
   }

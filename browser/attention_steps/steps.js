@@ -1,7 +1,7 @@
 // The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
-import { element, prepare } from "../lib/canvas.js";
+import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Echo, mounted } from "../lib/mount.js";
@@ -290,15 +290,6 @@ class Figure {
       width: `${Math.max(4, wide) + 2}px`, height: `${high + 2}px`,
     });
   }
-}
-
-// A formula of ours: its <sub> and <sup> become elements, all else is text.
-function setFormula(place, text) {
-  const parts = text.split(/(<su[bp]>.*?<\/su[bp]>)/).map((part) => {
-    const found = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
-    return found ? element(found[1], "", found[2]) : document.createTextNode(part);
-  });
-  place.replaceChildren(...parts);
 }
 
 export default mounted(Steps);

@@ -26,27 +26,18 @@ export class Sums {
     return `“${token}”, dimension ${dimension + 1}`;
   }
 
-  // The largest products one by one, the others together.
-  added(terms, label) {
-    const order = terms.map((_, index) => index).sort((a, b) => Math.abs(terms[b].value) - Math.abs(terms[a].value));
-    const shown = order.slice(0, SHOWN_TERMS), rest = order.slice(SHOWN_TERMS);
-    const parts = shown.map((index) => {
-      const { left, right, value, where } = terms[index];
-      return `${left} × ${right} = ${number(value)} (${label} ${where})`;
-    });
-    const sum = terms.reduce((total, { value }) => total + value, 0);
-    if (rest.length) {
-      const others = rest.reduce((total, index) => total + terms[index].value, 0);
-      parts.push(`${rest.length} other${rest.length > 1 ? "s" : ""} together: ${number(others)}`);
-    }
-    return { parts, sum };
-  }
-
-  product(lefts, rights, label, where) {
+  // A dot product: its largest terms one by one, the others together. where(index) names a term.
+  product(lefts, rights, where) {
     const terms = Array.from(lefts, (left, index) => {
-      return { left: number(left), right: number(rights[index]), value: left * rights[index], where: where(index) };
+      return { left, right: rights[index], value: left * rights[index], index };
     });
-    return this.added(terms, label);
+    const total = (some) => some.reduce((sum, { value }) => sum + value, 0), sum = total(terms);
+    terms.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
+    const parts = terms.splice(0, SHOWN_TERMS).map(({ left, right, value, index }) => {
+      return `${number(left)} × ${number(right)} = ${number(value)} (${where(index)})`;
+    });
+    if (terms.length) parts.push(`${others(terms.length)} together: ${number(total(terms))}`);
+    return { parts, sum };
   }
 
   column(grid, index) {
@@ -61,7 +52,7 @@ export class Sums {
       return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
     }
     const lefts = this.grids[left].row(row), offset = this.grids[bias].at(0, inside);
-    const { parts, sum } = this.product(lefts, this.column(weights, inside), "dimension", (index) => index + 1);
+    const { parts, sum } = this.product(lefts, this.column(weights, inside), (index) => `dimension ${index + 1}`);
     parts.push(`bias: ${number(offset)}`);
     return { parts, value: sum + offset };
   }
@@ -75,7 +66,7 @@ export class Sums {
   dot({ left, right }, row, column) {
     const first = this.data.head * this.data.d_k + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
-    const { parts, sum } = this.product(lefts, rights, "dimension", (index) => first + index);
+    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
     return { parts, value: sum };
   }
 
@@ -105,8 +96,8 @@ export class Sums {
     const sum = powers.reduce((total, each) => total + each, 0);
     const order = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
     const terms = order.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
-    const others = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
-    if (others) terms.push(`${others} other${others > 1 ? "s" : ""}`);
+    const rest = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
+    if (rest) terms.push(others(rest));
     return {
       parts: [
         `exp(${number(scores[column])}${less}) = ${number(power)}`,
@@ -118,8 +109,8 @@ export class Sums {
   }
 
   weighted({ left, right }, row, column) {
-    const values = this.column(this.grids[right], column), token = (key) => `“${shortened(this.data.keys[key])}”`;
-    const { parts, sum } = this.product(this.grids[left].row(row), values, "from", token);
+    const values = this.column(this.grids[right], column), token = (key) => `from “${shortened(this.data.keys[key])}”`;
+    const { parts, sum } = this.product(this.grids[left].row(row), values, token);
     return { parts, value: sum };
   }
 
@@ -157,6 +148,8 @@ export class Sums {
     return { parts: [`${number(a)} × ${number(b)}`], value: a * b };
   }
 }
+
+const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
 
 // A cell in a sentence: the computation, its result, and how far the model's own number is from it.
 export function sumText({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {

@@ -2,7 +2,7 @@
 
 export const FRAME = "rgba(128, 128, 128, 0.55)";
 export const POINTED = "#e8710a"; // around what is pointed at
-export const KEYS_OF_ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 // Around zero as in all figures: blue below, orange above. Weights, which have no sign, are blue.
 const BLUE = [31, 119, 224];
@@ -19,6 +19,23 @@ export function element(tag, className, text) {
   return made;
 }
 
+// The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
+export function svgElement(tag, attributes, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// A formula of ours: its <sub> and <sup> become elements, all else is text.
+export function setFormula(place, text) {
+  const parts = text.split(/(<su[bp]>.*?<\/su[bp]>)/).map((part) => {
+    const found = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
+    return found ? element(found[1], "", found[2]) : document.createTextNode(part);
+  });
+  place.replaceChildren(...parts);
+}
+
 export function shortened(token) {
   return token.length > 12 ? `${token.slice(0, 11)}…` : token;
 }
@@ -26,16 +43,16 @@ export function shortened(token) {
 // Whether a click adds to what is chosen.
 export const withMore = (event) => event.shiftKey || event.ctrlKey || event.metaKey;
 
-// Whether a key is the browser's own: Alt and the left arrow is Back.
-export const isBrowsers = (event) => event.altKey || event.ctrlKey || event.metaKey;
+// Whether a key is the browser's own: with Alt the left arrow is Back.
+export const isShortcut = (event) => event.altKey || event.ctrlKey || event.metaKey;
 
 // Let a canvas be used by keys: move([down, right]) for an arrow, choose(event) for Enter and the space bar.
 export function listenToKeys(canvas, { move, choose }) {
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   canvas.onkeydown = (event) => {
-    if (isBrowsers(event)) return;
-    if (event.key in KEYS_OF_ARROWS) move(KEYS_OF_ARROWS[event.key]);
+    if (isShortcut(event)) return;
+    if (event.key in ARROWS) move(ARROWS[event.key]);
     else if (event.key === "Enter" || event.key === " ") choose(event);
     else return;
     event.preventDefault();

@@ -1,6 +1,6 @@
 // A player's position: buttons, slider, keys and a clock move it through its steps, and where it rests is reported.
 
-import { isBrowsers } from "./canvas.js";
+import { isShortcut } from "./canvas.js";
 import { Echo } from "./mount.js";
 
 export class Playhead {
@@ -87,7 +87,7 @@ export class Playhead {
   }
 
   key(event) {
-    if (isBrowsers(event)) return;
+    if (isShortcut(event)) return;
     if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
     const moves = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: this.first, End: this.last };
     if (event.key in moves) this.seek(moves[event.key]);

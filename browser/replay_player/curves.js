@@ -1,17 +1,9 @@
 // A curve over the training with a marker at the snapshot shown. Its numbers, ticks and texts come from Python.
 
-import { element } from "../lib/canvas.js";
+import { element, svgElement as drawn } from "../lib/canvas.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 34, RIGHT = 16, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
 const ROOM_FOR_A_STEP = 36;
-
-function drawn(tag, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 export class Curve {
   // seek(snapshot) hears where the pointer went down or was dragged.

@@ -1,6 +1,6 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
-import { KEYS_OF_ARROWS, blue, element, isBrowsers, shortened } from "../lib/canvas.js";
+import { ARROWS, blue, element, isShortcut, shortened } from "../lib/canvas.js";
 
 const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
@@ -98,8 +98,8 @@ export class HeadMap {
   }
 
   key(event) {
-    if (isBrowsers(event) || !(event.key in KEYS_OF_ARROWS)) return;
-    const [row, column] = this.under ? this.position() : [0, 0], [down, right] = KEYS_OF_ARROWS[event.key];
+    if (isShortcut(event) || !(event.key in ARROWS)) return;
+    const [row, column] = this.under ? this.position() : [0, 0], [down, right] = ARROWS[event.key];
     const found = this.table.querySelector(`#cell-${row + down}-${column + right}`);
     if (found) this.point(found);
     event.preventDefault();

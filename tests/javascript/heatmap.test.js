@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellNumber, geometryOf } from "../../browser/attention_steps/panels.js";
-import { blue, opacity, shortened } from "../../browser/lib/canvas.js";
-import { Geometry, cellText, fitUpright, rowLabelsWidth, slantedHeight } from "../../browser/lib/heatmap.js";
+import { Raster, blue, opacity, shortened } from "../../browser/lib/canvas.js";
+import {
+  Geometry, Heatmap, cellText, fitUpright, rowLabelsWidth, slantedHeight,
+} from "../../browser/lib/heatmap.js";
 
 const geometry = new Geometry({ rows: 3, columns: 5, left: 40, top: 20, wide: 10, high: 8, after: 7, below: 4 });
 
@@ -79,4 +81,44 @@ test("a cell's number is as short as its cell", () => {
   assert.equal(cellNumber(-1.266, "signed", true), "−1.3");
   assert.equal(cellNumber(0.266, "weights", true), ".27");
   assert.equal(cellNumber(0.266, "weights", false), "0.27");
+});
+
+test("an image has a pixel a cell, blank where the cell is, in the colour of its sign", (t) => {
+  const pen = {
+    createImageData: (width, height) => ({ data: new Uint8ClampedArray(4 * width * height) }),
+    putImageData: () => {},
+  };
+  globalThis.document = { createElement: () => ({ getContext: () => pen }) };
+  t.after(() => delete globalThis.document);
+  const raster = new Raster(2, 2), values = [[1, -1], [NaN, 0]];
+  const pixels = () => [0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]);
+  raster.of((row, column) => values[row][column], true);
+  assert.deepEqual(pixels(), [[232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8]]);
+  raster.of((row) => [0.5, NaN][row]);
+  assert.deepEqual(pixels(), [[31, 119, 224, 96], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 0]]);
+});
+
+test("pointer and keys point at cells and choose them", () => {
+  const heard = [], canvas = { setAttribute: () => {} };
+  const heatmap = new Heatmap(canvas, {
+    point: (found) => heard.push(found && [found.row, found.column]),
+    choose: (found, more) => heard.push(["chosen", found.row, found.column, more]),
+  });
+  const key = (name, shiftKey = false) => canvas.onkeydown({ key: name, shiftKey, preventDefault: () => {} });
+  canvas.onpointermove({ offsetX: 45, offsetY: 25 });
+  heatmap.geometry = geometry;
+  key("Enter");
+  assert.deepEqual(heard, [], "before anything is drawn or pointed at");
+  for (const offsetX of [45, 46, 55, 200]) canvas.onpointermove({ offsetX, offsetY: 25 });
+  assert.deepEqual(heard.splice(0), [[0, 0], [0, 1], null], "once a cell");
+  canvas.onclick({ offsetX: 55, offsetY: 25, shiftKey: true });
+  canvas.onclick({ offsetX: 5, offsetY: 25 });
+  assert.deepEqual(heard.splice(0), [["chosen", 0, 1, true]]);
+  for (const name of ["ArrowDown", "ArrowDown", "ArrowRight"]) key(name);
+  key(" ", true);
+  canvas.onblur();
+  assert.deepEqual(heard.splice(0), [[0, 0], [1, 0], [1, 1], ["chosen", 1, 1, true], null]);
+  canvas.onpointerdown({ offsetX: 45, offsetY: 25 });
+  canvas.onpointerleave({ pointerType: "touch" });
+  assert.deepEqual(heard, [[0, 0]], "a tapped cell stays");
 });

@@ -93,10 +93,10 @@ test("layer normalisation takes mean and deviation of the row", () => {
 });
 
 test("more than four terms are added up to one", () => {
-  const terms = [1, -5, 2, 0.5, 3, -0.25].map((value, at) => ({ left: value, right: 1, value, where: at }));
-  const { parts, sum } = sums.added(terms, "dimension");
+  const { parts, sum } = sums.product([1, -5, 2, 0.5, 3, -0.25], [1, 1, 1, 1, 1, 1], (index) => `number ${index}`);
   assert.deepEqual([sum, parts.length], [1.25, 5]);
-  assert.deepEqual([parts[0], parts[4]], ["-5 × 1 = −5.0000 (dimension 1)", "2 others together: 0.2500"]);
+  assert.deepEqual([parts[0], parts[4]], ["−5.0000 × 1.0000 = −5.0000 (number 1)", "2 others together: 0.2500"]);
+  assert.match(sums.product([1, 1, 1, 1, 1], [1, 1, 1, 1, 1], String).parts[4], /^1 other together/);
 });
 
 test("a sum is said with its result and how far the model's own number is from it", () => {

@@ -12,7 +12,7 @@ from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
 from ui import url_state
 from ui.sentences import show_sentences
-from ui.widgets import plain, show_table
+from ui.widgets import offer_download, plain, show_table
 
 from .diagram_payload import diagram_payload, statistics
 from .text import BLOCK_TEXTS, share_words
@@ -95,11 +95,4 @@ def _show_parameters(translator: Translator) -> None:
             "share": st.column_config.NumberColumn(format="percent"),
         },
     )
-    st.download_button(
-        "Download as CSV",
-        frame.to_csv(index=False),
-        "parameters.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    offer_download("Download as CSV", frame.to_csv(index=False), "parameters.csv", "text/csv")

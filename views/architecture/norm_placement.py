@@ -40,15 +40,8 @@ def show(choice: Choice) -> None:
         seed = slider("Seed", 1, 20, "norm_seed", width=200)
     measured = session.gradients(choice.checkpoint, layers, seed)
     show_panels(
-        *(
-            Panel(
-                stack.capitalize(),
-                gradients_figure(measured, stack),
-                f"Gradient norm of every {stack} layer's W_2, pre-norm and post-norm",
-                key=f"gradients_{stack}",
-            )
-            for stack in ("encoder", "decoder")
-        )
+        "gradient norm of every layer's W_2, pre-norm and post-norm",
+        *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),
     )
     st.caption(
         f"Two new models in this checkpoint's width, with the same random matrices; {session.PAIRS_FOR_GRADIENTS} of "

@@ -56,12 +56,10 @@ def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer:
         f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}",
         f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}",
     )
-    figures = shares_figure(raw, "weight"), shares_figure(rolled, "share")
     show_panels(
-        *(
-            Panel(title, figure, f"Heatmap. {title}", key, columns=len(raw.keys))
-            for title, figure, key in zip(titles, figures, ("rollout_weight", "rollout_share"), strict=True)
-        )
+        "heatmap of queries by keys",
+        Panel(titles[0], shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight"),
+        Panel(titles[1], shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share"),
     )
     st.caption(
         f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "

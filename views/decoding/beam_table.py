@@ -23,7 +23,7 @@ def choose_hypothesis(found: Sequence[Hypothesis], beam: Beam, tokenizer: Tokeni
                 str(len(one.ids)),
                 f"{beam.length_penalty(len(one.ids)):.3f}",
                 f"{one.score:.3f}",
-                "yes" if one.finished else "cut",
+                "yes" if one.finished else "truncated",
             ),
         )
         for rank, one in enumerate(found, start=1)

@@ -59,7 +59,7 @@ def _comparison(choice: Choice) -> str:
     """What was forced, and the translation without it; of a beam its best."""
     tokens = " ".join(session.trace(choice).next_tokens[: len(choice.prefix)])
     own = session.trace(replace(choice, prefix=(), rank=1)).target_text
-    return f"You made the translation begin with “{tokens}”. Without that, the model writes: {own}"
+    return f"You made the translation begin with “{tokens}”. Left to itself, the model writes: {own}"
 
 
 def _show_player(choice: Choice) -> None:

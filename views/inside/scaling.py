@@ -31,10 +31,10 @@ def show(choice: Choice) -> None:
     st.subheader("Random vectors")
     seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
     spread = measure_random_products(seed)
-    alt = "{} over d_k, with the division and without".format
     show_panels(
-        Panel("Spread of the scores", spread_figure(spread, stages.d_k), alt("Spread of the scores")),
-        Panel("What softmax makes of them", largest_figure(spread, stages.d_k), alt("What softmax makes of them")),
+        "over d_k, with the division and without",
+        Panel("Spread of the scores", spread_figure(spread, stages.d_k)),
+        Panel("What softmax makes of them", largest_figure(spread, stages.d_k)),
     )
     show_finding(describe_random(spread))
     show_attempt(

@@ -3,8 +3,9 @@
 import numpy as np
 
 from plots.text import quoted
+from transformer.arrays import softmax
 from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
-from transformer.interpret.attention_block import Stages, softmax
+from transformer.interpret.attention_block import Stages
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:

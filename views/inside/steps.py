@@ -8,6 +8,7 @@ from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
+from ui.widgets import offer_download
 
 from .block import choose_block
 from .steps_payload import stages_payload
@@ -47,13 +48,8 @@ def offer_program(stages: Stages, parameters: BlockParameters, view: View, title
         f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
         "download holds them and this example's arrays."
     )
-    st.download_button(
-        "Download program and arrays",
-        lambda: bundle(stages, parameters, program),
-        f"{name}.zip",
-        "application/zip",
-        icon=":material/download:",
-        on_click="ignore",
+    offer_download(
+        "Download program and arrays", lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip"
     )
     with st.expander("The program"):
         st.code(program, language="python")

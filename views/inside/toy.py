@@ -60,7 +60,7 @@ def show(choice: Choice) -> None:
         url_state.read_number("at_dimension", head * stages.d_k + 1),
     )
     attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
-    _show_closed_rows(stages, sentence, head)
+    _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
     offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
@@ -86,15 +86,15 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
 
 
 def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
-    """The numbers with the cells of the mask flipped that the address says; none where it says no such thing."""
+    """The numbers with the cells of the mask flipped that the address names; none where it names no such cells."""
     return replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
 
 
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
-    said = url_state.read("toy_flipped")
-    if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", said):
+    digits = url_state.read("toy_flipped")
+    if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
         return np.zeros_like(numbers.unmasked)
-    return np.array([digit == "1" for digit in said]).reshape(numbers.unmasked.shape)
+    return np.array([digit == "1" for digit in digits]).reshape(numbers.unmasked.shape)
 
 
 def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
@@ -154,17 +154,17 @@ def _anew() -> None:
     url_state.write("toy_flipped", "")
 
 
-def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
-    closed = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
-    if not len(closed):
+def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
+    masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
+    if not len(masked):
         show_attempt(
             "Try masking every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
             "shows what the three ways in use make of that."
         )
         return
-    row = int(closed[0])
+    row = int(masked[0])
     result = fully_masked_row(stages.scores[sentence, head, row].tolist())
-    st.subheader(f"Row {row + 1} has no open key")
+    st.subheader(f"Row {row + 1} has no unmasked key")
     st.dataframe(
         pd.DataFrame(
             [

@@ -6,7 +6,7 @@ import session
 from session import CheckpointFiles, Choice
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from ui.widgets import Panel, show_attempt, show_finding, show_panels
+from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from .calibration_figure import calibration_figure, histogram_figure
 from .text import describe_confidence
@@ -27,8 +27,9 @@ def show(choice: Choice) -> None:
         "reference's."
     )
     show_panels(
-        Panel("How sure it is", histogram_figure(measured, reachable), "How sure it is"),
-        Panel("Calibration: how sure, and how right", calibration_figure(measured), "How sure, and how right"),
+        f"{plain(choice.checkpoint.name)} on its sentence pairs",
+        Panel("How sure it is", histogram_figure(measured, reachable)),
+        Panel("Calibration: how sure, and how right", calibration_figure(measured)),
     )
     show_finding(describe_confidence(measured, epsilon, reachable))
     show_attempt(

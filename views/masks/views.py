@@ -1,5 +1,6 @@
 """What the page on masks shows: the batch, its three masks, one head before and after, and the model without a mask."""
 
+import numpy as np
 import streamlit as st
 
 from plots.heatmap import mask_figure
@@ -47,35 +48,30 @@ def show_masks(run: MaskedPass, sentence: int) -> None:
         "The mask of the decoder's self-attention. Rows are queries, the tokens that read; columns are keys. A blue "
         "cell is unmasked, an empty one is masked: its score becomes minus infinity, and softmax makes that exactly 0."
     )
-    shown = (
-        (
+
+    def panel(title: str, cells: np.ndarray, caption: str) -> Panel:
+        shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
+        return Panel(title, mask_figure(cells, tokens, shown), caption)
+
+    show_panels(
+        f"sentence {sentence + 1}",
+        panel(
             "Padding mask",
             padding,
             "Sentences of a batch differ in length; \\<pad> fills up the shorter ones and means nothing, so nothing "
             "may read it. One row, the same for every query.",
         ),
-        (
+        panel(
             "Causal mask",
             causal,
             "A row predicts the next token. In training the whole target is there at once: without this mask a row "
             "could read the answer. The same for every sentence.",
         ),
-        (
+        panel(
             "Both: the target mask",
             run.target_mask[sentence, 0],
             "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
         ),
-    )
-    show_panels(
-        *(
-            Panel(
-                title,
-                mask_figure(cells, tokens, {why: masked for why, masked in reasons.items() if not cells[masked].any()}),
-                f"{title} of sentence {sentence + 1}",
-                caption=caption,
-            )
-            for title, cells, caption in shown
-        )
     )
     show_finding(captions.describe_masks(run, sentence))
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
@@ -92,28 +88,25 @@ def show_masks(run: MaskedPass, sentence: int) -> None:
 def show_head(head: MaskedHead, rows: str) -> None:
     """Scores, masked scores and weights of one head, and one of its rows by hand."""
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
-    shown = (
-        (
+    show_panels(
+        f"{name}, sentence {head.sentence + 1}",
+        Panel(
             "1. Scores",
             scores_figure(head, rows),
-            "Q K^T / √d_k, how well a key suits a query: any number, and cells that will be masked have one too.",
+            plain(
+                "Q K^T / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
+            ),
         ),
-        (
+        Panel(
             "2. After the mask",
             masked_scores_figure(head, rows),
             "Masked cells become minus infinity; the others stay as they are.",
         ),
-        (
+        Panel(
             "3. After softmax",
             weights_figure(head, rows),
             "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0.",
         ),
-    )
-    show_panels(
-        *(
-            Panel(title, figure, f"{title} of {name}, sentence {head.sentence + 1}", caption=plain(caption))
-            for title, figure, caption in shown
-        )
     )
     show_finding(captions.describe_head(head))
     st.markdown("**One row by hand**")
@@ -136,16 +129,10 @@ def show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaki
     padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
     if lifted.disabled == "padding" and not padded:
         show_finding(captions.describe_no_padding(masked, lifted, sentence))
-    name = head_name(head.layer, head.head, head.layers, head.heads)
-    where = f"{KIND_NAMES[head.kind]}, {name}"
     show_panels(
-        *(
-            Panel(title, figure, f"{title}: {where}", columns=len(head.keys))
-            for title, figure in (
-                ("With the mask", masked_weights_figure(head, rows)),
-                ("Without: the model run again", leaking_figure(head, leaking, rows)),
-            )
-        )
+        f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
+        Panel("With the mask", masked_weights_figure(head, rows), columns=len(head.keys)),
+        Panel("Without: the model run again", leaking_figure(head, leaking, rows), columns=len(head.keys)),
     )
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
     whence = (

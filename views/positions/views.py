@@ -1,9 +1,9 @@
 """What the page on positional encoding shows: settings on the left, the loaded model's own on the right."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
+import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 import session
 from session import Choice
@@ -40,22 +40,18 @@ def show_curves(settings: Encoding, model: Encoding) -> None:
     """Chosen dimensions over position."""
     st.subheader("Single dimensions over position")
     pairs = "Even ones are sines, odd ones cosines; 2i and 2i + 1 are pair i and share a colour."
-    chosen = some_of("Dimensions", DIMENSIONS, "dims", 8, pairs)
-    dimensions = [int(dimension) for dimension in chosen]
+    dimensions = [int(dimension) for dimension in some_of("Dimensions", DIMENSIONS, "dims", 8, pairs)]
     if not dimensions:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
     own = model.first(settings.length)
-    for column, name, shown in _beside(settings, own):
-        with column:
-            missing = captions.missing_dimensions(shown, dimensions)
-            if missing:
-                st.caption(plain(missing))
-            st.plotly_chart(
-                curves_figure(shown, dimensions),
-                key=f"curves_{name}",
-                alt=f"Curves over position, {captions.describe_size(shown)}: dimensions {', '.join(chosen)}",
-            )
+    _show_beside(
+        "curves",
+        f"Curves over position, dimensions {', '.join(map(str, dimensions))}",
+        lambda shown: curves_figure(shown, dimensions),
+        (settings, own),
+        above=lambda shown: captions.missing_dimensions(shown, dimensions),
+    )
     st.caption("Positions are whole numbers; the lines only join them.")
     show_finding(captions.describe_curves(settings, own, dimensions), captions.try_curves(settings, dimensions))
 
@@ -64,28 +60,21 @@ def show_matrix(settings: Encoding, model: Encoding) -> None:
     """The whole tables."""
     st.subheader("The whole matrix: one row for each position")
     own = model.first(settings.length)
-    for column, name, shown in _beside(settings, own):
-        column.plotly_chart(
-            matrix_figure(shown),
-            key=f"matrix_{name}",
-            alt=f"Heatmap of the positional encoding, {captions.describe_size(shown)}",
-        )
+    _show_beside("matrix", "Heatmap of the positional encoding", matrix_figure, (settings, own))
     show_finding(captions.describe_matrix(settings, own), captions.try_matrix(settings))
 
 
 def show_similarity(settings: Encoding, model: Encoding) -> None:
     """Dot products of all positions, and their dependence on distance."""
     st.subheader("How alike are two positions? PE(p) · PE(q)")
-    own = model.first(settings.length)
-    laws = []
-    for column, name, shown in _beside(settings, own):
-        products = dot_products(shown)
-        laws.append(distance_law(products))
-        column.plotly_chart(
-            products_figure(products),
-            key=f"products_{name}",
-            alt=f"Heatmap of the dot products of all positions, {captions.describe_size(shown)}",
-        )
+    both = settings, model.first(settings.length)
+    _show_beside(
+        "products",
+        "Heatmap of the dot products of all positions",
+        lambda shown: products_figure(dot_products(shown)),
+        both,
+    )
+    laws = [distance_law(dot_products(shown)) for shown in both]
     st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
     st.plotly_chart(distance_figure(*laws), key="distance", alt="Dot product over the distance of two positions")
     show_finding(captions.describe_products(*laws), captions.try_products(settings))
@@ -98,11 +87,8 @@ def show_wavelengths(settings: Encoding, model: Encoding) -> None:
         "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once on "
         "the way from their first position to the last, the horizontal line; hollow ones do not."
     )
-    st.plotly_chart(
-        wavelengths_figure(settings, model),
-        key="wavelengths",
-        alt="Wavelengths of all pairs on a logarithmic axis, of these settings and of this model",
-    )
+    alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
+    st.plotly_chart(wavelengths_figure(settings, model), key="wavelengths", alt=alt)
     show_finding(captions.describe_wavelengths(settings, model), captions.try_wavelengths(settings))
 
 
@@ -128,11 +114,8 @@ def show_rotation(settings: Encoding, model: Encoding) -> None:
                     f"{shown.length - 1}; asked for are pair {pair} and p + k = {position + offset}."
                 )
                 continue
-            st.plotly_chart(
-                rotation_figure(shown, pair, position, offset),
-                key=f"rotation_{name}",
-                alt=f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}",
-            )
+            alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
+            st.plotly_chart(rotation_figure(shown, pair, position, offset), key=f"rotation_{name}", alt=alt)
             st.latex(captions.rotation_formula(shown, pair, position, offset))
     show_finding(captions.describe_rotation(enough, model, pair, offset), captions.try_rotation(enough, pair, offset))
 
@@ -145,11 +128,8 @@ def show_sum(choice: Choice) -> None:
     summed = embedding_sum(model, trace.source_ids, trace.source_tokens)
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
-    st.plotly_chart(
-        embedding_sum_figure(summed, dimensions),
-        key="sum",
-        alt="Heatmaps of the embeddings, the positional encodings and their sums, one row for each token",
-    )
+    alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
+    st.plotly_chart(embedding_sum_figure(summed, dimensions), key="sum", alt=alt)
     show_finding(describe_sum(summed), try_dimensions(summed))
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
@@ -163,9 +143,24 @@ def show_sum(choice: Choice) -> None:
         st.button("Translate it", on_click=lambda: st.session_state.update(text=REPEATING))
 
 
-def _beside(settings: Encoding, own: Encoding) -> Iterator[tuple[DeltaGenerator, str, Encoding]]:
-    """Two columns, the settings' on the left and the model's on the right, each named with its size."""
+def _beside(settings: Encoding, own: Encoding) -> list[tuple]:
+    """Two columns, the settings' on the left and the model's on the right, each headed with its size."""
     columns = st.columns(2, gap="medium")
     for column, name, shown in zip(columns, ("These settings", "This model's own"), (settings, own), strict=True):
         column.markdown(f"**{name}**: {plain(captions.describe_size(shown))}")
-    return zip(columns, ("settings", "model"), (settings, own), strict=True)
+    return list(zip(columns, ("settings", "model"), (settings, own), strict=True))
+
+
+def _show_beside(
+    key: str,
+    what: str,
+    figure: Callable[[Encoding], go.Figure],
+    both: tuple[Encoding, Encoding],
+    above: Callable[[Encoding], str] = lambda shown: "",
+) -> None:
+    """The same figure of the settings and of the model's own; `above` gives a caption over it, where there is one."""
+    for column, name, shown in _beside(*both):
+        with column:
+            if above(shown):
+                st.caption(plain(above(shown)))
+            st.plotly_chart(figure(shown), key=f"{key}_{name}", alt=f"{what}, {captions.describe_size(shown)}")

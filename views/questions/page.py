@@ -24,4 +24,5 @@ def show_page(choice: Choice) -> None:
     shown = question.show(asked)
     st.plotly_chart(shown.figure, key=f"question_{question.name}", alt=shown.alt)
     show_finding(shown.see)
-    st.page_link(question.page, label=question.link, icon=":material/arrow_forward:", query_params=dict(question.query))
+    link = question.link
+    st.page_link(link.page, label=link.label, icon=":material/arrow_forward:", query_params=dict(link.query))

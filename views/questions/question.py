@@ -31,13 +31,20 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Where to go on: a page's script, what the link is called, and what the address has besides."""
+
+    page: str
+    label: str
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Question:
-    """`name` is its own among all; `answer` has three sentences of Markdown; `page` and `query` say where to go on."""
+    """`name` is its own among all; `answer` has three sentences of Markdown."""
 
     name: str
     question: str
     answer: str
     show: Callable[[Asked], Shown]
-    page: str
-    link: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    link: Link

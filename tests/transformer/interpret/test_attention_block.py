@@ -10,6 +10,7 @@ from support.small import attention_blocks, random_sources, small_model
 from torch.nn import functional as F
 
 from transformer import Translator
+from transformer.arrays import softmax
 from transformer.interpret.attention_block import (
     BlockParameters,
     block_parameters,
@@ -17,7 +18,6 @@ from transformer.interpret.attention_block import (
     differences,
     merge_heads,
     record_stages,
-    softmax,
     split_heads,
 )
 from transformer.model.names import AttentionKind

@@ -9,6 +9,7 @@ import pytest
 import torch
 from support.small import record_one
 
+from transformer.arrays import softmax
 from transformer.data.batching import pad
 from transformer.interpret.mask_ablation import (
     DisabledMask,
@@ -18,7 +19,6 @@ from transformer.interpret.mask_ablation import (
     padding_only_concerns_padding,
     rows_that_may_leak,
     run_masked,
-    softmax,
     softmax_difference,
 )
 from transformer.model.names import AttentionKind

@@ -121,8 +121,8 @@ def test_every_question_has_an_answer_a_figure_and_a_link(question, checkpoint):
     assert app.subheader[0].value == question.question
     assert len(app.get("plotly_chart")) == 1 and app.info
     link = app.get("page_link")[0].proto
-    assert question.link == link.label
-    assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.query)
+    assert question.link.label == link.label
+    assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.link.query)
 
 
 def test_the_links_go_to_views_that_there_are():
@@ -132,8 +132,8 @@ def test_the_links_go_to_views_that_there_are():
         "block": ["encoder.0.self_attention_residual"],
     }  # fmt: skip
     for question in QUESTIONS:
-        assert (Path(ROOT) / question.page).is_file(), question.name
-        for name, value in question.query.items():
+        assert (Path(ROOT) / question.link.page).is_file(), question.name
+        for name, value in question.link.query.items():
             assert value in known[name], question.name
 
 
