@@ -44,8 +44,7 @@ class Focus:
 
 def attention_maps(trajectory: ProbeTrajectory, kind: str) -> np.ndarray:
     """All maps of a kind, [snapshots, layers, heads, queries, keys], cells that the causal mask disallows as NaN."""
-    maps = getattr(trajectory, kind)
-    return blank_masked(maps, kind)
+    return blank_masked(getattr(trajectory, kind), kind)
 
 
 def focus_of(replay: TrainingReplay, trajectory: ProbeTrajectory, kind: str) -> Focus:
