@@ -33,13 +33,12 @@ from transformer.interpret.predictions import Predictions
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace
 from transformer.toy.jobs import Jobs
-from transformer.training.replay import FILE as FILM
-from transformer.training.replay import Film, load_film
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
 PAIRS_FOR_GRADIENTS = 16
-_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json", SAMPLES, FILM)
+_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json", SAMPLES, REPLAY_FILE)
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,9 @@ def checkpoint(name: str) -> CheckpointFiles:
     return CheckpointFiles(str(folder), tuple(_last_written(folder / file) for file in _FILES))
 
 
-def film_names() -> list[str]:
+def replay_names() -> list[str]:
     """Names of the checkpoints that have a replay of their training."""
-    return [name for name in checkpoint_names() if (CHECKPOINTS / name / FILM).is_file()]
+    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the checkpoint …")
@@ -98,9 +97,9 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the replay …")
-def film(checkpoint: CheckpointFiles) -> Film:
+def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """The replay of a checkpoint's training."""
-    return load_film(Path(checkpoint.folder) / FILM)
+    return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

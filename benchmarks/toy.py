@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from benchmarks.timing import describe_machine, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.device import keep_freed_memory
-from transformer.toy.tasks import TASKS, ToySettings
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import Task
 from transformer.toy.training import ToyTraining
-from transformer.training.optimization import adam
+from transformer.training.distributed import Processes
+from transformer.training.updates import Updater
 
 BAR = 30.0  # seconds to 99 % exact match
 
@@ -44,13 +46,13 @@ class PeerTraining(ToyTraining):
     def __init__(self, settings: ToySettings):
         super().__init__(settings)
         self.model = PyTorchTransformer(settings.model_config())
-        self.optimizer = adam(self.model)
+        self.updater = Updater(self.model, self.updater.settings, Processes())
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=["copy", "reverse"])
+    parser.add_argument("--tasks", nargs="+", choices=list(Task), default=["copy", "reverse"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100, help="updates of each contender that are timed")
     options = parser.parse_args()
@@ -60,12 +62,8 @@ def main() -> None:
     print_table(
         "Until 99 % of 500 held-out sequences are entirely right",
         ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s"),
-        [
-            (r.task, r.seed, r.updates, f"{r.exact_match:.1%}", f"{r.seconds:.1f}",
-             "yes" if r.learned and r.seconds < BAR else "NO")
-            for r in results
-        ],
-    )  # fmt: skip
+        [_row(result) for result in results],
+    )
     medians = []
     for task in options.tasks:
         mine = [result for result in results if result.task == task]
@@ -73,6 +71,11 @@ def main() -> None:
         medians.append((task, f"{updates:.0f}", f"{seconds:.1f}", f"{max(r.seconds for r in mine):.1f}"))
     print_table("Medians", ("task", "updates", "seconds", "slowest"), medians)
     _beside_the_peer(ToySettings(norm="post"), options.rounds)
+
+
+def _row(result: Result) -> tuple:
+    in_time = "yes" if result.learned and result.seconds < BAR else "NO"
+    return (result.task, result.seed, result.updates, f"{result.exact_match:.1%}", f"{result.seconds:.1f}", in_time)
 
 
 def _beside_the_peer(settings: ToySettings, rounds: int) -> None:
@@ -83,7 +86,7 @@ def _beside_the_peer(settings: ToySettings, rounds: int) -> None:
     def update(name: str, training: ToyTraining):
         def run() -> None:
             numbers[name] += 1
-            training._update(numbers[name])
+            training.update(numbers[name])
 
         return run
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks.timing import Timing, describe_machine, print_table, verdict
 from transformer.config import Experiment, ModelConfig, load_experiment
@@ -24,7 +23,9 @@ from transformer.data.tokenizer import Tokenizer
 from transformer.device import keep_freed_memory
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
-from transformer.training.optimization import adam, learning_rate, set_rate, smoothed_cross_entropy
+from transformer.training.distributed import Processes
+from transformer.training.optimization import learning_rate
+from transformer.training.updates import Updater, attention_kernel
 
 BAR = 1.0
 WARMUP = 5  # batches before the clock counts
@@ -43,9 +44,15 @@ class PyTorchTransformer(nn.Module):
         self.register_buffer("table", sinusoidal_positions(config.max_length, config.d_model))
         self.dropout = nn.Dropout(config.dropout)
         self.transformer = nn.Transformer(
-            config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
-            config.dropout, batch_first=True, norm_first=False,
-        )  # fmt: skip
+            d_model=config.d_model,
+            nhead=config.num_heads,
+            num_encoder_layers=config.num_encoder_layers,
+            num_decoder_layers=config.num_decoder_layers,
+            dim_feedforward=config.d_ff,
+            dropout=config.dropout,
+            batch_first=True,
+            norm_first=False,
+        )
         self._leave_out_what_the_paper_has_not()
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -79,27 +86,20 @@ class PyTorchTransformer(nn.Module):
 
 
 class Contender:
-    """A model with its optimizer, the attention kernel it runs under, and its times."""
+    """A model with the trainer's update, the attention kernel it runs under, and its times."""
 
     def __init__(self, model: nn.Module, experiment: Experiment, kernel: Callable = nullcontext):
-        self.model, self.experiment, self.kernel = model.train(), experiment, kernel
-        self.optimizer = adam(model)
+        self.experiment, self.kernel = experiment, kernel
+        self.updater = Updater(model.train(), experiment.training, Processes())
         self.seconds: list[float] = []
 
     def step(self, number: int, batch: Sequence[Example]) -> None:
-        """One update as in `transformer.updates.Updater`, timed from the pairs' ids to the changed weights."""
+        """One update, timed from the pairs' ids to the changed weights."""
         started = time.perf_counter()
         model, settings = self.experiment.model, self.experiment.training
-        set_rate(self.optimizer, learning_rate(number, model.d_model, settings))
-        source, fed, predicted = collate(batch, model.pad_id)
-        self.optimizer.zero_grad(set_to_none=True)
         with self.kernel():
-            logits = self.model(source, fed)
-            loss = smoothed_cross_entropy(logits, predicted, model.pad_id, settings.label_smoothing)
-            (loss / count_tokens(batch)).backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip_norm)
-        loss.item()
-        self.optimizer.step()
+            rate = learning_rate(number, model.d_model, settings)
+            self.updater.learn([collate(batch, model.pad_id)], count_tokens(batch), rate)
         self.seconds.append(time.perf_counter() - started)
 
 
@@ -135,7 +135,7 @@ def make_contenders(experiment: Experiment) -> dict[str, Contender]:
     """Headlight as its Trainer runs it on a CPU, and PyTorch's under its default attention kernel and that same one."""
 
     def unfused() -> object:
-        return sdpa_kernel(SDPBackend.MATH)
+        return attention_kernel(torch.device("cpu"))
 
     torch.manual_seed(experiment.training.seed)
     config = experiment.model

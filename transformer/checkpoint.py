@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .config import FilmConfig, ModelConfig, TrainingConfig, build
+from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, save_tensors, write_atomically
@@ -50,9 +50,9 @@ class Checkpoint:
 
     @property
     def probes(self) -> list[tuple[str, str]]:
-        """The pairs of source and target that were filmed while it was trained; empty where `training` has none."""
-        film = self._recorded(FilmConfig, "film")
-        return list(film.probes) if film else []
+        """The pairs of source and target that its training replay shows; empty where `training` has none."""
+        replay = self._recorded(ReplayConfig, "replay") or self._recorded(ReplayConfig, "film")  # its former name
+        return list(replay.probes) if replay else []
 
     def settings(self, *needed: str) -> TrainingConfig | None:
         """How `training` says the model was trained; None where a `needed` setting is missing or one cannot be."""

@@ -174,19 +174,14 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
-class FilmConfig:
-    """What is filmed while a model is trained: `probes`, each a source and a target to replay; none for no film."""
+class ReplayConfig:
+    """What is recorded while a model is trained: `probes`, each a source and a target; none for no training replay."""
 
     probes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):
-        right = isinstance(self.probes, list | tuple) and all(
-            isinstance(probe, list | tuple)
-            and len(probe) == 2
-            and all(isinstance(side, str) and side.strip() for side in probe)
-            for probe in self.probes
-        )
-        require(right, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
+        pairs = isinstance(self.probes, list | tuple) and all(map(_is_pair_of_texts, self.probes))
+        require(pairs, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
         object.__setattr__(self, "probes", tuple(map(tuple, self.probes)))  # TOML has lists
 
 
@@ -198,7 +193,7 @@ class Experiment:
     tokenizer: TokenizerConfig
     training: TrainingConfig
     data: DataConfig
-    film: FilmConfig = dataclasses.field(default_factory=FilmConfig)
+    replay: ReplayConfig = dataclasses.field(default_factory=ReplayConfig)
 
     def as_dict(self) -> dict:
         """Plain nested dictionaries and lists, as JSON holds them."""
@@ -206,9 +201,10 @@ class Experiment:
 
 
 def load_experiment(path: Path) -> Experiment:
-    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [film].
+    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place for unreadable or unknown settings.
+    `model.vocab_size` is the tokenizer's; [film] is read as the former name of [replay]. Raises ConfigError with the
+    place for unreadable or unknown settings.
     """
     try:
         with open(path, "rb") as file:
@@ -217,8 +213,10 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)}
+    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
+    require(not {"film", "replay"} <= tables.keys(), f"[film] and [replay] are one table, and {path} has both.")
+    replay = "film" if "film" in tables else "replay"
     tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
     model = tables.get("model", {})
     require(isinstance(model, dict), "[model] must be a table of settings.")
@@ -226,8 +224,16 @@ def load_experiment(path: Path) -> Experiment:
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
-        film=build(FilmConfig, tables.get("film", {}), "film"),
+        replay=build(ReplayConfig, tables.get(replay, {}), replay),
         data=build(DataConfig, tables.get("data", {}), "data"),
+    )
+
+
+def _is_pair_of_texts(probe: object) -> bool:
+    return (
+        isinstance(probe, list | tuple)
+        and len(probe) == 2
+        and all(isinstance(side, str) and side.strip() for side in probe)
     )
 
 

@@ -73,18 +73,18 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
         raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
 
 
-def save_sealed(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+def save_checksummed(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors with a checksum, in one piece; raises OSError when they cannot be written."""
     save_tensors(path, {**tensors, "checksum": _checksum(tensors)})
 
 
-def load_sealed(path: Path) -> dict[str, torch.Tensor]:
+def load_checksummed(path: Path) -> dict[str, torch.Tensor]:
     """Read what was written with a checksum; raises CheckpointError when it is missing or a single bit has changed."""
     tensors = load_tensors(path)
-    seal = tensors.pop("checksum", None)
-    if seal is None:
+    checksum = tensors.pop("checksum", None)
+    if checksum is None:
         raise CheckpointError(f"{path} has no checksum: it is damaged, or of an older version of this program.")
-    if not torch.equal(seal, _checksum(tensors)):
+    if not torch.equal(checksum, _checksum(tensors)):
         raise CheckpointError(f"{path} is damaged: its checksum is not that of its content.")
     return tensors
 

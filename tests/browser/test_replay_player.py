@@ -5,15 +5,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
 from support.rest import at_rest
 
 from browser.bundle import bundle
 from plots.text import short_weight
-from transformer.training.replay import FILE, Film, load_film
-from views.training.replay_payload import film_payload
-from views.training.replay_text import focus_of, output_words
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from views.training.replay_payload import ShownHead, replay_payload
+from views.training.replay_text import focus_of, output_text
 
 ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "replay_player"
@@ -22,8 +22,8 @@ LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
 
 
 @pytest.fixture(scope="module")
-def film() -> Film:
-    return load_film(ROOT / "checkpoints" / NAME / FILE)
+def film() -> TrainingReplay:
+    return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
 
 
 def link(address: str, **query: str) -> str:
@@ -31,14 +31,14 @@ def link(address: str, **query: str) -> str:
     return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
 
 
-def shows(page: Page, film: Film, moment: int) -> None:
+def shows(page: Page, film: TrainingReplay, moment: int) -> None:
     """Wait until the player stands at this moment, with its step and its output."""
     expect(page.locator(".place")).to_have_text(f"Step {film.steps[moment]:,} of {film.steps[-1]:,}")
-    expect(page.locator(".wrote .text")).to_have_text(output_words(film.reels[0].outputs[moment])[0])
+    expect(page.locator(".wrote .text")).to_have_text(output_text(film.trajectories[0].outputs[moment])[0])
 
 
-def cells(film: Film, moment: int, layer: int, head: int) -> list[str]:
-    return [short_weight(weight) for weight in film.reels[0].cross[moment, layer, head].round(4).ravel()]
+def cells(film: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
+    return [short_weight(weight) for weight in film.trajectories[0].cross[moment, layer, head].round(4).ravel()]
 
 
 def slider(page: Page):
@@ -51,11 +51,11 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
     slider(page).fill("10")
     shows(page, film, 10)
     expect(page.locator("table.map td[id]")).to_have_text(cells(film, 10, 2, 4))
-    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.reels[0].probabilities[10]])
+    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.trajectories[0].probabilities[10]])
     loss, score, focus = page.locator(".curves b").all()
     expect(loss).to_have_text(re.compile(r"^4\.\d\d$"))
     expect(score).to_have_text("3.9")
-    expect(focus).to_have_text(short_weight(film.reels[0].cross[10, 2, 4].max(axis=-1).mean()))
+    expect(focus).to_have_text(short_weight(film.trajectories[0].cross[10, 2, 4].max(axis=-1).mean()))
     expect(slider(page)).to_have_attribute(
         "aria-valuetext", re.compile(r"^step 500 of 5,000: loss 4\.\d\d, wrote: J'ai")
     )
@@ -101,11 +101,11 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
-    layers, heads = film.reels[0].cross.shape[1:3]
+    layers, heads = film.trajectories[0].cross.shape[1:3]
     across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
     place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
     page.mouse.move(*place)
-    first = film.reels[0].cross[23, 2, 4, 0, 0]
+    first = film.trajectories[0].cross[23, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
         f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
     )
@@ -145,7 +145,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
     table.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    weight = film.reels[0].cross[13, 2, 4, 3, 2]
+    weight = film.trajectories[0].cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
         f"Layer 3, head 5: fed “adore”, to predict “▁mon”, reads “▁my” with weight {weight:.3f}"
     )
@@ -156,23 +156,23 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
 def test_masked_cells_are_blank(page, address, film):
     page.goto(link(address, moment="1000", kind="decoder"))
     shows(page, film, 13)
-    rows = len(film.reels[0].fed_tokens)
+    rows = len(film.trajectories[0].fed_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
     expect(page.locator(".head .readout")).to_contain_text("may not read “adore”, which comes later")
 
 
-def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, browser, film):
+def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, film):
     page.goto(link(address, layer="2", head="5"))
     shows(page, film, 0)
     page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile("moment=5000"))
     at_rest(page)
-    second = browser.new_context().new_page()
+    second = elsewhere.new_page()
     second.goto(page.url)
     shows(second, film, 23)
     expect(second.locator("table.map td[id]")).to_have_text(cells(film, 23, 1, 4))
-    second.context.close()
+    second.close()
     page.go_back()
     shows(page, film, 0)
     expect(page).not_to_have_url(re.compile("moment"))
@@ -196,18 +196,11 @@ def test_the_film_shuts_no_one_out(browser, address, film, width, scheme):
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(link(address, moment="1000", probe=film.reels[2].source_text, kind="encoder"))
+    page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)
-    grave = [
-        f"{violation['id']}: {node['html'][:120]}"
-        for violation in Axe().run(page).response["violations"]
-        if violation["impact"] in ("serious", "critical")
-        for node in violation["nodes"]
-    ]
-    assert not grave and not errors, "\n".join(grave + errors)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    shuts_no_one_out(page)
+    assert not errors
     cell = page.locator("#cell-3-4")
     assert cell.evaluate("cell => getComputedStyle(cell).transitionDuration") == "0s"
     box = cell.bounding_box()
@@ -253,13 +246,15 @@ def receive(page: Page, data: dict) -> None:
     page.evaluate("data => window.receive(data)", data)
 
 
-def growing(film: Film, moments: list[int], step: int = -1) -> dict:
+def growing(film: TrainingReplay, moments: list[int], step: int = -1) -> dict:
     """What the player gets of a training under way that has kept these moments so far."""
-    reel = film.reels[0]
+    reel = film.trajectories[0]
     kept = {name: getattr(reel, name)[moments] for name in ("encoder", "decoder", "cross", "probabilities")}
     part = type(reel)(**{**vars(reel), **kept, "outputs": tuple(reel.outputs[moment] for moment in moments)})
-    so_far = Film(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
-    payload = film_payload(so_far, part, focus_of(so_far, part, "cross"), "cross", 0, 0, ("English", "French"))
+    so_far = TrainingReplay(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
+    payload = replay_payload(
+        so_far, part, focus_of(so_far, part, "cross"), ShownHead("cross", 0, 0), ("English", "French")
+    )
     return {**payload, "step": step, "following": True}
 
 

@@ -15,7 +15,7 @@ from transformer.data.batching import read_samples
 from transformer.decoding.sampling import DecodingState
 from transformer.interpret.hooks import zero_ablated
 from transformer.model.names import AttentionKind
-from transformer.training.replay import FILE, load_film
+from transformer.training.replay import REPLAY_FILE, load_replay
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 SENTENCES = {
@@ -79,16 +79,16 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
-def test_it_has_a_film_of_its_training(name):
+def test_it_has_a_replay_of_its_training(name):
     """From step 0 to the end of the training, at most 2 MB; at step 0 it writes no target, in the end at least one."""
     folder = CHECKPOINTS / name
-    film = load_film(folder / FILE)
-    assert (folder / FILE).stat().st_size <= 2e6
-    assert film.steps[0] == 0 and film.steps[-1] >= 0.9 * film.losses[-1, 0] and len(film.steps) >= 20
-    assert film.losses[-1, 1] < film.losses[0, 1] / 2
-    for reel in film.reels:
-        assert reel.outputs[0] != reel.target_text and reel.probabilities[-1].mean() > 0.5
-    assert any(reel.outputs[-1] == reel.target_text for reel in film.reels)
+    replay = load_replay(folder / REPLAY_FILE)
+    assert (folder / REPLAY_FILE).stat().st_size <= 2e6
+    assert replay.steps[0] == 0 and replay.steps[-1] >= 0.9 * replay.losses[-1, 0] and len(replay.steps) >= 20
+    assert replay.losses[-1, 1] < replay.losses[0, 1] / 2
+    for trajectory in replay.trajectories:
+        assert trajectory.outputs[0] != trajectory.target_text and trajectory.probabilities[-1].mean() > 0.5
+    assert any(trajectory.outputs[-1] == trajectory.target_text for trajectory in replay.trajectories)
 
 
 def test_its_samples_are_pairs_it_was_not_trained_on(shipped, folder):

@@ -9,15 +9,17 @@ from plots.heatmap import BLANK
 from plots.palette import SERIES_COLOURS
 from plots.text import token_label
 
-PACKINGS = ("by length", "at random")
+WAYS = ("by length", "at random")
 
 _ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
 _SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 13, 6, 6.5  # pixels, letters, pixels
 _TOKENS = [
-    [0.0, "rgba(31, 119, 224, 0.42)"], [0.5, "rgba(31, 119, 224, 0.42)"],
-    [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, "rgba(31, 119, 224, 0.72)"],
-]  # fmt: skip
+    [0.0, "rgba(31, 119, 224, 0.42)"],
+    [0.5, "rgba(31, 119, 224, 0.42)"],
+    [0.5, "rgba(31, 119, 224, 0.72)"],
+    [1.0, "rgba(31, 119, 224, 0.72)"],
+]
 _FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
 _HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
 _CHOSEN = {"color": SERIES_COLOURS[1], "width": 2.5}
@@ -52,14 +54,14 @@ def batch_figure(
     return go.Figure([cells, *_texts(tokens, lengths, height)], layout)
 
 
-def shares_figure(shares: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
-    """The share of padding in every batch of an epoch, least first, a line for each packing.
+def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
+    """The padding ratio of every batch of an epoch, least first, a line for each way of batching.
 
-    chosen: the packing and the share of the batch that is shown; it is ringed.
+    chosen: the way and the ratio of the batch that is shown; it is ringed.
     """
     figure = go.Figure()
     for (name, values), colour, symbol, dash in zip(
-        shares.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
+        ratios.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
     ):
         figure.add_scatter(
             x=np.arange(1, len(values) + 1, dtype=np.int16),
@@ -67,21 +69,21 @@ def shares_figure(shares: dict[str, Sequence[float]], chosen: tuple[str, float])
             mode="lines+markers",
             line={"color": colour, "width": 2, "dash": dash},
             marker={"color": colour, "symbol": symbol, "size": 9},
-            name=f"packed {name}",
-            hovertemplate=f"packed {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
+            name=f"batched {name}",
+            hovertemplate=f"batched {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
             "padding <b>%{y:.1%}</b><extra></extra>",
         )
-    packing, share = chosen
-    place = int(np.searchsorted(np.sort(shares[packing]), share)) + 1
+    way, ratio = chosen
+    place = int(np.searchsorted(np.sort(ratios[way]), ratio)) + 1
     figure.add_scatter(
         x=[place],
-        y=[share],
+        y=[ratio],
         mode="markers",
         marker={"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}},
         name="the batch above",
         hoverinfo="skip",
     )
-    most = max(map(len, shares.values()))
+    most = max(map(len, ratios.values()))
     return figure.update_layout(
         xaxis={**_GRID, "title": {"text": "batches of the epoch, least padding first"}, "range": [0, most + 1]},
         yaxis={**_GRID, "title": {"text": "share of padding"}, "tickformat": ".0%", "rangemode": "tozero"},

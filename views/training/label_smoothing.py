@@ -69,13 +69,16 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
         with column:
             st.markdown(f"**{TITLES[form]}**")
             st.plotly_chart(
-                loss_figure(smoothings, epsilon, measure), key=f"loss_{list(SmoothingForm).index(form)}",
+                loss_figure(smoothings, epsilon, measure),
+                key=f"loss_{list(SmoothingForm).index(form)}",
                 alt=f"{measure} over the confidence in the right class, spread over {form}",
-            )  # fmt: skip
+            )
             show_table(
-                f"Minima of the {measure}, spread over {form}", "",
-                ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure),
-            )  # fmt: skip
+                f"Minima of the {measure}, spread over {form}",
+                "",
+                ("best p", "found", "least loss", "found"),
+                captions.minimum_rows(smoothings, measure),
+            )
             st.caption(
                 "“Found” is what a search along the curve finds, which knows nothing of the formula. "
                 + plain(captions.describe_check(smoothings))
@@ -84,7 +87,7 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
 
 
 def _show_checkpoint(choice: Choice, translator: Translator) -> None:
-    """What the loaded model was trained towards, and how sure it is of the visitor's sentence; raises UserError."""
+    """What the loaded model was trained towards, and how sure it is of the user's sentence; raises UserError."""
     st.subheader("What it left in this model")
     checkpoint = translator.checkpoint
     settings = checkpoint.settings("label_smoothing")
@@ -98,9 +101,10 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = session.trace(choice)
     st.plotly_chart(
-        confidence_figure(trace, own.right), key="confidence",
+        confidence_figure(trace, own.right),
+        key="confidence",
         alt="Probability of each next token of the translation, and the confidence at which the loss is least",
-    )  # fmt: skip
+    )
     _say(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
 
 

@@ -70,19 +70,27 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
         hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
         look = {
-            "line": {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}, "legendgroup": name,
-        }  # fmt: skip
+            "line": {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width},
+            "legendgroup": name,
+        }
         figure.add_scatter(
-            x=_CONFIDENCES, y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32), mode="lines",
-            showlegend=False, hovertemplate=hover, **look,
-        )  # fmt: skip
+            x=_CONFIDENCES,
+            y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32),
+            mode="lines",
+            showlegend=False,
+            hovertemplate=hover,
+            **look,
+        )
         figure.add_scatter(
-            x=[best], y=[loss(best)],
+            x=[best],
+            y=[loss(best)],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
             marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
             name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
-            cliponaxis=False, hovertemplate=f"least loss, {hover}", **look,
-        )  # fmt: skip
+            cliponaxis=False,
+            hovertemplate=f"least loss, {hover}",
+            **look,
+        )
     return figure.update_layout(
         xaxis={**_GRID, "title": {"text": "p, what the model gives to the right class"}, "range": [0, 1]},
         yaxis={**_GRID, "title": {"text": f"{measure}, nats"}, "range": [0, top]},
@@ -122,17 +130,24 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
     )
     return figure.update_layout(
         xaxis={
-            **_GRID, "range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top",
+            **_GRID,
+            "range": [0, 1.01],
+            "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1],
+            "side": "top",
             "title": {"text": "probability of the next token", "standoff": 8},
         },
         yaxis={
-            "tickvals": list(range(steps)), "ticktext": tokens, "range": [steps - 0.5, -0.5], "showgrid": False,
-            "zeroline": False, "automargin": True,
+            "tickvals": list(range(steps)),
+            "ticktext": tokens,
+            "range": [steps - 0.5, -0.5],
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
         },
         height=steps * _ROW_HEIGHT + 110,
         margin={"l": 10, "r": 20, "t": 10, "b": 40},
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )  # fmt: skip
+    )
 
 
 def short_mass(mass: float) -> str:

@@ -111,9 +111,10 @@ def _show_trained(translator: Translator, axes: str) -> None:
         and 1 <= row["step"] <= settings.max_steps
     ]
     st.plotly_chart(
-        trained_figure(settings, config.d_model, recorded, axes), key="trained_rate",
+        trained_figure(settings, config.d_model, recorded, axes),
+        key="trained_rate",
         alt=f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's",
-    )  # fmt: skip
+    )
     kept = checkpoint.training.get("steps")
     look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
     st.info(plain(look), icon=":material/search:")

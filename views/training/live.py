@@ -1,4 +1,4 @@
-"""The view that trains a small model before the visitor's eyes, on a task that everyone can check."""
+"""The view that trains a small model while the user watches, on a task that everyone can check."""
 
 import streamlit as st
 
@@ -7,17 +7,18 @@ from plots.text import counted, head_name, sentence_case
 from session import Choice
 from transformer import UserError
 from transformer.toy.jobs import JobView
-from transformer.toy.tasks import SYMBOLS, TASKS, ToySettings, places
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import SYMBOLS, Task
 from ui.choices import one_of, slider
 from ui.selectors import take_head
 from ui.widgets import plain
 
 from . import live_run as toy_run
-from .live_text import best_reader, model_words, reading_story, task_words
-from .replay import show_film
+from .live_text import best_reader, model_text, reading_story, task_text
+from .replay import show_replay
 
 _JOB = "job"
-_ANSWERS = {"copy": "its copy", "reverse": "its reverse", "sort": "it sorted"}
+_ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
 def show(choice: Choice) -> None:
@@ -41,7 +42,7 @@ def show(choice: Choice) -> None:
     if not names:
         if settings:
             st.info(
-                f"This would train {plain(task_words(settings))}. **Press start** and watch the cross-attention: when "
+                f"This would train {plain(task_text(settings))}. **Press start** and watch the cross-attention: when "
                 "the loss falls, does a path through the map appear, and in which head?",
                 icon=":material/search:",
             )
@@ -59,9 +60,9 @@ def show(choice: Choice) -> None:
 
 
 def _settings() -> ToySettings:
-    """What the visitor chose; raises ConfigError for what cannot be."""
+    """What the user chose; raises ConfigError for what cannot be."""
     with st.container(horizontal=True, gap="medium"):
-        task = one_of("Task", tuple(TASKS), "task")
+        task = one_of("Task", tuple(task.value for task in Task), "task")
         symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
         most = len(SYMBOLS[symbols])
         vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
@@ -73,9 +74,16 @@ def _settings() -> ToySettings:
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
         seed = toy_run.seed()
     return ToySettings(
-        task=task, symbols=symbols, vocabulary=vocabulary, length=length, d_model=int(d_model), num_layers=int(layers),
-        num_heads=int(heads), norm=norm, seed=seed,
-    )  # fmt: skip
+        task=task,
+        symbols=symbols,
+        vocabulary=vocabulary,
+        length=length,
+        d_model=int(d_model),
+        num_layers=int(layers),
+        num_heads=int(heads),
+        norm=norm,
+        seed=seed,
+    )
 
 
 def _follow(name: str) -> None:
@@ -88,19 +96,19 @@ def _follow(name: str) -> None:
 
 def _show_run(name: str, view: JobView) -> None:
     settings = view.settings
-    st.markdown(f"**{plain(sentence_case(task_words(settings)))}**")
+    st.markdown(f"**{plain(sentence_case(task_text(settings)))}**")
     toy_run.show_state(view)
     toy_run.show_numbers(view)
-    st.caption(plain(f"{model_words(settings)}; {counted(settings.model_config().d_ff, 'hidden unit')}; Adam, 32 new "
-                     "sequences an update."))  # fmt: skip
-    if view.film is None:
+    units = counted(settings.model_config().d_ff, "hidden unit")
+    st.caption(plain(f"{model_text(settings)}; {units}; Adam, 32 new sequences an update."))
+    if view.replay is None:
         return
-    wanted = places(settings.task, view.film.reels[0].source_text.split())
-    st.info(plain(reading_story(view.film, wanted)), icon=":material/search:")
-    reader = best_reader(view.film, wanted)
+    positions = settings.task.positions(view.replay.trajectories[0].source_text.split())
+    st.info(plain(reading_story(view.replay, positions)), icon=":material/search:")
+    reader = best_reader(view.replay, positions)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")
-    show_film(view.film, name, ("the sequence", _ANSWERS[settings.task]), following=True)
+    show_replay(view.replay, name, ("the sequence", _ANSWERS[settings.task]), following=True)
 
 
 def _take_reader(layer: int, head: int) -> None:
