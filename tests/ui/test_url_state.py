@@ -1,6 +1,7 @@
 """The register of what stands in an address: all widgets take from it, and every address that was ever kept opens."""
 
 import ast
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from support.pages import open_page
 
 from ui import choices, selectors, url_state
 from ui.url_state import PARAMETERS, default_of
+from views.attention.explorer_state import OPTIONS
 
 ROOMS = ("app", "pages", "views", "ui")
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
@@ -90,6 +92,25 @@ def test_a_default_stands_in_the_register_and_nowhere_else():
         default_of("beam", 4)
     with pytest.raises(KeyError):
         default_of("unheard_of")
+
+
+SUBJECTS = ("architecture", "attention", "inside", "logits", "masks", "positions", "training")
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_page_begins_with_its_default_view_and_has_all_that_were_renamed(subject):
+    views = importlib.import_module(f"views.{subject}.page").VIEWS
+    assert views[0] == PARAMETERS[subject].default
+    assert set(PARAMETERS[subject].renamed.values()) <= set(views)
+
+
+def test_a_default_is_one_of_the_options():
+    for name, call, arguments in calls():
+        options, keys = arguments.arguments.get("options"), registered(arguments.arguments["key"])
+        if keys and isinstance(options, ast.Tuple) and PARAMETERS[keys[0]].default is not None:
+            assert PARAMETERS[keys[0]].default in ast.literal_eval(options), f"{name}, line {call.lineno}"
+    for name, options in OPTIONS.items():
+        assert PARAMETERS[f"see_{name}"].default == options[0], name
 
 
 def test_every_parameter_says_what_it_means_and_renames_to_what_there_is():

@@ -11,8 +11,8 @@ from ui.selectors import AVERAGE, take_head
 from .explorer_text import MEASURES, PATTERNS
 
 _PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
-# For each name what it may be; its default is the register's.
-_OPTIONS = {
+# For each name what it may be, the register's default first.
+OPTIONS = {
     "view": ("map", "lines"),
     "rows": ("predicted", "fed"),
     "words": ("pieces", "words", "first pieces"),
@@ -34,7 +34,7 @@ _FOLLOWED = "explorer_followed"
 def read_choice(trace: Trace) -> dict[str, str]:
     """The explorer's choice for this sentence by its names, as texts that make sense."""
     _follow_others(trace)
-    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in _OPTIONS.items()}
+    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
     kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
     first = _linked_heads(trace, kind)
     heads = url_state.read("see_heads", first)
@@ -53,7 +53,7 @@ def write_choice(trace: Trace, written: dict[str, str]) -> None:
     To be called in a callback.
     """
     kind = written["kind"]
-    for name in (*_OPTIONS, "tokens"):
+    for name in (*OPTIONS, "tokens"):
         url_state.write(f"see_{name}", written[name])
     url_state.write("see_kind", kind, _linked_kind())
     url_state.write("see_heads", written["heads"], _linked_heads(trace, kind))
