@@ -144,7 +144,7 @@ def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
     """
     memory = sum(_bytes(layer.cross_attention.query_key_value) for layer in model.decoder) * 2 // 3
     once = _bytes(model.encoder) + _bytes(model.encoder_norm) + memory
-    step = _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + _bytes(model.generator)
+    step = _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + _bytes(model.output_projection)
     return (once + case.new_tokens * step) / bandwidth
 
 

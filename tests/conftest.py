@@ -1,9 +1,12 @@
 """What several test files share: a tokenizer and a model for the tiny language, and one trained run."""
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+from streamlit.components.v2 import manifest_scanner
 from support import short_run
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
@@ -14,6 +17,14 @@ from transformer.data.tokenizer import Tokenizer
 from transformer.model.transformer import Transformer
 from transformer.training.run import train
 from transformer.translator import Translator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed_components() -> Iterator[None]:
+    """Every `AppTest` searches all installed packages for components, which takes ten times as long as a page: once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(scope="session")

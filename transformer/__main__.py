@@ -14,7 +14,7 @@ from pathlib import Path
 from .config import load_experiment
 from .data.corpora import TATOEBA, download_tatoeba, write_reversals
 from .data.pairs import read_pairs
-from .decoding.beam import PENALTIES, Beam
+from .decoding.beam import Beam, Penalty
 from .decoding.sampling import Greedy
 from .device import choose_device
 from .errors import DataError, EmptyTextError, UserError
@@ -118,7 +118,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
     parser.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
     parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
-    parser.add_argument("--penalty", choices=PENALTIES, default=Beam.penalty, help="its form (gnmt)")
+    parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
     _add_device(parser)
 
 

@@ -9,12 +9,38 @@ from pathlib import Path
 
 from .errors import ConfigError
 
-NORMS = ("post", "pre")
-POSITIONS = ("sinusoidal", "none", "multiplied")
-SCHEDULES = ("noam", "constant")
-PRECISIONS = ("float32", "bfloat16", "auto")
 
-# A configuration may come from a stranger's checkpoint: nothing in it may ask for more memory than a machine has.
+class Norm(StrEnum):
+    """Where LayerNorm stands: after each residual sum (paper, 5.4), or before each sub-layer."""
+
+    POST = "post"
+    PRE = "pre"
+
+
+class Positions(StrEnum):
+    """What tells the order of tokens (paper, 3.5)."""
+
+    SINUSOIDAL = "sinusoidal"
+    NONE = "none"
+    MULTIPLIED = "multiplied"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes on after warm-up: falling (paper, 5.3), or as it is."""
+
+    NOAM = "noam"
+    CONSTANT = "constant"
+
+
+class Precision(StrEnum):
+    """The numbers that training multiplies; "auto" takes what the device is fastest with."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    AUTO = "auto"
+
+
+# A configuration may come from an unknown source: nothing in it may ask for more memory than a machine has.
 _BOUNDS = {
     "vocab_size": (4, 1_000_000),
     "num_encoder_layers": (1, 100),
@@ -46,8 +72,8 @@ class ModelConfig:
     d_ff: int = 2048
     dropout: float = 0.1
     max_length: int = 128
-    norm: str = "post"
-    positions: str = "sinusoidal"
+    norm: Norm = Norm.POST
+    positions: Positions = Positions.SINUSOIDAL
     share_embeddings: bool = True
     pad_id: int = 0
     begin_id: int = 2
@@ -64,10 +90,6 @@ class ModelConfig:
             f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}.",
         )
         require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
-        require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
-        require(
-            self.positions in POSITIONS, f"positions must be one of {', '.join(POSITIONS)}, not {self.positions!r}."
-        )
         for name in ("pad_id", "begin_id", "end_id"):
             value = getattr(self, name)
             require(
@@ -110,7 +132,7 @@ class TrainingConfig:
     batch_tokens: int = 4096
     accumulate: int = 1
     warmup_steps: int = 4000
-    schedule: str = "noam"
+    schedule: Schedule = Schedule.NOAM
     rate_factor: float = 1.0
     cooldown_steps: int = 0
     label_smoothing: float = 0.1
@@ -122,7 +144,7 @@ class TrainingConfig:
     average_last: int = 1
     patience: int = 0
     seed: int = 1
-    precision: str = "auto"
+    precision: Precision = Precision.AUTO
     compile: bool = True
 
     def __post_init__(self):
@@ -132,10 +154,6 @@ class TrainingConfig:
             require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
         require(self.patience >= 0, f"patience must be 0, for never, or more, not {self.patience}.")
         require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps must lie between 0 and max_steps.")
-        require(self.schedule in SCHEDULES, f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}.")
-        require(
-            self.precision in PRECISIONS, f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}."
-        )
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
         require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")

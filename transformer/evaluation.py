@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from sacrebleu.metrics import BLEU, CHRF
 
-from .arrays import read_only
+from .arrays import read_only, to_array
 from .data.batching import Example, collate, epoch_batches
 from .model.transformer import Transformer
 
@@ -53,8 +53,8 @@ class Confidence:
 
     def calibration(self, bins: int = 10) -> list[tuple[float, float, int]]:
         """Tokens by the probability of the best: mean probability, share right, number; no empty bins."""
-        places = np.minimum((self.best * bins).astype(int), bins - 1)
-        chosen = [own for own in (places == place for place in range(bins)) if own.any()]
+        numbers = np.minimum((self.best * bins).astype(int), bins - 1)
+        chosen = [own for own in (numbers == number for number in range(bins)) if own.any()]
         return [(float(self.best[own].mean()), float(self.right[own].mean()), int(own.sum())) for own in chosen]
 
 
@@ -63,20 +63,24 @@ def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confi
     """Run all examples, teacher-forced; their order is not kept."""
     parts = []
     for batch in epoch_batches(examples, _BATCH_TOKENS, 0.0, model.config.max_length, seed=0):
-        source, fed, following = (ids.to(model.device) for ids in collate(batch, model.config.pad_id))
-        probabilities = model(source, fed).softmax(dim=-1)
+        source, decoder_input, target = (ids.to(model.device) for ids in collate(batch, model.config.pad_id))
+        probabilities = model(source, decoder_input).softmax(dim=-1)
         best = probabilities.max(dim=-1)
-        real = following != model.config.pad_id
-        reference = probabilities.gather(-1, following[..., None])[..., 0]
-        parts.append([part[real].cpu().numpy() for part in (best.values, best.indices == following, reference)])
-    return Confidence(*(read_only(np.concatenate(part)) for part in zip(*parts, strict=True)))
+        real = target != model.config.pad_id
+        parts.append(
+            Confidence(
+                best=to_array(best.values[real]),
+                right=to_array((best.indices == target)[real]),
+                reference=to_array(probabilities.gather(-1, target[..., None])[..., 0][real]),
+            )
+        )
+    return concatenate(parts)
 
 
-def together(parts: Sequence[Confidence]) -> Confidence:
+def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
     return Confidence(
-        *(
-            read_only(np.concatenate(arrays))
-            for arrays in zip(*((p.best, p.right, p.reference) for p in parts), strict=True)
-        )
+        best=read_only(np.concatenate([part.best for part in parts])),
+        right=read_only(np.concatenate([part.right for part in parts])),
+        reference=read_only(np.concatenate([part.reference for part in parts])),
     )

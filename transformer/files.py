@@ -50,15 +50,23 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def stored_name(name: str) -> str:
+    """A parameter's name in files: the output projection keeps the one that the first files gave it.
+
+    So every version of this program reads the files of every other.
+    """
+    return name.replace("output_projection.", "generator.")
+
+
 def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors as safetensors in one piece; raises OSError when they cannot be written."""
-    write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    write_atomically(path, save({stored_name(name): tensor.contiguous() for name, tensor in tensors.items()}))
 
 
 def load_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
     try:
-        return load_file(path)
+        return {name.replace("generator.", "output_projection."): tensor for name, tensor in load_file(path).items()}
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing.") from error
     except (OSError, safetensors.SafetensorError) as error:
@@ -82,9 +90,9 @@ def load_checksummed(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _checksum(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
-    """CRC-32 of all names, types, shapes and values: [], int64."""
+    """CRC-32 of all names as stored, types, shapes and values: [], int64."""
     value = 0
-    for name, tensor in sorted(tensors.items()):
+    for name, tensor in sorted((stored_name(name), tensor) for name, tensor in tensors.items()):
         value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
         value = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)
     return torch.tensor(value)

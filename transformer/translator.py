@@ -11,7 +11,7 @@ from .decoding.beam import Beam, beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
-from .interpret.activations import record_source, record_target
+from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
 
 Strategy = Greedy | Sampling | Beam
@@ -91,17 +91,21 @@ class Translator:
         prefix_ids = self._prefix_ids(prefix)
         target_ids = self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
-        source = record_source(self.model, source_ids)
+        encoder = record_encoder(self.model, [source_ids])
         if target_ids is not None:
             origin = "target" if isinstance(target, str) else "decoded"
         else:
-            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], source.memory)
+            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
-        recording = record_target(self.model, source, [self.tokenizer.begin_id, *target_ids[:-1]])
+        activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(
-            recording, self.tokenizer,
-            source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin,
-        )  # fmt: skip
+            activations,
+            self.tokenizer,
+            source_text=text,
+            source_pieces=pieces,
+            target_ids=target_ids,
+            origin=origin,
+        )
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""

@@ -67,7 +67,7 @@ class ByHand:
         total = stream + output
         result = total if pre else self.norm(f"{place}_residual", total)
         self.stages[kind, layer] = {
-            "stream": stream, "x": x, "memory": memory, "query": query, "key": key, "value": value,
+            "residual": stream, "x": x, "memory": memory, "query": query, "key": key, "value": value,
             "products": np.stack(products), "scores": np.stack(scores), "weights": np.stack(weights),
             "concatenated": concatenated, "output": output, "total": total, "result": result,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What test_parallel.py lets torchrun start in two processes: python two_processes.py SCENARIO FOLDER."""
+"""What test_distributed.py lets torchrun start in two processes: python two_processes.py SCENARIO FOLDER."""
 
 import json
 import os

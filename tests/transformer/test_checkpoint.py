@@ -12,14 +12,8 @@ from safetensors.torch import load_file, save_file
 from support.small import small_config
 from support.tiny import VOCABULARY
 
-from transformer.checkpoint import (
-    Checkpoint,
-    find_checkpoints,
-    load_checkpoint,
-    save_checkpoint,
-    save_tensors,
-    write_atomically,
-)
+from transformer.checkpoint import Checkpoint, find_checkpoints, load_checkpoint, save_checkpoint
+from transformer.files import save_tensors, write_atomically
 from transformer.model.transformer import Transformer
 
 FILES = ["config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"]

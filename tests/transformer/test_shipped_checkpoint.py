@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.small import record_one
 from support.stitched import stitched_while_decoding
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.data.batching import read_samples
 from transformer.decoding.sampling import DecodingState
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS, silenced
+from transformer.interpret.hooks import zero_ablated
+from transformer.model.names import AttentionKind
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
@@ -110,18 +111,18 @@ def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
 def test_its_traces_obey_the_laws(shipped):
     trace = shipped.trace("I love my teacher.")
     assert trace.finished
-    for kind in KINDS:
+    for kind in AttentionKind:
         np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
     assert (np.triu(trace.decoder, 1) == 0).all()
     with torch.inference_mode():
         plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0]
-    assert torch.equal(record(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
+    assert torch.equal(record_one(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
 
 
 def test_its_attention_while_decoding_equals_the_replay(shipped):
     source = list(shipped.trace("Where is the book?").source_ids)
     stitched, fed = stitched_while_decoding(shipped.model, source)
-    replay = record(shipped.model, source, fed)
+    replay = record_one(shipped.model, source, fed)
     for (kind, layer), rows in stitched.items():
         torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
 
@@ -130,7 +131,7 @@ def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped, folder)
     sentences = list(SENTENCES[folder.name])
     config = shipped.model.config
     heads = [("cross", layer, head) for layer in range(config.num_decoder_layers) for head in range(config.num_heads)]
-    with silenced(shipped.model, heads):
+    with zero_ablated(shipped.model, heads):
         assert len(set(shipped.translate(sentences))) == 1
     assert len(set(shipped.translate(sentences))) == len(sentences)
 

@@ -9,7 +9,7 @@ from support.tiny import make_pairs
 
 from transformer import Beam, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
-from transformer.interpret.hooks import silenced
+from transformer.interpret.hooks import zero_ablated
 from transformer.interpret.trace import Trace
 
 HOSTILE = [
@@ -158,7 +158,7 @@ def test_many_visitors_share_one_translator(trained):
     heads = [("encoder", 1, 0), ("cross", 0, 2)]
 
     def trace_silenced(text: str) -> Trace:
-        with silenced(trained.model, heads):
+        with zero_ablated(trained.model, heads):
             return trained.trace(text)
 
     plain, silent = [trained.trace(text) for text in texts], [trace_silenced(text) for text in texts]

@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from ..model.names import Name
 from ..model.transformer import Transformer
 from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
 
-PENALTIES = ("gnmt", "length")
+
+class Penalty(Name):
+    """How a translation's log-probability is made independent of its length."""
+
+    GNMT = "gnmt"
+    LENGTH = "length"
 
 
 @dataclass(frozen=True)
@@ -24,13 +30,12 @@ class Beam:
 
     size: int = 4
     alpha: float = 0.6
-    penalty: str = "gnmt"
+    penalty: Penalty = Penalty.GNMT
 
     def __post_init__(self):
         if self.size < 1 or self.alpha < 0:
             raise ValueError(f"size must be at least 1 and alpha not negative, got {self}")
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {self.penalty!r}")
+        object.__setattr__(self, "penalty", Penalty(self.penalty))
 
     @property
     def label(self) -> str:
@@ -41,7 +46,7 @@ class Beam:
 
     def length_penalty(self, length: int) -> float:
         """What the log-probability of a translation of `length` tokens is divided by."""
-        return ((5 + length) / 6) ** self.alpha if self.penalty == "gnmt" else length**self.alpha
+        return ((5 + length) / 6) ** self.alpha if self.penalty == Penalty.GNMT else length**self.alpha
 
 
 @dataclass

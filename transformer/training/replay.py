@@ -13,14 +13,14 @@ from safetensors.numpy import load_file
 from ..arrays import read_only
 from ..errors import CheckpointError
 from ..files import save_tensors
-from ..interpret.hooks import KINDS
+from ..model.names import AttentionKind
 
 REPLAY_FILE = "film.safetensors"  # the name, and "reels" in its header, are as the first version wrote them
 SNAPSHOTS = 25
 _LARGEST_FILE = 20_000_000  # bytes; our own have 2 MB at most
 _TEXTS = ("source_text", "target_text")
 _LISTS = ("source_tokens", "fed_tokens", "next_tokens", "outputs")
-_ARRAYS = (*KINDS, "probabilities")
+_ARRAYS = (*AttentionKind, "probabilities")
 
 
 @dataclass(frozen=True, eq=False)

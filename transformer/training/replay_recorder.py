@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from ..arrays import read_only
+from ..arrays import read_only, to_array
 from ..config import Experiment
 from ..data.tokenizer import Tokenizer
 from ..decoding.sampling import Greedy, decode
 from ..errors import CheckpointError, ConfigError
 from ..interpret.activations import record
-from ..interpret.hooks import KINDS
+from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay, points, snapshot_steps
 from .state import Progress
@@ -89,18 +89,18 @@ class ReplayRecorder:
     def _pass(self, model: Transformer, source: list[int], target: list[int]) -> dict:
         """A probe in one snapshot: its maps and probabilities, and the model's own output."""
         source = [*source, self.vocabulary.end_id]
-        seen = record(model, source, [self.vocabulary.begin_id, *target])
+        seen = record(model, [source], [[self.vocabulary.begin_id, *target]])
         chosen = torch.tensor([*target, self.vocabulary.end_id], device=seen.logits.device)
-        probabilities = seen.logits.softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
+        probabilities = seen.logits[0].softmax(dim=-1).gather(1, chosen[:, None])[:, 0]
         written = decode(model, [source], Greedy())[0].ids
-        maps = {kind: getattr(seen, kind).cpu().numpy() for kind in KINDS}
+        maps = {kind: to_array(seen.weights(kind)[:, 0]) for kind in AttentionKind}
         return {**maps, "probabilities": probabilities.cpu().numpy(), "output": self.vocabulary.decode(written)}
 
     def _trajectory(self, probe: int) -> ProbeTrajectory:
         snapshots = [snapshot[probe] for snapshot in self._snapshots]
         (source_text, target_text), (source, target) = self.probes[probe], self._ids[probe]
         begin, end = self.vocabulary.begin_id, self.vocabulary.end_id
-        arrays = {name: [snapshot[name] for snapshot in snapshots] for name in (*KINDS, "probabilities")}
+        arrays = {name: [snapshot[name] for snapshot in snapshots] for name in (*AttentionKind, "probabilities")}
         return ProbeTrajectory(
             source_text=source_text,
             target_text=target_text,
@@ -117,7 +117,7 @@ class ReplayRecorder:
 
 def _snapshot(trajectory: ProbeTrajectory, number: int) -> dict:
     """A probe in one snapshot, as a recorder keeps it."""
-    arrays = {name: getattr(trajectory, name)[number] for name in (*KINDS, "probabilities")}
+    arrays = {name: getattr(trajectory, name)[number] for name in (*AttentionKind, "probabilities")}
     return {**arrays, "output": trajectory.outputs[number]}
 
 

@@ -3,54 +3,54 @@
 import streamlit as st
 
 import session
-from transformer.config import NORMS
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain
+from session import Choice
+from transformer.config import Norm
+from ui.choices import one_of, slider
+from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
-from .norm_placement_figure import describe_gradients, gradients_figure
+from .norm_placement_figure import gradients_figure
+from .text import describe_gradients
+
+# Of each placement: its title, its formula, and what it means.
+_POST = (
+    "Post-norm: the paper's",
+    r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
+    "LayerNorm stands on the residual connection: after every sub-layer all vectors have the same standard deviation "
+    "again.",
+)
+_PRE = (
+    "Pre-norm",
+    r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
+    "LayerNorm stands before the sub-layer, beside the residual connection: vectors grow, and a last one ends each "
+    "stack.",
+)
 
 
 def show(choice: Choice) -> None:
-    """Both orders as formulas, then gradient norms of new models. Raises UserError."""
+    """Both placements as formulas, then gradient norms of new models. Raises UserError."""
     config = session.translator(choice.checkpoint).model.config
-    for column, name, formula, words in zip(
-        st.columns(2),
-        ("Post-norm: the paper's", "Pre-norm"),
-        (
-            r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
-            r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
-        ),
-        (
-            "LayerNorm stands on the way itself: after every sub-layer all vectors have the same spread again.",
-            "LayerNorm stands before the sub-layer, beside the way: vectors grow, and a last one ends each stack.",
-        ),
-        strict=True,
-    ):
+    for column, (title, formula, meaning) in zip(st.columns(2), (_POST, _PRE), strict=True):
         with column:
-            st.markdown(f"**{name}**" + (" (this checkpoint)" if name.lower().startswith(config.norm) else ""))
+            st.markdown(f"**{title}**" + (" (this checkpoint)" if title.lower().startswith(config.norm) else ""))
             st.latex(formula)
-            st.markdown(words)
+            st.markdown(meaning)
     st.subheader("Gradients before the first step")
     with st.container(horizontal=True, gap="medium"):
-        layers = int(choices.one_of("Layers a side", ("3", "6", "12"), "norm_layers", start="6"))
-        seed = st.slider("Seed", 1, 20, 1, key="norm_seed", bind="query-params", width=200)
+        layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
+        seed = slider("Seed", 1, 20, "norm_seed", width=200)
     measured = session.gradients(choice.checkpoint, layers, seed)
-    for column, stack in zip(st.columns(2), ("encoder", "decoder"), strict=True):
-        with column:
-            st.markdown(f"**{stack.capitalize()}**")
-            st.plotly_chart(
-                gradients_figure(measured, stack), key=f"gradients_{stack}",
-                alt=f"Gradient norm of every {stack} layer's W_2, pre-norm and post-norm",
-            )  # fmt: skip
+    show_panels(
+        "gradient norm of every layer's W_2, pre-norm and post-norm",
+        *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),
+    )
     st.caption(
         f"Two new models in this checkpoint's width, with the same random matrices; {session.PAIRS_FOR_GRADIENTS} of "
         "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
-        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({NORMS[0]}-norm) and "
-        f"{measured[1].loss:.2f} ({NORMS[1]}-norm) nats a token."
+        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
+        f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
     )
-    st.info(plain(describe_gradients(measured)), icon=":material/search:")
-    st.info(
-        "Try 12 layers, and then the knob “norm” on the page Training, where both learn side by side.",
-        icon=":material/science:",
+    show_finding(describe_gradients(measured))
+    show_attempt(
+        "Try 12 layers, and then “compare runs” with the hyperparameter “norm” on the page Training, where both learn "
+        "side by side."
     )

@@ -4,8 +4,9 @@ import streamlit as st
 
 import session
 from browser.attention_explorer import attention_explorer
+from session import Choice
 from transformer.interpret.trace import Trace
-from ui.sidebar import Choice, show_sentences
+from ui.sentences import show_sentences
 
 from .explorer_payload import explorer_blob
 from .explorer_state import heads_in, read_choice, write_choice
@@ -13,20 +14,22 @@ from .explorer_state import heads_in, read_choice, write_choice
 
 def show(choice: Choice) -> None:
     """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    show_sentences(session.translator(choice.checkpoint), trace)
+    trace = session.trace(choice)
+    show_sentences(choice)
     _show_linked(trace, explorer_blob(trace))
 
 
 @st.fragment  # a choice need not bring the whole page, nor measure every head, again
 def _show_linked(trace: Trace, blob: bytes) -> None:
     written = read_choice(trace)
-    attention_explorer(blob, written, "explorer", lambda told: write_choice(trace, told))
+    attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen))
     layer, head = heads_in(written["heads"])[0]
     st.page_link(
-        "pages/inside.py", label=f"Inside this head: layer {layer + 1}, head {head + 1} step by step",
-        icon=":material/arrow_forward:", query_params=_inside(written, layer, head),
-    )  # fmt: skip
+        "pages/inside.py",
+        label=f"Inside this head: layer {layer + 1}, head {head + 1} step by step",
+        icon=":material/arrow_forward:",
+        query_params=_inside(written, layer, head),
+    )
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.palette import KIND_NAMES
-from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
+from plots.text import KIND_NAMES
+from transformer.interpret.head_patterns import (
+    THRESHOLDS,
+    HeadMeasures,
+    is_punctuation,
+    measure_heads,
+    representative_heads,
+)
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
-from .explorer_text import look_words
+from .explorer_text import explorer_words, look_words
 
 KINDS = tuple(KIND_NAMES)
 WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
@@ -36,6 +42,7 @@ def explorer_blob(trace: Trace) -> bytes:
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
+        "texts": explorer_words(),
         "sides": {
             "source": _side(trace.source_tokens),
             "fed": _side(trace.fed_tokens),
@@ -54,11 +61,15 @@ def _kind(trace: Trace, kind: str, offset: int) -> dict:
     read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
     measured = measure_heads(kind, masked_maps(trace, kind), read)
     return {
-        "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
+        "layers": layers,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
+        "offset": offset,
         "labels": [head.label for head in measured],
         "measures": _measures(measured),
-        "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
-    }  # fmt: skip
+        "look": [[head.layer, head.head, look_words(head)] for head in representative_heads(measured)],
+    }
 
 
 def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
@@ -76,7 +87,7 @@ def _number(value: float) -> float | None:
 
 
 def _side(tokens: tuple[str, ...]) -> dict:
-    """Tokens, the places of the special ones, and for each token the number of the word that it belongs to."""
+    """Tokens, the positions of the special ones, and for each token the number of the word that it belongs to."""
     starts = [place == 0 or _starts_word(tokens[place - 1], token) for place, token in enumerate(tokens)]
     special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
     return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}

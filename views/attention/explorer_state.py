@@ -1,17 +1,17 @@
-"""What is chosen in the explorer, as the address says it; what makes no sense there falls back."""
+"""What is chosen in the explorer, as it stands in the address; what makes no sense there falls back."""
 
 import re
 
 import streamlit as st
 
 from transformer.interpret.trace import Trace
-from ui import choices
-from ui import url_state as address
+from ui import url_state
+from ui.selectors import AVERAGE, take_head
 
 from .explorer_text import MEASURES, PATTERNS
 
 _PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
-# For each name what it may be, first what it is without an address.
+# For each name what it may be; its default is the register's.
 _OPTIONS = {
     "view": ("map", "lines"),
     "rows": ("predicted", "fed"),
@@ -34,13 +34,11 @@ _FOLLOWED = "explorer_followed"
 def read_choice(trace: Trace) -> dict[str, str]:
     """The explorer's choice for this sentence by its names, as texts that make sense."""
     _follow_others(trace)
-    read = {
-        name: _one_of(address.remembered(_PREFIX + name, options[0]), options) for name, options in _OPTIONS.items()
-    }
-    kind = _one_of(address.remembered(f"{_PREFIX}kind", _linked_kind()), _KINDS)
+    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in _OPTIONS.items()}
+    kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
     first = _linked_heads(trace, kind)
-    heads = address.remembered(f"{_PREFIX}heads", first)
-    tokens = address.remembered(f"{_PREFIX}tokens")
+    heads = url_state.read("see_heads", first)
+    tokens = url_state.read("see_tokens")
     return {
         **read,
         "kind": kind,
@@ -55,13 +53,13 @@ def write_choice(trace: Trace, written: dict[str, str]) -> None:
     To be called in a callback.
     """
     kind = written["kind"]
-    defaults = {name: options[0] for name, options in _OPTIONS.items()}
-    defaults |= {"kind": _linked_kind(), "heads": _linked_heads(trace, kind), "tokens": ""}
-    for name, default in defaults.items():
-        address.remember(_PREFIX + name, written[name], default)
+    for name in (*_OPTIONS, "tokens"):
+        url_state.write(f"see_{name}", written[name])
+    url_state.write("see_kind", kind, _linked_kind())
+    url_state.write("see_heads", written["heads"], _linked_heads(trace, kind))
     ((layer, head), *others) = heads_in(written["heads"])
     if not others:
-        choices.take_head(layer, head)
+        take_head(layer, head)
         st.session_state["kind"] = kind
         st.session_state[_FOLLOWED] = _of_others()
 
@@ -85,9 +83,9 @@ def _follow_others(trace: Trace) -> None:
         kind, heads = _one_of(st.session_state.get("kind"), _KINDS), "{1}.{2}".format(*_of_others())
     st.session_state[_FOLLOWED] = _of_others()
     if heads and _are_heads(heads, trace, kind):
-        address.remember(f"{_PREFIX}kind", kind, _linked_kind())
-        address.remember(f"{_PREFIX}heads", heads, _linked_heads(trace, kind))
-        address.remember(f"{_PREFIX}tokens", "")
+        url_state.write("see_kind", kind, _linked_kind())
+        url_state.write("see_heads", heads, _linked_heads(trace, kind))
+        url_state.write("see_tokens", "")
 
 
 def _of_others() -> tuple[str | None, ...]:
@@ -106,9 +104,9 @@ def _linked_heads(trace: Trace, kind: str) -> str:
     places, known = [], False
     for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
         numbers = tuple(map(str, range(1, count + 1)))
-        said = st.query_params.get(name)
-        known |= said in (*numbers, choices.AVERAGE)
-        places.append((said,) if said in numbers else numbers)
+        value = st.query_params.get(name)
+        known |= value in (*numbers, AVERAGE)
+        places.append((value,) if value in numbers else numbers)
     return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else _FIRST
 
 
@@ -127,5 +125,5 @@ def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
     return all(int(place) <= (queries if written[0] == "q" else keys) for place in written[1:].split("-"))
 
 
-def _one_of(said: str | None, options: tuple[str, ...]) -> str:
-    return said if said in options else options[0]
+def _one_of(value: str | None, options: tuple[str, ...]) -> str:
+    return value if value in options else options[0]

@@ -4,25 +4,26 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from transformer import Beam, Translator
+from transformer import Beam
+from transformer.data.tokenizer import Tokenizer
 from transformer.decoding.sampling import Hypothesis
-from ui import choices
+from ui.selectors import one_number
 from ui.widgets import show_table
 
 
-def choose_hypothesis(found: Sequence[Hypothesis], beam: Beam, translator: Translator) -> int:
+def choose_hypothesis(found: Sequence[Hypothesis], beam: Beam, tokenizer: Tokenizer) -> int:
     """A table of all hypotheses and a row of buttons; returns the rank of the chosen one, 1 the best."""
     header = ("translation", "log P", "pieces", "length penalty", "score", "ended")
     rows = [
         (
             str(rank),
             (
-                translator.tokenizer.decode(list(one.ids)),
+                tokenizer.decode(list(one.ids)),
                 f"{one.log_probability:.3f}",
                 str(len(one.ids)),
                 f"{beam.length_penalty(len(one.ids)):.3f}",
                 f"{one.score:.3f}",
-                "yes" if one.finished else "cut",
+                "yes" if one.finished else "truncated",
             ),
         )
         for rank, one in enumerate(found, start=1)
@@ -32,5 +33,4 @@ def choose_hypothesis(found: Sequence[Hypothesis], beam: Beam, translator: Trans
         "log P is the sum of the pieces' log-probabilities in nats, </s> included; score = log P / length penalty; "
         f"length penalty = ((5 + pieces) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14).".replace("<", "\\<")
     )
-    options = [str(rank) for rank in range(1, len(found) + 1)]
-    return int(choices.one_of("Hypothesis to step through", options, "hypothesis"))
+    return one_number("Hypothesis to step through", len(found), "hypothesis")

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 import session
-from plots.palette import KIND_NAMES
+from plots.text import KIND_NAMES
+from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
-from ui import choices, sidebar
+from ui.choices import one_of
+from ui.selectors import single_head
+from ui.sentences import show_sentences
 
-from .steps_payload import View
+from .steps_text import View
 
 
 @dataclass(frozen=True)
@@ -22,17 +25,20 @@ class ChosenBlock:
     gaps: dict[str, float]
 
 
-def choose_block(choice: sidebar.Choice) -> ChosenBlock:
+def choose_block(choice: Choice) -> ChosenBlock:
     """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    sidebar.show_sentences(session.translator(choice.checkpoint), trace)
+    trace = session.trace(choice)
+    show_sentences(choice)
     with st.container(horizontal=True, gap="medium"):
-        kind = choices.one_of("Kind of attention", list(KIND_NAMES), "kind")
-        layer, head = choices.single_head(*trace.attention(kind).shape[:2])
+        kind = one_of("Kind of attention", list(KIND_NAMES), "kind")
+        layer, head = single_head(*trace.attention(kind).shape[:2])
     view = View(
-        kind, layer, head, 0,
+        kind,
+        layer,
+        head,
+        0,
         queries=trace.source_tokens if kind == "encoder" else trace.fed_tokens,
         keys=trace.fed_tokens if kind == "decoder" else trace.source_tokens,
         predicted=None if kind == "encoder" else trace.next_tokens,
-    )  # fmt: skip
-    return ChosenBlock(view, *session.stages(choice.checkpoint, choice.text, choice.strategy, kind, layer))
+    )
+    return ChosenBlock(view, *session.stages(choice, kind, layer))

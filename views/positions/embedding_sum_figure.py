@@ -3,12 +3,15 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import diverging_heatmap, integer_axis, token_label
+from plots.heatmap import Cells
+from plots.layout import GRID, bar_below, integer_axis, laid_out, token_axis, token_rows
+from plots.palette import BLUE, BRIGHT_ORANGE, GREY, diverging
+from plots.text import token_label
 from transformer.interpret.positions import EmbeddingSum
 
 PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
 _SHORT_NAMES = ("embedding", "position", "sum")
-_COLOURS = ("#1f77e0", "#8a8a8a", "#e8710a")
+_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
 MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
 _TALLEST = 1100  # pixels, of all three together
 
@@ -25,69 +28,76 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
     words = [token_label(token) for token in summed.tokens]
-    names = [
-        name
-        for long, short in zip(PART_NAMES, _SHORT_NAMES, strict=True)
-        for name in (
-            *(f"{long} {number}" for number in range(gap)),
-            *(f"{short} of “{word}” at position {place}" for place, word in enumerate(words)),
-        )
-    ]
-    # A few values of embeddings are far larger than all others; as the end of the scale they would pale the positions.
-    limit = float(np.nanpercentile(np.abs(canvas), 99))
-    hover = "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>"
-    figure = go.Figure(diverging_heatmap(canvas, limit, "value", hover, names))
-    figure.update_traces(
-        colorbar={"tickvals": [-limit, 0, limit], "ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
-    )
+    names = _row_names(words, gap)
+    figure = go.Figure(_values(canvas, names))
     figure.add_scatter(
-        x=[-0.5] * 3, y=[f"{name} {gap // 2}" for name in PART_NAMES], mode="text",
-        text=[f"<b>{name}</b>" for name in PART_NAMES], textposition="middle right", textfont={"size": 14},
-        hoverinfo="skip", showlegend=False, cliponaxis=False,
-    )  # fmt: skip
+        x=[-0.5] * 3,
+        y=[f"{name} {gap // 2}" for name in PART_NAMES],
+        mode="text",
+        text=[f"<b>{name}</b>" for name in PART_NAMES],
+        textposition="middle right",
+        textfont={"size": 14},
+        hoverinfo="skip",
+        showlegend=False,
+        cliponaxis=False,
+    )
     places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
+    ticks = {
+        "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
+        "ticktext": [words[place] for place in places] * 3,
+        "tickfont": {"size": 12},
+    }
     figure.update_xaxes(**integer_axis(canvas.shape[1], "dimension"), side="top")
-    figure.update_yaxes(
-        type="category", range=[len(names) - 0.5, -0.5], showgrid=False, zeroline=False, automargin=True,
-        tickvals=[part * (gap + tokens) + gap + place for part in range(3) for place in places],
-        ticktext=[words[place] for place in places] * 3, tickfont={"size": 12},
-    )  # fmt: skip
-    return figure.update_layout(height=row * len(names) + 90, margin={"l": 10, "r": 10, "t": 10, "b": 10})
+    figure.update_yaxes(**token_rows(names) | ticks, type="category")
+    return laid_out(figure, row * len(names) + 90, top=10, bottom=60)
 
 
 def norms_figure(summed: EmbeddingSum) -> go.Figure:
-    """The lengths of all three for each token as bars, the cosine between embedding and sum above them."""
+    """The norms of all three for each token as bars, the cosine between embedding and sum above them."""
     norms = summed.norms
     places = np.arange(len(summed.tokens))
-    words = [token_label(token) for token in summed.tokens]
-    every = -(-len(words) // 60)
-    named = [f"“{word}” at position {place}" for place, word in enumerate(words)]
+    named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
     figure = go.Figure()
     for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
         figure.add_bar(
-            x=places, y=values.astype(np.float32), name=name, customdata=named, marker={"color": colour},
-            hovertemplate=f"{name} of %{{customdata}}<br>length <b>%{{y:.2f}}</b><extra></extra>",
-        )  # fmt: skip
+            x=places,
+            y=values.astype(np.float32),
+            name=name,
+            customdata=named,
+            marker={"color": colour},
+            hovertemplate=f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>",
+        )
     figure.add_scatter(
-        x=places, y=norms.max(axis=0), mode="text" if len(words) <= MOST_NUMBERS else "none",
+        x=places,
+        y=norms.max(axis=0),
+        mode="text" if len(places) <= MOST_NUMBERS else "none",
         text=[f"{cosine:.2f}" for cosine in summed.cosines],
-        textposition="top center", textfont={"size": 12}, customdata=named, name="cosine",
+        textposition="top center",
+        textfont={"size": 12},
+        customdata=named,
+        name="cosine",
         hovertemplate="cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>",
         showlegend=False,
-    )  # fmt: skip
-    figure.update_xaxes(
-        tickvals=places[::every],
-        ticktext=words[::every],
-        tickangle=-60,
-        automargin=True,
-        showgrid=False,
-        range=[-0.5, len(words) - 0.5],
     )
-    figure.update_yaxes(
-        title="Euclidean length", automargin=True, gridcolor="rgba(128, 128, 128, 0.25)",
-        range=[0, float(norms.max()) * 1.15],
-    )  # fmt: skip
-    return figure.update_layout(
-        height=360, barmode="group", margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )  # fmt: skip
+    keys = token_axis(summed.tokens, every=-(-len(places) // 60))
+    figure.update_xaxes(**keys, tickangle=-60, range=[-0.5, len(places) - 0.5])
+    figure.update_yaxes(**GRID, title="Euclidean norm", range=[0, float(norms.max()) * 1.15])
+    return laid_out(figure, 360, top=10, bottom=10).update_layout(barmode="group")
+
+
+def _row_names(words: list[str], gap: int) -> list[str]:
+    """A name for each row of all three blocks, blank ones included; equal names would fall into one row."""
+    names = []
+    for long, short in zip(PART_NAMES, _SHORT_NAMES, strict=True):
+        names += [f"{long} {number}" for number in range(gap)]
+        names += [f"{short} of “{word}” at position {place}" for place, word in enumerate(words)]
+    return names
+
+
+def _values(canvas: np.ndarray, names: list[str]) -> go.Heatmap:
+    # A few values of embeddings are far larger than all others; as the end of the scale they would pale the positions.
+    limit = float(np.nanpercentile(np.abs(canvas), 99))
+    scale = diverging(limit)
+    ends = {"ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
+    cells = Cells(canvas, "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    return cells.trace(bar_below("value", scale, length=220) | ends).update(y=names)

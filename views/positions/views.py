@@ -1,15 +1,16 @@
-"""The views of the page on positional encoding: settings on the left, the loaded model's own on the right."""
+"""What the page on positional encoding shows: settings on the left, the loaded model's own on the right."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
+import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from transformer import Translator
+import session
+from session import Choice
 from transformer.interpret.positions import Encoding, distance_law, dot_products, embedding_sum, encoding
-from transformer.interpret.trace import Trace
-from ui import choices, sidebar
-from ui.widgets import phone_container, plain
+from ui.choices import one_of, slider, slider_of, some_of, whole_number
+from ui.sentences import show_sentences
+from ui.widgets import phone_container, plain, show_finding
 
 from . import text as captions
 from .embedding_sum_figure import embedding_sum_figure, norms_figure
@@ -25,72 +26,58 @@ def chosen_settings() -> Encoding:
     """The sliders, and the encoding they ask for; raises UserError for what cannot be."""
     columns = st.columns(3, gap="medium")
     with columns[0]:
-        d_model = st.slider(
-            "d_model", 2, 512, 64, 2, key="d_model", bind="query-params",
-            help="Dimensions of the vectors. Even, because every sine has its cosine.",
-        )  # fmt: skip
+        even = "Dimensions of the vectors. Even, because every sine has its cosine."
+        d_model = slider("d_model", 2, 512, "d_model", 2, explanation=even)
     with columns[1]:
-        length = st.slider("Length", 8, 512, 64, key="length", bind="query-params", help="Number of positions.")
+        length = slider("Length", 8, 512, "length", explanation="Number of positions.")
     with columns[2]:
-        base = st.select_slider(
-            "Base", BASES, "10000", key="base", bind="query-params",
-            help="The paper took 10000: the longest wave is then nearly 2π · 10000 positions.",
-        )  # fmt: skip
+        papers = "The paper took 10000: the longest wave is then nearly 2π · 10000 positions."
+        base = slider_of("Base", BASES, "base", papers)
     return encoding(length, d_model, float(base))
 
 
 def show_curves(settings: Encoding, model: Encoding) -> None:
     """Chosen dimensions over position."""
     st.subheader("Single dimensions over position")
-    chosen = st.multiselect(
-        "Dimensions", DIMENSIONS, ["8", "9", "16", "17", "24", "25"], key="dims", bind="query-params", max_selections=8,
-        help="Even ones are sines, odd ones cosines; 2i and 2i + 1 are pair i and share a colour.",
-    )  # fmt: skip
-    dimensions = [int(dimension) for dimension in chosen]
+    pairs = "Even ones are sines, odd ones cosines; 2i and 2i + 1 are pair i and share a colour."
+    dimensions = [int(dimension) for dimension in some_of("Dimensions", DIMENSIONS, "dims", 8, pairs)]
     if not dimensions:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
     own = model.first(settings.length)
-    for column, name, shown in _beside(settings, own):
-        with column:
-            missing = captions.missing_dimensions(shown, dimensions)
-            if missing:
-                st.caption(plain(missing))
-            st.plotly_chart(
-                curves_figure(shown, dimensions), key=f"curves_{name}",
-                alt=f"Curves over position, {captions.describe_size(shown)}: dimensions {', '.join(chosen)}",
-            )  # fmt: skip
+    _show_beside(
+        "curves",
+        f"Curves over position, dimensions {', '.join(map(str, dimensions))}",
+        lambda shown: curves_figure(shown, dimensions),
+        (settings, own),
+        above=lambda shown: captions.missing_dimensions(shown, dimensions),
+    )
     st.caption("Positions are whole numbers; the lines only join them.")
-    _say(captions.describe_curves(settings, own, dimensions), captions.try_curves(settings, dimensions))
+    show_finding(captions.describe_curves(settings, own, dimensions), captions.try_curves(settings, dimensions))
 
 
 def show_matrix(settings: Encoding, model: Encoding) -> None:
     """The whole tables."""
     st.subheader("The whole matrix: one row for each position")
     own = model.first(settings.length)
-    for column, name, shown in _beside(settings, own):
-        column.plotly_chart(
-            matrix_figure(shown), key=f"matrix_{name}",
-            alt=f"Heatmap of the positional encoding, {captions.describe_size(shown)}",
-        )  # fmt: skip
-    _say(captions.describe_matrix(settings, own), captions.try_matrix(settings))
+    _show_beside("matrix", "Heatmap of the positional encoding", matrix_figure, (settings, own))
+    show_finding(captions.describe_matrix(settings, own), captions.try_matrix(settings))
 
 
 def show_similarity(settings: Encoding, model: Encoding) -> None:
     """Dot products of all positions, and their dependence on distance."""
     st.subheader("How alike are two positions? PE(p) · PE(q)")
-    own = model.first(settings.length)
-    laws = []
-    for column, name, shown in _beside(settings, own):
-        products = dot_products(shown)
-        laws.append(distance_law(products))
-        column.plotly_chart(
-            products_figure(products), key=f"products_{name}",
-            alt=f"Heatmap of the dot products of all positions, {captions.describe_size(shown)}",
-        )  # fmt: skip
+    both = settings, model.first(settings.length)
+    _show_beside(
+        "products",
+        "Heatmap of the dot products of all positions",
+        lambda shown: products_figure(dot_products(shown)),
+        both,
+    )
+    laws = [distance_law(dot_products(shown)) for shown in both]
     st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
     st.plotly_chart(distance_figure(*laws), key="distance", alt="Dot product over the distance of two positions")
-    _say(captions.describe_products(*laws), captions.try_products(settings))
+    show_finding(captions.describe_products(*laws), captions.try_products(settings))
 
 
 def show_wavelengths(settings: Encoding, model: Encoding) -> None:
@@ -100,24 +87,22 @@ def show_wavelengths(settings: Encoding, model: Encoding) -> None:
         "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once on "
         "the way from their first position to the last, the horizontal line; hollow ones do not."
     )
-    st.plotly_chart(
-        wavelengths_figure(settings, model), key="wavelengths",
-        alt="Wavelengths of all pairs on a logarithmic axis, of these settings and of this model",
-    )  # fmt: skip
-    _say(captions.describe_wavelengths(settings, model), captions.try_wavelengths(settings))
+    alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
+    st.plotly_chart(wavelengths_figure(settings, model), key="wavelengths", alt=alt)
+    show_finding(captions.describe_wavelengths(settings, model), captions.try_wavelengths(settings))
 
 
 def show_rotation(settings: Encoding, model: Encoding) -> None:
-    """One pair as the hand of a clock."""
-    st.subheader("A step onwards is a turn: PE(p + k) = R(k) PE(p)")
+    """One pair of dimensions as a point on a circle."""
+    st.subheader("A shift is a rotation: PE(p + k) = R(k) PE(p)")
     columns = st.columns(3, gap="medium")
     with columns[0]:
         last = settings.d_model // 2 - 1
-        pair = choices.whole_number("Pair i", 0, last, min(4, last), "pair")
+        pair = whole_number("Pair i", 0, last, "pair", start=min(4, last))
     with columns[1]:
-        position = st.slider("Position p", 0, 100, 5, key="position", bind="query-params")
+        position = slider("Position p", 0, 100, "position")
     with columns[2]:
-        offset = st.slider("Offset k", 1, 100, 3, key="offset", bind="query-params")
+        offset = slider("Offset k", 1, 100, "offset")
     enough = encoding(max(settings.length, position + offset + 1), settings.d_model, settings.base)
     if enough.length > settings.length:
         st.caption(f"Position {position + offset} lies beyond the length chosen: the table is made longer to reach it.")
@@ -129,26 +114,23 @@ def show_rotation(settings: Encoding, model: Encoding) -> None:
                     f"{shown.length - 1}; asked for are pair {pair} and p + k = {position + offset}."
                 )
                 continue
-            st.plotly_chart(
-                rotation_figure(shown, pair, position, offset), key=f"rotation_{name}",
-                alt=f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}",
-            )  # fmt: skip
+            alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
+            st.plotly_chart(rotation_figure(shown, pair, position, offset), key=f"rotation_{name}", alt=alt)
             st.latex(captions.rotation_formula(shown, pair, position, offset))
-    _say(captions.describe_rotation(enough, model, pair, offset), captions.try_rotation(enough, pair, offset))
+    show_finding(captions.describe_rotation(enough, model, pair, offset), captions.try_rotation(enough, pair, offset))
 
 
-def show_adding(translator: Translator, trace: Trace) -> None:
-    """What adding the positions does to the visitor's own sentence."""
+def show_sum(choice: Choice) -> None:
+    """What adding the positions does to the user's own sentence. Raises UserError."""
+    trace, model = session.trace(choice), session.translator(choice.checkpoint).model
     st.subheader("What enters the encoder: embedding + position")
-    sidebar.show_sentences(translator, trace)
-    summed = embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    shown = choices.one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
-    dimensions = translator.model.config.d_model if shown == "all" else int(shown)
-    st.plotly_chart(
-        embedding_sum_figure(summed, dimensions), key="sum",
-        alt="Heatmaps of the embeddings, the positional encodings and their sums, one row for each token",
-    )  # fmt: skip
-    _say(describe_sum(summed), try_dimensions(summed))
+    show_sentences(choice)
+    summed = embedding_sum(model, trace.source_ids, trace.source_tokens)
+    shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
+    dimensions = model.config.d_model if shown == "all" else int(shown)
+    alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
+    st.plotly_chart(embedding_sum_figure(summed, dimensions), key="sum", alt=alt)
+    show_finding(describe_sum(summed), try_dimensions(summed))
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
@@ -156,28 +138,29 @@ def show_adding(translator: Translator, trace: Trace) -> None:
         st.plotly_chart(norms_figure(summed), key="norms", alt="Bars: lengths of embedding, position and sum")
     st.markdown("**The same piece twice**")
     repetition = describe_repetition(summed)
-    _say(repetition or "No piece occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
+    show_finding(repetition or "No piece occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
     if not repetition:
         st.button("Translate it", on_click=lambda: st.session_state.update(text=REPEATING))
 
 
-VIEWS = {
-    "curves": show_curves,
-    "matrix": show_matrix,
-    "similarity": show_similarity,
-    "wavelengths": show_wavelengths,
-    "rotation": show_rotation,
-}
-
-
-def _say(look: str, attempt: str = "") -> None:
-    """The sentence computed from this view, and something to do."""
-    st.info(plain(look) + (f"\n\n**Try** {plain(attempt)}" if attempt else ""), icon=":material/search:")
-
-
-def _beside(settings: Encoding, own: Encoding) -> Iterator[tuple[DeltaGenerator, str, Encoding]]:
-    """Two columns, the settings' on the left and the model's on the right, each named with its size."""
+def _beside(settings: Encoding, own: Encoding) -> list[tuple]:
+    """Two columns, the settings' on the left and the model's on the right, each headed with its size."""
     columns = st.columns(2, gap="medium")
     for column, name, shown in zip(columns, ("These settings", "This model's own"), (settings, own), strict=True):
         column.markdown(f"**{name}**: {plain(captions.describe_size(shown))}")
-    return zip(columns, ("settings", "model"), (settings, own), strict=True)
+    return list(zip(columns, ("settings", "model"), (settings, own), strict=True))
+
+
+def _show_beside(
+    key: str,
+    what: str,
+    figure: Callable[[Encoding], go.Figure],
+    both: tuple[Encoding, Encoding],
+    above: Callable[[Encoding], str] = lambda shown: "",
+) -> None:
+    """The same figure of the settings and of the model's own; `above` gives a caption over it, where there is one."""
+    for column, name, shown in _beside(*both):
+        with column:
+            if above(shown):
+                st.caption(plain(above(shown)))
+            st.plotly_chart(figure(shown), key=f"{key}_{name}", alt=f"{what}, {captions.describe_size(shown)}")

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from plots.palette import signed
-from transformer.decoding.sampling import cut
+from plots.text import signed
+from transformer.decoding.sampling import truncate
 from transformer.interpret.parameters import norm_parameters
 from transformer.interpret.positions import MODEL_BASE, encoding
-from transformer.interpret.residual import walk
+from transformer.interpret.residual import trajectory
 from views.architecture.embeddings_figure import sum_figure
-from views.architecture.trajectory_figure import walk_figure
+from views.architecture.trajectory_figure import trajectory_figure
 from views.logits.step_figure import logits_figure
 from views.logits.text import logit_by_hand
 from views.positions.figures import curves_figure
 
 from .figures import norms_figure
-from .question import Asked, Question, Shown
+from .question import Asked, Link, Question, Shown
 
 
 def _gamma(asked: Asked) -> Shown:
@@ -22,34 +22,37 @@ def _gamma(asked: Asked) -> Shown:
     gammas = np.concatenate([gamma for _, gamma, _ in learned])
     betas = np.concatenate([beta for _, _, beta in learned])
     return Shown(
-        norms_figure(gammas, betas), "Histogram of all γ and β of this checkpoint",
+        norms_figure(gammas, betas),
+        "Histogram of all γ and β of this checkpoint",
         f"Of this checkpoint's {len(gammas):,} γ the smallest is {signed(gammas.min(), 2)} and the largest "
         f"{gammas.max():.2f}; they began at 1. Its β, which began at 0, go from {signed(betas.min(), 2)} to "
         f"{signed(betas.max(), 2)}.",
-    )  # fmt: skip
+    )
 
 
 def _twice(asked: Asked) -> Shown:
     norm = asked.translator.model.config.norm
-    way = walk(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
+    path = trajectory(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
     last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
     return Shown(
-        walk_figure(way), "Length of one source token's vector at every station",
+        trajectory_figure(path),
+        "Norm of one source token's vector after every sub-layer",
         f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. Its second token's vector goes from "
-        f"{way.lengths[1]:.1f} to {way.lengths[-1]:.1f} in length.",
-    )  # fmt: skip
+        f"{path.norms[1]:.1f} to {path.norms[-1]:.1f} in norm.",
+    )
 
 
 def _generator(asked: Asked) -> Shown:
     tokenizer, logits = asked.translator.tokenizer, asked.stream.logits[0]
-    own = cut(logits)
+    own = truncate(logits)
     best = int(own.order[0])
-    row = asked.translator.model.generator.weight[best].detach().cpu().numpy()
+    row = asked.translator.model.output_projection.weight[best].detach().cpu().numpy()
     return Shown(
-        logits_figure(own, tokenizer.piece_text), "The largest logits of the first step",
+        logits_figure(own, tokenizer.piece_text),
+        "The largest logits of the first step",
         f"The first step's best, {tokenizer.piece_text(best)}: "
         f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best])}",
-    )  # fmt: skip
+    )
 
 
 def _scale(asked: Asked) -> Shown:
@@ -70,50 +73,64 @@ def _waves(asked: Asked) -> Shown:
     shown = encoding(min(64, config.max_length), config.d_model, MODEL_BASE)
     dimensions = sorted({0, 1, *(2 * (config.d_model // 16), 2 * (config.d_model // 16) + 1)})
     return Shown(
-        curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position",
+        curves_figure(shown, dimensions),
+        "Two pairs of sine and cosine over the position",
         f"Two of this model's {config.d_model // 2} pairs: a fast one, and one that turns more slowly. Its "
         f"{config.max_length} positions are computed from the formula, and the checkpoint's file does not hold them.",
-    )  # fmt: skip
+    )
 
 
 QUESTIONS = (
     Question(
-        "gamma", "Why do LayerNorm's gamma and beta exist?",
+        "gamma",
+        "Why do LayerNorm's gamma and beta exist?",
         "LayerNorm forces every vector to mean 0 and spread 1, which may be the wrong spread for what comes next. γ "
         "and β, a number a dimension each, give the choice back: γ stretches, β moves, and with γ = spread and β = "
         "mean the normalisation could even be undone on average. They begin at 1 and 0 and are learned.",
-        _gamma, "pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"},
+        _gamma,
+        Link("pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"}),
     ),
     Question(
-        "twice", "Is the norm applied twice?",
+        "twice",
+        "Is the norm applied twice?",
         "No: it stands in one of two places. Post-norm (the paper) normalises the sum after each sub-layer; pre-norm "
         "(the Annotated Transformer's code) normalises what the sub-layer reads. Pre-norm leaves the last sum of a "
         "stack as it is, and so needs one more LayerNorm at its end, which looks like a second one.",
-        _twice, "pages/architecture.py", "See where it stands, and the gradients",
-        {"architecture": "pre-norm and post-norm"},
+        _twice,
+        Link(
+            "pages/architecture.py",
+            "See where it stands, and the gradients",
+            {"architecture": "pre-norm and post-norm"},
+        ),
     ),
     Question(
-        "generator", "What does the generator do?",
+        "generator",
+        "What does the generator do?",
         "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
         "logit a piece. Softmax makes probabilities of the logits. Nothing else is in it, and often its matrix is "
         "the embedding's.",
-        _generator, "pages/logits.py", "From the vector to the word",
+        _generator,
+        Link("pages/logits.py", "From the vector to the word"),
     ),
     Question(
-        "scale", "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
+        "scale",
+        "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
         "The rows are initialised with a spread of 1 / √d_model, so that as the generator's matrix they give logits "
         "of a moderate size; times √d_model they have the spread of the positions that are added. One matrix for "
         "both languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. "
         "It saves two thirds of these parameters, and a piece that is written alike in both languages is learned "
         "once.",
-        _scale, "pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"},
+        _scale,
+        Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),
     ),
     Question(
-        "waves", "Why sine and cosine, and why a buffer and not a parameter?",
+        "waves",
+        "Why sine and cosine, and why a buffer and not a parameter?",
         "For each frequency, the pair at position p + k is the pair at p turned by an angle that depends on k alone, "
         "so a head can learn to look k places away wherever it stands. Nothing in it is learned (the paper's table 3 "
         "(E) found learned positions no better), so it is a buffer: it moves to the GPU with the model, and no "
         "optimiser touches it. It is a function of the shape, so it need not be in the checkpoint either.",
-        _waves, "pages/positions.py", "See the rotation", {"positions": "rotation"},
+        _waves,
+        Link("pages/positions.py", "See the rotation", {"positions": "rotation"}),
     ),
-)  # fmt: skip
+)

@@ -6,17 +6,16 @@ import streamlit as st
 
 import session
 from plots.heatmap import mask_figure
+from session import Choice
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
-from ui import choices
-from ui.sidebar import Choice
+from ui.choices import from_list, one_of, slider, slider_of
 from ui.widgets import plain, show_table
 
 from . import batching_text as captions
 from .batching_figure import WAYS, batch_figure, ratios_figure
 
 BUDGETS = ("128", "256", "512", "1024", "2048")
-SEED = 5  # a shuffle that puts a batch of short sentences first: their pieces fit into the cells
 ROOM_OF_THE_MASK = 420  # pixels
 PART = 4  # of the sample a fourth, to see what a larger one saves
 
@@ -32,14 +31,10 @@ def show(choice: Choice) -> None:
     )
     _show_source(translator, len(examples))
     with st.container(horizontal=True, gap="medium"):
-        budget = int(
-            st.select_slider(
-                "Budget, tokens a batch", BUDGETS, "256", key="budget", bind="query-params", width=240,
-                help="Sentences times the longer side's padded length stay within it: `batch_tokens` of a training.",
-            )
-        )  # fmt: skip
-        way = choices.one_of("Batched", WAYS, "packing", "At random: in any order, with the same budget.")
-        seed = st.slider("Seed of the shuffle", 1, 20, SEED, key="shuffle", bind="query-params", width=150)
+        limit = "Sentences times the longer side's padded length stay within it: `batch_tokens` of a training."
+        budget = int(slider_of("Budget, tokens a batch", BUDGETS, "budget", limit, width=240))
+        way = one_of("Batched", WAYS, "packing", "At random: in any order, with the same budget.")
+        seed = slider("Seed of the shuffle", 1, 20, "shuffle", width=150)
     both = _both_ways(examples, budget, seed, translator.model.config.max_length)
     batches = both[way]
     with st.container(horizontal=True, gap="medium"):
@@ -78,7 +73,7 @@ def _both_ways(examples: Sequence[Example], budget: int, seed: int, max_length: 
 def _number(label: str, count: int, key: str) -> int:
     """A number from 1 to `count`; one that is no longer there falls back to the first."""
     options = [str(number) for number in range(1, count + 1)]
-    return int(st.selectbox(f"{label}, 1 to {count}", options, key=key, bind="query-params", width=220))
+    return int(from_list(f"{label}, 1 to {count}", options, key))
 
 
 def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row: int, translator: Translator) -> None:

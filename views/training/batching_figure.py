@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
-from plots.palette import token_label
-from views.positions.figures import PAIR_COLOURS
+from plots.palette import SERIES_COLOURS
+from plots.text import token_label
 
 WAYS = ("by length", "at random")
 
@@ -22,7 +22,7 @@ _TOKENS = [
 ]
 _FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
 _HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
-_CHOSEN = {"color": PAIR_COLOURS[1], "width": 2.5}
+_CHOSEN = {"color": SERIES_COLOURS[1], "width": 2.5}
 _GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 
 
@@ -61,7 +61,7 @@ def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float])
     """
     figure = go.Figure()
     for (name, values), colour, symbol, dash in zip(
-        ratios.items(), PAIR_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
+        ratios.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
     ):
         figure.add_scatter(
             x=np.arange(1, len(values) + 1, dtype=np.int16),

@@ -1,7 +1,6 @@
 """Sentences on batches, computed from how a checkpoint's sample of sentence pairs is batched."""
 
-from plots.palette import counted
-from plots.text import percent, quoted
+from plots.text import counted, percent, quoted
 from transformer.data.batching import OpenedBatch, Padding
 
 

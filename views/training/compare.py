@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 import session
-from plots.palette import sentence_case
+from plots.text import sentence_case
+from session import Choice
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
-from ui import choices
-from ui.sidebar import Choice
+from ui.choices import one_of
 from ui.widgets import plain
 
 from . import live_run as toy_run
@@ -75,14 +75,14 @@ def show(choice: Choice) -> None:
         "Two small models, alike in everything but **one hyperparameter**: both begin with the same random weights and "
         "see the same sequences in the same order. Which one learns sooner? Say what you expect before you start."
     )
-    hyperparameter = HYPERPARAMETERS[choices.one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
+    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
     names = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
-        first = choices.one_of("First run", names, f"first_{hyperparameter.field}")
-        second = choices.one_of("Second run", names, f"second_{hyperparameter.field}", start=names[1])
+        first = one_of("First run", names, f"first_{hyperparameter.field}")
+        second = one_of("Second run", names, f"second_{hyperparameter.field}")
     with st.container(horizontal=True, gap="medium"):
-        task = choices.one_of("Task", tuple(task.value for task in Task), "task", start="reverse")
-        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
+        task = one_of("Task", tuple(task.value for task in Task), "task")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
         seed = toy_run.seed()
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from plots.palette import SERIES_COLOURS
 from transformer.training.replay import TrainingReplay
-from views.positions.figures import PAIR_COLOURS
 
 _DASHES = ("solid", "dash")
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
@@ -17,7 +17,7 @@ def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
     """Each run with its name and replay: the training loss above, on a logarithmic axis, the exact match below."""
     figure = go.Figure()
     for place, (name, replay) in enumerate(runs):
-        line = {"color": PAIR_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
         for axis, curve, what, form in (
             ("y", replay.losses, "loss", ".3f"),
             ("y2", replay.scores, "exact match", ".1%"),

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.heatmap import BLANK, Labels, cells_figure, cells_heatmap
-from plots.palette import WEIGHT_SCALE, token_label
+from plots.heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import token_label
 from transformer.experiments.label_smoothing import Smoothing
 from transformer.interpret.trace import Trace
-from views.positions.figures import PAIR_COLOURS, PAIR_SYMBOLS
 
 PAD, END = 0, 1  # ids in the example's vocabulary, which begins with them
 WORDS = (
@@ -33,7 +33,6 @@ WORDS = (
 LONGEST_EXAMPLE = 5  # words
 MEASURES = ("cross-entropy", "KL divergence")
 
-_ROOM_OF_A_HALF = 470  # pixels at a desk; a phone has less, and smaller cells
 _CONFIDENCES = np.concatenate([np.linspace(0.01, 0.99, 99), 1 - np.geomspace(0.009, 1e-6, 30)])
 _DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
 _GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
@@ -50,17 +49,11 @@ def targets_figure(smoothing: Smoothing) -> go.Figure:
     """The distribution that each position of the example is trained towards: rows are positions, columns classes."""
     ids = example_target(smoothing.classes)
     table = smoothing.targets(ids, PAD)
-    labels = Labels(
-        tuple(WORDS[id] for id in ids),
-        WORDS[: smoothing.classes],
-        "position: its right class",
-        "class",
-        _ROOM_OF_A_HALF,
-    )
     texts = [["" if id == PAD else short_mass(mass) for mass in row] for id, row in zip(ids, table, strict=True)]
     hover = [[_hover(place, id, k, mass) for k, mass in enumerate(table[place])] for place, id in enumerate(ids)]
-    z = np.where(np.array(ids)[:, None] == PAD, BLANK, table)
-    return cells_figure([cells_heatmap(z, WEIGHT_SCALE, (0, 1), hover)], labels, texts)
+    cells = Cells(np.where(np.array(ids)[:, None] == PAD, BLANK, table), hover, hover_blank=True)
+    rows, columns = tuple(WORDS[id] for id in ids), WORDS[: smoothing.classes]
+    return heatmap_figure(Heatmap((cells,), rows, columns, "position: its right class", "class", ROOM_OF_A_HALF, texts))
 
 
 def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
@@ -77,7 +70,7 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
         hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
         look = {
-            "line": {"color": PAIR_COLOURS[place], "dash": _DASHES[place], "width": width},
+            "line": {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width},
             "legendgroup": name,
         }
         figure.add_scatter(
@@ -92,7 +85,7 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
             x=[best],
             y=[loss(best)],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 12},
+            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
             name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
             cliponaxis=False,
             hovertemplate=f"least loss, {hover}",
@@ -118,7 +111,7 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
             x=trace.next_probabilities.astype(np.float32),
             y=np.arange(steps),
             mode="markers",
-            marker={"color": PAIR_COLOURS[0], "size": 11},
+            marker={"color": SERIES_COLOURS[0], "size": 11},
             hovertext=[
                 f"Step {step + 1}: “{token}”<br>probability <b>{probability:.4f}</b>"
                 for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True))
@@ -131,7 +124,7 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
         x=[best, best],
         y=[-0.5, steps - 0.5],
         mode="lines",
-        line={"color": PAIR_COLOURS[1], "width": 2.5, "dash": "dash"},
+        line={"color": SERIES_COLOURS[1], "width": 2.5, "dash": "dash"},
         hovertemplate=f"the loss is least at <b>{best:.4f}</b><extra></extra>",
         name=f"least loss: {best:.4f}",
     )

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import scientific
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import scientific
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
-from views.positions.figures import MODEL_COLOUR, PAIR_COLOURS, PAIR_SYMBOLS
+from views.positions.figures import MODEL_COLOUR
 
 AXES = ("linear", "logarithmic")
 CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio
@@ -36,7 +37,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
         steps = thinned(len(values), peak)
         name = f"curve {place + 1}"
         look = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
-        line = {"color": PAIR_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
         figure.add_scatter(
             x=steps.astype(np.int32),
             y=values[steps - 1],
@@ -51,7 +52,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
             y=[values[peak - 1]],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
             line=line,
-            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 13},
+            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 13},
             name=f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
             legendgroup=name,
             hovertemplate=f"peak of {name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.6~g}}</b><extra></extra>",
@@ -75,7 +76,7 @@ def trained_figure(
     figure = go.Figure()
     for name, values, colour, dash in (
         ("this checkpoint", own, MODEL_COLOUR, "solid"),
-        ("the paper's base model: d_model 512, warm-up 4,000", paper, PAIR_COLOURS[0], "dash"),
+        ("the paper's base model: d_model 512, warm-up 4,000", paper, SERIES_COLOURS[0], "dash"),
     ):
         figure.add_scatter(
             x=steps.astype(np.int32),

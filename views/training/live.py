@@ -3,13 +3,14 @@
 import streamlit as st
 
 import session
-from plots.palette import counted, head_name, sentence_case
+from plots.text import counted, head_name, sentence_case
+from session import Choice
 from transformer import UserError
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task
-from ui import choices
-from ui.sidebar import Choice
+from ui.choices import one_of, slider
+from ui.selectors import take_head
 from ui.widgets import plain
 
 from . import live_run as toy_run
@@ -61,18 +62,16 @@ def show(choice: Choice) -> None:
 def _settings() -> ToySettings:
     """What the user chose; raises ConfigError for what cannot be."""
     with st.container(horizontal=True, gap="medium"):
-        task = choices.one_of("Task", tuple(task.value for task in Task), "task", start="reverse")
-        symbols = choices.one_of("Symbols", tuple(SYMBOLS), "symbols")
+        task = one_of("Task", tuple(task.value for task in Task), "task")
+        symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
         most = len(SYMBOLS[symbols])
-        vocabulary = st.slider(
-            f"Number of {symbols}", 2, most, min(11, most), key=f"number_of_{symbols}", bind="query-params", width=200
-        )
-        length = st.slider("Length", 2, 20, 10, key="symbols_long", bind="query-params", width=200)
+        vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
+        length = slider("Length", 2, 20, "symbols_long", width=200)
     with st.expander("The model, its size and seed"), st.container(horizontal=True, gap="medium"):
-        d_model = choices.one_of("d_model", ("32", "64", "128"), "toy_width", start="64")
-        layers = choices.one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers", start="2")
-        heads = choices.one_of("Heads", ("1", "2", "4", "8"), "toy_heads", start="8")
-        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm")
+        d_model = one_of("d_model", ("32", "64", "128"), "toy_width")
+        layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
+        heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
         seed = toy_run.seed()
     return ToySettings(
         task=task,
@@ -114,4 +113,4 @@ def _show_run(name: str, view: JobView) -> None:
 
 def _take_reader(layer: int, head: int) -> None:
     st.session_state["kind"] = "cross"
-    choices.take_head(layer, head)
+    take_head(layer, head)

@@ -7,7 +7,8 @@ from plots.text import percent
 from transformer.errors import BusyError
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
-from ui import url_state as address
+from ui import url_state
+from ui.choices import slider
 from ui.widgets import plain
 
 from .live_text import exact_match_text, state_text, time_left_text
@@ -24,10 +25,8 @@ _ICONS = {
 
 def seed() -> int:
     """A choice of seed, shared by the views; a box for a number would break on a link that says "inf"."""
-    return st.slider(
-        "Seed", 1, 20, 1, key="toy_seed", bind="query-params", width=200,
-        help="Of the first weights and of all sequences: the same seed gives the same run.",
-    )  # fmt: skip
+    explanation = "Of the first weights and of all sequences: the same seed gives the same run."
+    return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
 
 
 def show_state(view: JobView) -> None:
@@ -77,7 +76,7 @@ def start(key: str, *trainings: ToySettings) -> None:
     for name in started(key):
         jobs.leave(name)
     st.session_state[_OWN] = names
-    address.remember(key, ",".join(names))
+    url_state.write(key, ",".join(names))
 
 
 def stop(key: str) -> None:
@@ -88,7 +87,7 @@ def stop(key: str) -> None:
 
 def started(key: str) -> list[str]:
     """The names of the view's trainings, as the address has them; empty when none was started."""
-    return [name for name in address.remembered(key).split(",") if name]
+    return [name for name in url_state.read(key).split(",") if name]
 
 
 def _ask() -> None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.palette import counted, head_name, scientific, sentence_case
-from plots.text import percent, quoted
+from plots.text import counted, head_name, percent, quoted, scientific, sentence_case
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySchedule, ToySettings, ToyStatus
 from transformer.toy.tasks import SYMBOLS, Task

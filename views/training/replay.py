@@ -5,12 +5,13 @@ import re
 import streamlit as st
 
 import session
-from browser.replay_player import NEWEST, film_player
-from plots.palette import head_name
+from browser.replay_player import NEWEST, replay_player
+from plots.text import head_name
+from session import Choice
 from transformer.training.replay import TrainingReplay
-from ui import choices
-from ui import url_state as address
-from ui.sidebar import Choice
+from ui import url_state
+from ui.choices import from_list, one_of
+from ui.selectors import single_head, take_head
 from ui.widgets import plain
 
 from .replay_payload import ShownHead, replay_payload
@@ -22,8 +23,8 @@ KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 def show(choice: Choice) -> None:
     """The replay of the checkpoint's training; where it has none, which checkpoints have one. Raises UserError."""
     names = session.replay_names()
-    if choice.checkpoint not in names:
-        _offer(choice.checkpoint, names)
+    if choice.checkpoint.name not in names:
+        _offer(choice.checkpoint.name, names)
         return
     replay = session.replay(choice.checkpoint)
     st.caption(
@@ -34,7 +35,7 @@ def show(choice: Choice) -> None:
     )
     checkpoint = session.translator(choice.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_replay(replay, choice.checkpoint, (source, target))
+    show_replay(replay, choice.checkpoint.name, (source, target))
     averaged = checkpoint.training.get("averaged_steps")
     if isinstance(averaged, list) and len(averaged) > 1:
         st.caption(
@@ -54,20 +55,20 @@ def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], follo
     with st.container(horizontal=True, gap="medium"):
         text = next(iter(trajectories))
         if len(trajectories) > 1:
-            text = st.selectbox("Example", list(trajectories), key="probe", bind="query-params", width="stretch")
+            text = from_list("Example", list(trajectories), "probe", width="stretch")
         trajectory = trajectories[text]
-        kind = choices.one_of("Kind of attention", KINDS, "kind")
+        kind = one_of("Kind of attention", KINDS, "kind")
         layers, heads = getattr(trajectory, kind).shape[1:3]
-        layer, head = choices.single_head(layers, heads)
+        layer, head = single_head(layers, heads)
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])
-    film_player(
+    replay_player(
         replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names),
-        _step(address.remembered("moment", start), int(replay.steps[0]), following),
+        _step(url_state.read("moment", start), int(replay.steps[0]), following),
         following,
         name,
-        on_step=lambda step: address.remember("moment", "" if step == NEWEST else str(step), start),
-        on_head=choices.take_head,
+        on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
+        on_head=take_head,
     )
     st.info(plain(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}"), icon=":material/search:")
     _compare(focus, layer, head)
@@ -86,7 +87,7 @@ def _compare(focus: Focus, layer: int, head: int) -> None:
     most = focus.most_changed()
     if most != (layer, head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=choices.take_head, args=most, icon=":material/grid_view:")
+        st.button(name, on_click=take_head, args=most, icon=":material/grid_view:")
 
 
 def _step(text: str, first: int, following: bool) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.palette import KIND_NAMES, head_name, sentence_case, short_weight
+from plots.text import KIND_NAMES, head_name, sentence_case, short_weight
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 from .replay_text import (

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.palette import counted, head_name, sentence_case, short_weight
-from plots.text import percent, share_words
-from transformer.interpret.head_patterns import main_pattern
+from plots.text import counted, head_name, pattern_words, percent, sentence_case, short_weight
+from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 MOST_WORDS, MOST_LETTERS = 16, 70  # early outputs repeat one word to the length limit
@@ -114,8 +113,8 @@ def head_text(weights: np.ndarray, kind: str, keys: tuple[str, ...], focus: floa
     if not np.isfinite(uniform):
         return "Every row has a single key to read, so there is nothing to choose."
     sharp = f"A row's largest weight is {short_weight(focus)} on average (spread evenly: {short_weight(uniform)})."
-    pattern = main_pattern(weights, kind, keys)
-    return sharp if pattern is None else f"{sharp} It looks most at {pattern.target} in {share_words(pattern)}."
+    measured = measure_head(kind, weights, keys)
+    return sharp if measured.label is None else f"{sharp} {sentence_case(pattern_words(measured, measured.label))}."
 
 
 def head_story(focus: Focus, layer: int, head: int) -> str:

@@ -13,7 +13,7 @@ from support.tiny import VOCABULARY
 
 from transformer.checkpoint import find_checkpoints
 from transformer.errors import CheckpointError
-from transformer.interpret.hooks import KINDS
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay, snapshot_steps
 from transformer.training.replay_recorder import ReplayRecorder
@@ -43,7 +43,7 @@ def saved(replay, tmp_path) -> Path:
 def same_trajectory(one: ProbeTrajectory, other: ProbeTrajectory, tolerance: float) -> None:
     for name in ("source_text", "target_text", "source_tokens", "fed_tokens", "next_tokens", "outputs"):
         assert getattr(one, name) == getattr(other, name), name
-    for name in (*KINDS, "probabilities"):
+    for name in (*AttentionKind, "probabilities"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=tolerance, err_msg=name)
 
 
@@ -55,7 +55,7 @@ def test_a_snapshot_is_what_a_trace_of_the_same_weights_shows(replay, translator
     recorder.record(translator.model, 7)
     for trajectory, (source, target) in zip(recorder.replay([], [], "BLEU").trajectories, PROBES, strict=True):
         trace = translator.trace(source, target=target)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(trajectory, kind)[0], trace.attention(kind))
         np.testing.assert_allclose(trajectory.probabilities[0], trace.next_probabilities, atol=1e-6)
         tokens = (trajectory.source_tokens, trajectory.fed_tokens, trajectory.next_tokens)
@@ -75,7 +75,7 @@ def test_a_replay_has_every_snapshot_kind_layer_and_head(replay):
         assert trajectory.probabilities.shape == (3, target) and len(trajectory.outputs) == 3
         assert (trajectory.fed_tokens[0], trajectory.fed_tokens[1:]) == ("<s>", trajectory.next_tokens[:-1])
         np.testing.assert_array_equal(np.triu(trajectory.decoder, 1), 0)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=1e-5)
             assert not np.array_equal(getattr(trajectory, kind)[0], getattr(trajectory, kind)[1]), (
                 "each snapshot is its own"
@@ -314,7 +314,7 @@ def test_a_shipped_replay_shows_the_training_of_its_checkpoint_and_is_small(path
     for trajectory in replay.trajectories:
         trace = translator.trace(trajectory.source_text, target=trajectory.target_text)
         assert (trajectory.source_tokens, trajectory.next_tokens) == (trace.source_tokens, trace.next_tokens)
-        for kind in KINDS:
+        for kind in AttentionKind:
             np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=0.005)
         first, last = (np.log(trajectory.probabilities[snapshot] + 1e-4).mean() for snapshot in (0, -1))
         assert last > first + 2, "it learns"

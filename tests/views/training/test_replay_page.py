@@ -148,7 +148,7 @@ def live(following):
     import session
     from views.training.replay import show_replay
 
-    show_replay(session.replay("en-fr"), "job", ("given", "wanted"), following)
+    show_replay(session.replay(session.checkpoint("en-fr")), "job", ("given", "wanted"), following)
 
 
 def open_live(following: bool, **query: str) -> AppTest:

@@ -10,7 +10,7 @@ from support.small import small_model
 from support.tiny import VOCABULARY
 
 from transformer.interpret.head_patterns import mean_maximum
-from transformer.interpret.hooks import KINDS
+from transformer.model.names import AttentionKind
 from transformer.training.replay import TrainingReplay
 from transformer.training.replay_recorder import ReplayRecorder
 from views.training.replay_payload import ShownHead, replay_payload
@@ -55,7 +55,7 @@ def with_outputs(replay: TrainingReplay, *outputs: str) -> TrainingReplay:
 
 def first_snapshots(replay: TrainingReplay, count: int) -> TrainingReplay:
     trajectory = replay.trajectories[0]
-    arrays = {name: getattr(trajectory, name)[:count] for name in (*KINDS, "probabilities", "outputs")}
+    arrays = {name: getattr(trajectory, name)[:count] for name in (*AttentionKind, "probabilities", "outputs")}
     return dataclasses.replace(
         replay, steps=replay.steps[:count], trajectories=(dataclasses.replace(trajectory, **arrays),)
     )
@@ -68,7 +68,7 @@ def curve(replay: TrainingReplay, beginning: str, **choice) -> dict:
 # What travels
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_every_weight_travels_to_four_decimals(kind, replay):
     given, trajectory = payload(replay, kind), replay.trajectories[0]
     assert json.loads(json.dumps(given, allow_nan=False))["kind"] == given["kind"]
@@ -167,7 +167,7 @@ def test_a_loss_that_is_no_number_is_left_out_of_its_curve(replay):
 # What is measured
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_focus_is_the_mean_row_maximum_of_every_head(kind, replay):
     trajectory = replay.trajectories[0]
     focus, maps = focus_of(replay, trajectory, kind), attention_maps(trajectory, kind)
@@ -182,7 +182,7 @@ def test_an_even_spread_is_the_least_that_a_focus_can_be(replay):
     assert focus_of(replay, trajectory, "decoder").uniform == pytest.approx(
         np.mean([1 / (row + 1) for row in range(1, target)])
     )
-    for kind in KINDS:
+    for kind in AttentionKind:
         focus = focus_of(replay, trajectory, kind)
         assert (focus.values >= focus.uniform - 1e-6).all()
 

@@ -1,0 +1,218 @@
+"""What a person does on the decoding page: steps, plays, chooses a head, takes another piece, shares the step."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.rest import at_rest
+
+from browser.bundle import bundle
+from transformer import Beam, Translator
+from transformer.decoding.sampling import Greedy
+from transformer.interpret.trace import attention_map
+from views.decoding.payload import decoding_steps
+
+ROOT = Path(__file__).parents[2]
+PLAYER = ROOT / "browser" / "decoding_player"
+SENTENCE = "I love my teacher."
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Translator:
+    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
+
+
+@pytest.fixture(scope="module")
+def trace(shipped):
+    return shipped.trace(SENTENCE)
+
+
+def place(page: Page):
+    return page.locator(".place")
+
+
+def target_chips(page: Page):
+    """The tokens that stand in the row of the translation, those still to come left out."""
+    return page.locator(".chips.target li:not(.later) .token")
+
+
+def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page, address, trace):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_have_text(f"Step 2 of {len(trace.next_ids)}")
+    expect(target_chips(page)).to_have_text([*trace.fed_tokens[:2], trace.next_tokens[1]])
+    page.get_by_role("button", name="One step forward").click()
+    expect(target_chips(page)).to_have_text([*trace.fed_tokens[:3], trace.next_tokens[2]])
+    expect(page.locator("td.piece button")).to_have_text(trace.candidate_tokens[2])
+    notes = page.locator(".chips.source .note")
+    expect(notes).to_have_text([f"{weight:.2f}" for weight in trace.cross[:, :, 2].mean(axis=(0, 1))])
+    expect(page).to_have_url(re.compile("step=3"))
+
+
+def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(page, address, trace):
+    steps = len(trace.next_ids)
+    page.goto(f"{address}/decoding")
+    expect(place(page)).to_have_text(f"Step 1 of {steps}")
+    page.get_by_label("Speed").select_option("4")
+    page.locator("section.player").evaluate("player => { player.marked = true; }")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(place(page)).to_have_text(f"Step {steps} of {steps}")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page).to_have_url(re.compile(f"step={steps}"))
+    assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
+
+
+def test_arrow_keys_and_the_slider_step(page, address, trace):
+    page.goto(f"{address}/decoding?step=2")
+    page.get_by_role("button", name="One step forward").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(place(page)).to_contain_text("Step 4 of")
+    page.keyboard.press("Home")
+    expect(place(page)).to_contain_text("Step 1 of")
+    page.get_by_role("slider", name="Step", exact=True).fill("5")
+    expect(place(page)).to_contain_text("Step 5 of")
+    expect(page).to_have_url(re.compile("step=5"))
+
+
+def test_back_returns_to_the_step_before(page, address):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile("step=3"))
+    at_rest(page)  # Streamlit drops a Back that comes while it still works on the last step
+    page.go_back()
+    expect(place(page)).to_contain_text("Step 2 of")
+    expect(page).to_have_url(re.compile("step=2"))
+
+
+def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, address, trace):
+    page.goto(f"{address}/decoding?step=4")
+    expect(place(page)).to_contain_text("Step 4 of")
+    canvas = page.locator("canvas.all_cross")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    layers, heads = trace.cross.shape[:2]
+    line = 11  # pixels a head; layers are 6 apart; the labels stand above
+    below = layers * (heads * line + 6)
+    top = box["y"] + box["height"] - below
+    page.mouse.move(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
+    expect(page.locator(".readout")).to_contain_text(f"{trace.cross[1, 4, 3, 0]:.4f}")
+    page.mouse.click(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
+    expect(page).to_have_url(re.compile("layer=2"))
+    expect(page).to_have_url(re.compile("head=5"))
+    expect(place(page)).to_contain_text("Step 4 of")
+    expect(page.locator(".chips.source .note")).to_have_text([f"{weight:.2f}" for weight in trace.cross[1, 4, 3]])
+
+
+def test_another_piece_is_taken_shared_and_left_again(page, address, browser, shipped, trace):
+    other = int(trace.candidate_ids[2, 1])
+    bent = shipped.hypotheses(SENTENCE, Greedy(), [*trace.next_ids[:2], other])[0]
+    words = shipped.tokenizer.decode(list(bent.ids))
+    page.goto(f"{address}/decoding?step=3")
+    expect(place(page)).to_contain_text("Step 3 of")
+    page.get_by_role("button", name=f"Take {trace.candidate_tokens[2][1]} instead").click()
+    sentences = page.locator("[data-testid=stMain] h4")
+    expect(sentences.nth(1)).to_have_text(words)
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    expect(page.locator("li.forced")).to_have_count(1)
+
+    second = browser.new_context().new_page()
+    second.goto(page.url)
+    expect(second.locator("[data-testid=stMain] h4").nth(1)).to_have_text(words)
+    expect(place(second)).to_contain_text("Step 3 of")
+    second.context.close()
+
+    page.get_by_role("button", name="Back to the model's own choice").click()
+    expect(sentences.nth(1)).to_have_text(trace.target_text)
+    expect(page).not_to_have_url(re.compile("prefix"))
+
+
+def test_the_step_survives_a_visit_to_another_page(page, address):
+    page.goto(f"{address}/decoding?step=4")
+    expect(place(page)).to_contain_text("Step 4 of")
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
+    expect(page).not_to_have_url(re.compile("step"))
+    page.get_by_role("link", name="Decoding").click()
+    expect(place(page)).to_contain_text("Step 4 of")
+    expect(page).to_have_url(re.compile("step=4"))
+
+
+def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
+    found = shipped.hypotheses(SENTENCE, Beam(size=3, alpha=0.6))
+    page.goto(f"{address}/decoding?decoding=beam&beam=3&hypothesis=2")
+    expect(page.locator("[data-testid=stMain] h4").nth(1)).to_have_text(shipped.tokenizer.decode(list(found[1].ids)))
+    table = page.get_by_role("region", name="What beam search found")
+    for one in found:
+        expect(table).to_contain_text(f"{one.score:.3f}")
+
+
+def test_hostile_tokens_are_text_in_the_player(page, trace):
+    # No tokenizer of ours has such a piece; a stranger's checkpoint may.
+    evil = "<img src=x onerror=window.hurt=1>"
+    crafted = dataclasses.replace(
+        trace,
+        source_tokens=(evil, *trace.source_tokens[1:]),
+        fed_tokens=(trace.fed_tokens[0], evil, *trace.fed_tokens[2:]),
+        next_tokens=(evil, *trace.next_tokens[1:]),
+        candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
+    )
+    steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
+    page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
+    page.evaluate(
+        """async ([script, data]) => {
+          const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+          const parentElement = document.getElementById("place");
+          player.default({ parentElement, data: { ...data, step: 1 }, setTriggerValue: () => {} });
+        }""",
+        [bundle(PLAYER / "player.js"), steps],
+    )
+    expect(page.locator(".chips.source .token").first).to_have_text(evil)
+    expect(page.locator("td.piece button").first).to_have_text(evil)
+    expect(page.locator(".chips.target .next .token")).to_have_text(evil)
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def test_a_step_taken_back_and_forward_again_is_in_the_address_each_time(page, address):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile("step=3"))
+    at_rest(page)
+    page.go_back()
+    expect(place(page)).to_contain_text("Step 2 of")
+    at_rest(page)
+    page.get_by_role("button", name="One step forward").click()
+    expect(page).to_have_url(re.compile("step=3"))
+    expect(place(page)).to_contain_text("Step 3 of")
+
+
+def test_a_piece_taken_while_playing_stays_in_sight(page, address, trace):
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.get_by_label("Speed").select_option("0.5")
+    page.get_by_role("button", name="Play").click()
+    expect(place(page)).to_contain_text("Step 3 of")
+    page.get_by_role("button", name=f"Take {trace.candidate_tokens[2][1]} instead").click()
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    expect(place(page)).to_contain_text("Step 3 of")
+    expect(page.locator("li.next.forced .token")).to_have_text(trace.candidate_tokens[2][1])
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_pieces_taken_for_one_sentence_are_not_forced_on_the_next_by_back(page, address, shipped, trace):
+    page.goto(f"{address}/decoding?prefix={int(trace.candidate_ids[0, 1])}")
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    page.get_by_label("Sentence to translate").fill("Where is my cat?")
+    page.get_by_label("Sentence to translate").press("Control+Enter")
+    translation = page.locator("[data-testid=stMain] h4").nth(1)
+    expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
+    at_rest(page)
+    page.go_back()
+    at_rest(page)
+    expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
+    expect(page.get_by_text("Left to itself, the model writes")).to_have_count(0)

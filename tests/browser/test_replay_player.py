@@ -1,0 +1,309 @@
+"""What a person does with the film of a training: scrubs, plays, chooses a head, reads a cell, shares the moment."""
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from support.rest import at_rest
+
+from browser.bundle import bundle
+from plots.text import short_weight
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from views.training.replay_payload import ShownHead, replay_payload
+from views.training.replay_text import focus_of, output_text
+
+ROOT = Path(__file__).parents[2]
+PLAYER = ROOT / "browser" / "replay_player"
+NAME = "en-fr"
+LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
+
+
+@pytest.fixture(scope="module")
+def film() -> TrainingReplay:
+    return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
+
+
+def link(address: str, **query: str) -> str:
+    chosen = {"training": "film", "checkpoint": NAME, **query}
+    return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
+
+
+def shows(page: Page, film: TrainingReplay, moment: int) -> None:
+    """Wait until the player stands at this moment, with its step and its output."""
+    expect(page.locator(".place")).to_have_text(f"Step {film.steps[moment]:,} of {film.steps[-1]:,}")
+    expect(page.locator(".wrote .text")).to_have_text(output_text(film.trajectories[0].outputs[moment])[0])
+
+
+def cells(film: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
+    return [short_weight(weight) for weight in film.trajectories[0].cross[moment, layer, head].round(4).ravel()]
+
+
+def slider(page: Page):
+    return page.get_by_role("slider", name="Snapshot of the training")
+
+
+def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, film):
+    page.goto(link(address, layer="3", head="5"))
+    shows(page, film, 0)
+    slider(page).fill("10")
+    shows(page, film, 10)
+    expect(page.locator("table.map td[id]")).to_have_text(cells(film, 10, 2, 4))
+    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.trajectories[0].probabilities[10]])
+    loss, score, focus = page.locator(".curves b").all()
+    expect(loss).to_have_text(re.compile(r"^4\.\d\d$"))
+    expect(score).to_have_text("3.9")
+    expect(focus).to_have_text(short_weight(film.trajectories[0].cross[10, 2, 4].max(axis=-1).mean()))
+    expect(slider(page)).to_have_attribute(
+        "aria-valuetext", re.compile(r"^step 500 of 5,000: loss 4\.\d\d, wrote: J'ai")
+    )
+    expect(page).to_have_url(re.compile("moment=500(&|$)"))
+
+
+def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
+    page.goto(link(address, moment="500"))
+    shows(page, film, 10)
+    page.get_by_role("button", name="One snapshot forward").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    shows(page, film, 12)
+    page.keyboard.press("ArrowLeft")
+    shows(page, film, 11)
+    page.keyboard.press("Home")
+    shows(page, film, 0)
+    slider(page).focus()
+    page.keyboard.press("End")
+    shows(page, film, len(film.steps) - 1)
+    page.keyboard.press("ArrowLeft")
+    shows(page, film, len(film.steps) - 2)
+    expect(page).to_have_url(re.compile("moment=4500"))
+
+
+def test_playing_reaches_the_end_in_the_browser_alone(page, address, film):
+    page.goto(link(address, moment="2000"))
+    shows(page, film, 17)
+    page.get_by_label("Speed").select_option("4")
+    page.locator("section.player").evaluate("player => { player.marked = true; }")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    shows(page, film, len(film.steps) - 1)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.get_by_text("✓ exactly")).to_be_visible()
+    expect(page).to_have_url(re.compile("moment=5000"))
+    assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
+
+
+def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, film):
+    page.goto(link(address, moment="5000"))
+    shows(page, film, 23)
+    canvas = page.locator("canvas.all")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    layers, heads = film.trajectories[0].cross.shape[1:3]
+    across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
+    place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
+    page.mouse.move(*place)
+    first = film.trajectories[0].cross[23, 2, 4, 0, 0]
+    expect(page.locator(".heads .readout")).to_have_text(
+        f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
+    )
+    page.get_by_label("Speed").select_option("0.5")
+    page.get_by_role("button", name="Play").click()
+    page.mouse.click(*place)
+    expect(page).to_have_url(re.compile("layer=3"))
+    expect(page).to_have_url(re.compile("head=5"))
+    expect(page.get_by_role("heading", name="Cross-attention, layer 3, head 5")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+
+
+def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, film):
+    page.goto(link(address))
+    shows(page, film, 0)
+    box = page.locator("canvas.strip").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 15)
+    shows(page, film, 23)
+    page.mouse.move(box["x"] + box["width"] * 10.5 / 24, box["y"] + 15)
+    page.mouse.down()
+    shows(page, film, 10)
+    page.mouse.move(box["x"] + box["width"] * 12.5 / 24, box["y"] + 15)
+    shows(page, film, 12)
+    page.mouse.up()
+    curve = page.locator(".curves svg").first
+    curve.scroll_into_view_if_needed()
+    box = curve.bounding_box()
+    page.mouse.click(box["x"] + 36, box["y"] + 40)
+    shows(page, film, 0)
+
+
+def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
+    page.goto(link(address, moment="1000", layer="3", head="5"))
+    shows(page, film, 13)
+    table = page.get_by_role("grid", name=re.compile("Cross-attention, layer 3, head 5, at Step 1,000"))
+    table.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    weight = film.trajectories[0].cross[13, 2, 4, 3, 2]
+    expect(page.locator(".head .readout")).to_have_text(
+        f"Layer 3, head 5: fed “adore”, to predict “▁mon”, reads “▁my” with weight {weight:.3f}"
+    )
+    expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
+    shows(page, film, 13)  # the arrows moved through the map alone
+
+
+def test_masked_cells_are_blank(page, address, film):
+    page.goto(link(address, moment="1000", kind="decoder"))
+    shows(page, film, 13)
+    rows = len(film.trajectories[0].fed_tokens)
+    expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
+    page.locator("#cell-0-3").hover()
+    expect(page.locator(".head .readout")).to_contain_text("may not read “adore”, which comes later")
+
+
+def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, browser, film):
+    page.goto(link(address, layer="2", head="5"))
+    shows(page, film, 0)
+    page.get_by_role("button", name="Last snapshot").click()
+    expect(page).to_have_url(re.compile("moment=5000"))
+    at_rest(page)
+    second = browser.new_context().new_page()
+    second.goto(page.url)
+    shows(second, film, 23)
+    expect(second.locator("table.map td[id]")).to_have_text(cells(film, 23, 1, 4))
+    second.context.close()
+    page.go_back()
+    shows(page, film, 0)
+    expect(page).not_to_have_url(re.compile("moment"))
+
+
+def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, film):
+    page.goto(link(address, moment="800"))
+    shows(page, film, 12)
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Training").click()
+    shows(page, film, 12)
+    expect(page).to_have_url(re.compile("moment=800"))
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
+def test_the_film_shuts_no_one_out(browser, address, film, width, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": 844}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
+    expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
+    at_rest(page)
+    grave = [
+        f"{violation['id']}: {node['html'][:120]}"
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+    assert not grave and not errors, "\n".join(grave + errors)
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    cell = page.locator("#cell-3-4")
+    assert cell.evaluate("cell => getComputedStyle(cell).transitionDuration") == "0s"
+    box = cell.bounding_box()
+    assert abs(box["width"] - box["height"]) < 1 and box["width"] >= 8
+    table, large = page.locator("table.map").bounding_box(), page.locator(".large").bounding_box()
+    assert table["x"] + table["width"] <= large["x"] + large["width"] + 1, "the whole map is in sight"
+    context.close()
+
+
+def test_on_a_phone_the_slider_stays_in_sight(browser, address, film):
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(link(address, moment="500"))
+    shows(page, film, 10)
+    page.locator(".curves").scroll_into_view_if_needed()
+    expect(slider(page)).to_be_in_viewport()
+    slider(page).fill("12")
+    shows(page, film, 12)
+    context.close()
+
+
+# The player alone, with films of our making
+
+
+def put_up(page: Page, data: dict) -> None:
+    """The player in an empty page; what it reports is kept in window.told."""
+    style = (PLAYER / "../lib/controls.css").read_text() + (PLAYER / "player.css").read_text()
+    page.set_content(f"<style>{style}</style><div id=place>{(PLAYER / 'player.html').read_text()}</div>")
+    page.evaluate(
+        """async (script) => {
+          const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
+          const parentElement = document.getElementById("place");
+          window.told = [];
+          const setTriggerValue = (name, value) => window.told.push([name, value]);
+          window.receive = (data) => { player.default({ parentElement, data, setTriggerValue }); };
+        }""",
+        bundle(PLAYER / "player.js"),
+    )
+    receive(page, data)
+
+
+def receive(page: Page, data: dict) -> None:
+    page.evaluate("data => window.receive(data)", data)
+
+
+def growing(film: TrainingReplay, moments: list[int], step: int = -1) -> dict:
+    """What the player gets of a training under way that has kept these moments so far."""
+    reel = film.trajectories[0]
+    kept = {name: getattr(reel, name)[moments] for name in ("encoder", "decoder", "cross", "probabilities")}
+    part = type(reel)(**{**vars(reel), **kept, "outputs": tuple(reel.outputs[moment] for moment in moments)})
+    so_far = TrainingReplay(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
+    payload = replay_payload(
+        so_far, part, focus_of(so_far, part, "cross"), ShownHead("cross", 0, 0), ("English", "French")
+    )
+    return {**payload, "step": step, "following": True}
+
+
+def test_a_film_that_grows_is_followed_until_the_visitor_scrubs_back(page, film):
+    place = page.locator(".place")
+    put_up(page, growing(film, [0]))
+    expect(place).to_have_text("Step 0 of 0")
+    expect(slider(page)).to_be_disabled()
+    receive(page, growing(film, list(range(9))))
+    expect(place).to_have_text("Step 300 of 300")
+    page.get_by_role("button", name="One snapshot back").click()
+    expect(place).to_have_text("Step 200 of 300")
+    page.wait_for_function("window.told.length === 1")
+    receive(page, growing(film, list(range(11)), step=200))  # the address as told, and two moments more
+    expect(place).to_have_text("Step 200 of 500")
+    receive(page, growing(film, list(range(0, 13, 2)), step=200))  # every second moment dropped: the nearest one
+    expect(place).to_have_text("Step 150 of 800")
+    page.get_by_role("button", name="Last snapshot").click()
+    page.wait_for_function("window.told.length === 2")
+    receive(page, growing(film, list(range(0, 17, 2))))
+    expect(place).to_have_text("Step 1,750 of 1,750".replace("1,750", f"{film.steps[16]:,}"))
+    assert page.evaluate("window.told") == [["step", 200], ["step", -1]]
+
+
+def test_a_film_that_grows_while_it_is_played_plays_on(page, film):
+    put_up(page, growing(film, list(range(5))))
+    page.get_by_label("Speed").select_option("4")
+    page.get_by_role("button", name="Play").click()
+    receive(page, growing(film, list(range(8))))
+    expect(page.locator(".place")).to_have_text("Step 200 of 200")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_hostile_texts_are_text_in_the_player(page, film):
+    evil = "<img src=x onerror=window.hurt=1>"
+    given = growing(film, [0, 1])
+    given |= {"queries": [evil] * 7, "predicts": [evil] * 7, "keys": [evil] * 6, "next": [evil] * 7, "source": evil}
+    given |= {"target": evil, "axes": evil, "kind": evil, "name": evil}
+    given["moments"] = [dict.fromkeys(moment, evil) for moment in given["moments"]]
+    put_up(page, given)
+    for place in (".wrote .text", ".source", ".target span", ".axes", ".now", ".chips .token >> nth=0"):
+        expect(page.locator(place)).to_have_text(evil)
+    page.locator("#cell-2-3").hover()
+    expect(page.locator(".head .readout")).to_contain_text(evil)
+    assert page.locator("img").count() == 0 and page.evaluate("window.hurt") is None

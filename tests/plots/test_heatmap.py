@@ -1,0 +1,141 @@
+"""Figures: what is drawn, how it is labelled, which way it runs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from plots.heatmap import attention_map_figure, map_title
+from plots.text import chance_words, head_name, is_word, percent
+from transformer.interpret.trace import attention_map, masked_maps
+from views.questions.figures import overview_figure
+from views.translate.text import describe_map, least_certain_step, strongest_reading
+
+
+@pytest.fixture(scope="module")
+def trace(translator):
+    return translator.trace("red dog", target="rot Hund Haus")
+
+
+def hostile(trace):
+    """The same trace with a token that would like to be HTML."""
+    return dataclasses.replace(trace, source_tokens=("<b>x</b>", *trace.source_tokens[1:]))
+
+
+def test_the_map_shows_the_traces_numbers_from_zero_to_one(trace):
+    heatmap = attention_map_figure(attention_map(trace, "cross", 0, 1)).data[0]
+    np.testing.assert_array_equal(heatmap.z, trace.cross[0, 1])
+    assert (heatmap.zmin, heatmap.zmax) == (0, 1)
+
+
+def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(trace):
+    figure = attention_map_figure(attention_map(trace, "cross", 0, 1, "predicted"))
+    top, bottom = figure.layout.yaxis.range[1], figure.layout.yaxis.range[0]
+    assert bottom > top, "the first row must be on top"
+    assert figure.layout.xaxis.side == "top"
+    assert list(figure.layout.xaxis.tickvals) == list(range(len(trace.source_tokens)))
+    assert figure.layout.yaxis.scaleanchor == "x", "cells must be square"
+    assert "output" in figure.layout.yaxis.title.text
+
+
+def test_equal_tokens_keep_their_own_ticks(translator):
+    twice = translator.trace("red red red", target="rot")
+    figure = attention_map_figure(attention_map(twice, "encoder", 0, 0))
+    assert len(figure.layout.xaxis.tickvals) == len(twice.source_tokens)
+
+
+def test_masked_cells_are_blank_and_carry_no_text(trace):
+    figure = attention_map_figure(attention_map(trace, "decoder", 0, 0))
+    rows = len(trace.fed_tokens)
+    assert np.isnan(figure.data[0].z).sum() == rows * (rows - 1) / 2
+    assert figure.data[0].hoverongaps is False
+    assert len(figure.data[1].text) == rows * (rows + 1) / 2
+
+
+def test_hover_names_layer_head_and_both_tokens_of_a_decoder_row(trace):
+    text = attention_map_figure(attention_map(trace, "cross", 1, 2)).data[0].hovertext[1][0]
+    for words in ("Layer 2, head 3", trace.fed_tokens[1], trace.next_tokens[1], trace.source_tokens[0]):
+        assert words in text
+    assert f"{trace.cross[1, 2, 1, 0]:.4f}" in text
+
+
+def test_tokens_are_escaped_in_ticks_and_hover(trace):
+    figure = attention_map_figure(attention_map(hostile(trace), "cross", 0, 0))
+    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
+    assert "<b>x</b>" not in figure.data[0].hovertext[0][0]
+
+
+def test_averages_are_called_averages(trace):
+    layers, heads = trace.cross.shape[:2]
+    assert map_title(attention_map(trace, "cross")).endswith(f"average over all {layers} layers and {heads} heads")
+    assert f"average over the {heads} heads of layer 1" in map_title(attention_map(trace, "cross", 0))
+
+
+def test_the_overview_holds_every_head_in_its_place(trace):
+    maps = masked_maps(trace, "cross")
+    layers, heads, rows, columns = maps.shape
+    figure = overview_figure(maps, trace.fed_tokens, trace.source_tokens)
+    canvas = figure.data[0].z
+    step_y = (canvas.shape[0] - rows) // (layers - 1)
+    step_x = (canvas.shape[1] - columns) // (heads - 1)
+    for layer in range(layers):
+        for head in range(heads):
+            cut = canvas[layer * step_y :, head * step_x :][:rows, :columns]
+            np.testing.assert_array_equal(cut, maps[layer, head])
+    (frames,) = figure.layout.shapes
+    assert f"M{2 * step_x - 0.5},{step_y - 0.5} " in frames.path and frames.path.count("M") == layers * heads
+
+
+def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trace):
+    long = np.full((3, 4, 128, 128), 1 / 128, dtype=np.float32)
+    tokens = ("x",) * 128
+    assert overview_figure(long, tokens, tokens).data[0].hoverinfo == "skip"
+    one = dataclasses.replace(
+        attention_map(trace, "encoder", 0, 0), weights=long[0, 0], fed=tokens, keys=tokens, predicted=None
+    )
+    figure = attention_map_figure(one)
+    assert figure.data[0].hovertext[127][127]
+    assert len(figure.data) == 1, "no numbers in cells too small for them"
+    assert figure.layout.width < 1200
+    assert 40 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
+
+
+def test_the_captions_numbers_are_the_traces(trace):
+    step = int(trace.next_probabilities.argmin())
+    assert chance_words(trace.next_probabilities[step]) in least_certain_step(trace)
+    assert trace.next_tokens[step] in least_certain_step(trace)
+
+
+def test_the_strongest_reading_is_the_largest_weight_between_words(trace):
+    chosen = attention_map(trace, "cross", 0, 0, "predicted")
+    rows = [is_word(token) for token in chosen.predicted]
+    columns = [is_word(token) for token in chosen.keys]
+    assert f"{chosen.weights[rows][:, columns].max():.2f}" in strongest_reading(chosen)
+
+
+def test_a_map_without_pattern_is_said_to_have_none(trace):
+    even = dataclasses.replace(
+        attention_map(trace, "cross", 0, 0), weights=np.full((6, 4), 0.25), keys=("a", "b", "c", "d")
+    )
+    assert "no single pattern" in describe_map(even)
+
+
+def test_a_short_sentence_is_called_too_short(trace):
+    whole = attention_map(trace, "cross", 0, 0)
+    assert "too short" in describe_map(dataclasses.replace(whole, weights=whole.weights[:2]))
+
+
+def test_the_overviews_hover_names_head_row_and_key(trace):
+    maps = masked_maps(trace, "cross")
+    text = overview_figure(maps, trace.next_tokens, trace.source_tokens).data[0].hovertext[0, 0]
+    for words in ("Layer 1, head 1", trace.next_tokens[0], trace.source_tokens[0], f"{maps[0, 0, 0, 0]:.4f}"):
+        assert words in text
+
+
+def test_one_head_is_not_called_heads():
+    assert head_name(None, None, 1, 1) == "average over all 1 layer and 1 head"
+
+
+@pytest.mark.parametrize("share, words", [(0.004, "under 1 %"), (0.92, "92 %"), (0.999, "over 99 %"), (1.0, "100 %")])
+def test_percentages_never_round_to_all_or_nothing(share, words):
+    assert percent(share) == words

@@ -1,0 +1,184 @@
+"""Greedy decoding and sampling: cached, batched, prefixed, limited, and never a special token."""
+
+import pytest
+import torch
+from support.small import bias_logits, mark_end, random_sources, unlike_model
+
+from transformer.decoding.sampling import LENGTH_MARGIN, Greedy, Sampling, decode, length_limits
+from transformer.model.transformer import Transformer
+
+PAD, BEGIN, END = 0, 2, 3
+STRATEGIES = [Greedy(), Sampling(seed=5), Sampling(temperature=3.0, top_k=7, seed=5)]
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    """A model whose translations end at various lengths."""
+    return mark_end(unlike_model(seed=5, norm="pre"), 7.0)
+
+
+@torch.no_grad()
+def replay(model: Transformer, source: list[int], ids: tuple[int, ...]) -> torch.Tensor:
+    """Log-probabilities of each next token, from one uncached teacher-forced pass: [target, vocab]."""
+    fed = [model.config.begin_id, *ids[:-1]]
+    return model(torch.tensor([source]), torch.tensor([fed]))[0].log_softmax(-1)
+
+
+@torch.no_grad()
+def plain_greedy(model: Transformer, source: list[int]) -> list[int]:
+    """Greedy decoding as simple as can be: a full pass for each token, no cache, no batch."""
+    ids: list[int] = []
+    while len(ids) < min(len(source) + LENGTH_MARGIN, model.config.max_length):
+        logits = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids]]))[0, -1]
+        logits[[PAD, BEGIN]] = -torch.inf
+        ids.append(int(logits.argmax()))
+        if ids[-1] == END:
+            break
+    return ids
+
+
+def test_cached_greedy_decoding_equals_plain_decoding(model):
+    sources = random_sources(*range(2, 20), seed=10)
+    found = [list(decode(model, [source], Greedy())[0].ids) for source in sources]
+    assert found == [plain_greedy(model, source) for source in sources]
+    assert len({len(ids) for ids in found}) > 3, "the test needs translations of various lengths"
+
+
+def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model):
+    sources = random_sources(9, 2, 20, 5, 5, 13, 3, 17, seed=30)
+    together = decode(model, sources, Greedy())
+    for source, found in zip(sources, together, strict=True):
+        alone = decode(model, [source], Greedy())[0]
+        assert found.ids == alone.ids
+        assert found.finished == alone.finished
+        assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_log_probability_is_the_sum_of_the_models_own(model, strategy):
+    sources = random_sources(4, 9, 7)
+    for source, found in zip(sources, decode(model, sources, strategy), strict=True):
+        rows = replay(model, source, found.ids)
+        expected = rows[torch.arange(len(found.ids)), torch.tensor(found.ids)].sum().item()
+        assert found.log_probability == pytest.approx(expected, abs=1e-4)
+        assert found.score == found.log_probability
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_decoding_stops_at_the_first_end_of_sentence(model, strategy):
+    found = decode(model, random_sources(*range(2, 18)), strategy)
+    assert any(one.finished for one in found)
+    for one in found:
+        assert one.finished == (one.ids[-1] == END)
+        assert END not in one.ids[:-1]
+
+
+def test_an_end_of_sentence_at_once_gives_one_token():
+    model = bias_logits(unlike_model(), {END: 1e4})
+    found = decode(model, random_sources(4, 6), Greedy())
+    assert [one.ids for one in found] == [(END,), (END,)]
+    assert all(one.finished for one in found)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_padding_and_begin_are_never_emitted_though_the_model_loves_them(strategy):
+    model = bias_logits(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
+    for one in decode(model, random_sources(2, 5, 11), strategy):
+        assert PAD not in one.ids and BEGIN not in one.ids
+
+
+def test_the_length_limit_is_the_sources_and_a_margin_within_the_models_positions():
+    model = bias_logits(unlike_model(max_length=60), {END: -1e4})
+    sources = random_sources(3, 40)
+    assert length_limits(model, sources) == [53, 60]
+    found = decode(model, sources, Greedy())
+    assert [len(one.ids) for one in found] == [53, 60]
+    assert not any(one.finished for one in found)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_translation_begins_with_its_prefix(model, strategy):
+    sources, prefixes = random_sources(4, 9, 7), [[7, 8, 9], [], [30]]
+    for prefix, found in zip(prefixes, decode(model, sources, strategy, prefixes), strict=True):
+        assert list(found.ids[: len(prefix)]) == prefix
+        assert len(found.ids) > len(prefix)
+
+
+def test_what_follows_a_prefix_is_what_the_model_would_say(model):
+    source, prefix = random_sources(6)[0], [11, 12]
+    found = decode(model, [source], Greedy(), [prefix])[0]
+    rows = replay(model, source, found.ids)
+    rows[:, [PAD, BEGIN]] = -torch.inf
+    assert rows.argmax(-1).tolist()[len(prefix) :] == list(found.ids[len(prefix) :])
+
+
+def test_forcing_the_models_own_beginning_changes_nothing(model):
+    source = random_sources(8)[0]
+    free = decode(model, [source], Greedy())[0]
+    assert decode(model, [source], Greedy(), [free.ids[:2]])[0].ids == free.ids
+
+
+def test_a_prefix_that_ends_the_sentence_ends_it(model):
+    found = decode(model, random_sources(5), Greedy(), [[9, END]])[0]
+    assert found.ids == (9, END) and found.finished
+
+
+def test_the_same_seed_draws_the_same_and_another_seed_differs(model):
+    sources = random_sources(5, 9, 12)
+    one, same = (decode(model, sources, Sampling(seed=3)) for _ in range(2))
+    assert one == same
+    assert [h.ids for h in decode(model, sources, Sampling(seed=4))] != [h.ids for h in one]
+
+
+def test_sampling_does_not_touch_the_global_random_state(model):
+    before = torch.get_rng_state()
+    decode(model, random_sources(5), Sampling(seed=3))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("strategy", [Sampling(top_k=1), Sampling(temperature=1e-4)])
+def test_sampling_from_the_best_alone_or_in_the_cold_is_greedy(model, strategy):
+    sources = random_sources(5, 9, 12)
+    assert [h.ids for h in decode(model, sources, strategy)] == [h.ids for h in decode(model, sources, Greedy())]
+
+
+def test_top_k_draws_only_among_the_k_most_probable_and_all_of_them(model):
+    source = random_sources(6)[0]
+    rows = replay(model, source, (5,))
+    rows[:, [PAD, BEGIN]] = -torch.inf
+    best = set(rows[0].topk(3).indices.tolist())
+    drawn = {decode(model, [source], Sampling(temperature=5.0, top_k=3, seed=s))[0].ids[0] for s in range(40)}
+    assert drawn == best
+
+
+def test_drawn_shares_are_the_models_probabilities():
+    """400 sentences in one batch, first token each: every share within 4 standard errors."""
+    model = unlike_model()
+    source = random_sources(6)[0]
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([[BEGIN]]))[0, 0] / 1.5
+    logits[[PAD, BEGIN]] = -torch.inf
+    expected = logits.softmax(-1)
+    drawn = decode(model, [source] * 400, Sampling(temperature=1.5, seed=9))
+    shares = torch.bincount(torch.tensor([one.ids[0] for one in drawn]), minlength=31) / 400
+    error = (expected * (1 - expected) / 400).sqrt()
+    assert ((shares - expected).abs() <= 4 * error + 1e-3).all()
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_k": -1}])
+def test_impossible_sampling_is_refused(settings):
+    with pytest.raises(ValueError, match="temperature must be positive"):
+        Sampling(**settings)
+
+
+@pytest.mark.parametrize("sources", [[], [[]], [[5] * 21]])
+def test_sources_without_ids_or_too_long_are_refused(model, sources):
+    with pytest.raises(ValueError, match="1 to 20 ids"):
+        decode(model, sources, Greedy())
+
+
+def test_a_prefix_without_room_or_without_a_source_is_refused(model):
+    with pytest.raises(ValueError, match="as long as"):
+        decode(model, random_sources(5), Greedy(), [[7] * 20])
+    with pytest.raises(ValueError, match="one prefix a source"):
+        decode(model, random_sources(5), Greedy(), [[7], [8]])

@@ -1,0 +1,100 @@
+"""Heads of known kind get their label, others none."""
+
+import numpy as np
+import pytest
+
+from transformer.interpret.head_patterns import (
+    THRESHOLDS,
+    is_punctuation,
+    measure_head,
+    measure_heads,
+    mirrored_share,
+    representative_heads,
+)
+
+TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
+
+
+def looking(columns, size=7, weight=0.9) -> np.ndarray:
+    """A map whose row i has `weight` on columns[i], the rest spread evenly."""
+    weights = np.full((len(columns), size), (1 - weight) / (size - 1))
+    weights[range(len(columns)), columns] = weight
+    return weights
+
+
+def label_of(kind: str, weights: np.ndarray) -> str | None:
+    return measure_heads(kind, weights[None, None], TOKENS)[0].label
+
+
+@pytest.mark.parametrize("label, columns", [
+    ("previous", [0, 0, 1, 2, 3, 4, 5]), ("same", range(7)), ("next", [1, 2, 3, 4, 5, 6, 0]),
+    ("mirrored", [6, 5, 4, 3, 2, 1, 0]), ("end of sentence", [6] * 7), ("punctuation", [5] * 7),
+    (None, [3, 0, 5, 1, 6, 2, 2]),
+])  # fmt: skip
+def test_a_map_of_known_kind_gets_its_label_and_another_none(label, columns):
+    assert label_of("encoder", looking(list(columns))) == label
+
+
+def test_a_row_with_two_equal_maxima_has_no_place_and_its_head_no_label():
+    weights = looking([5] * 7)
+    assert label_of("encoder", weights) == "punctuation"
+    weights[3, 2] = weights[3, 5]
+    assert label_of("encoder", weights) is None
+
+
+def test_a_decoder_head_that_rests_on_the_beginning_is_called_that():
+    weights = looking([0] * 7)
+    weights[np.triu_indices(7, 1)] = np.nan
+    (head,) = measure_heads("decoder", weights[None, None], ("<s>", *TOKENS[:-1]))
+    assert head.label == "beginning of sentence"
+    assert np.isnan(head.shares["end of sentence"]), "no decoder row can read it"
+
+
+@pytest.mark.parametrize("token, expected", [
+    (".", True), ("...", True), ("▁“", True), ("▁", False), ("a.", False), ("</s>", False), ("'", True), ("", False),
+])  # fmt: skip
+def test_punctuation_is_marks_and_nothing_else(token, expected):
+    assert is_punctuation(token) == expected
+
+
+def test_an_even_map_has_no_label_and_the_largest_entropy():
+    (head,) = measure_heads("encoder", np.full((1, 1, 7, 7), 1 / 7), TOKENS)
+    assert head.entropy == pytest.approx(np.log(7)) and head.confidence == pytest.approx(1 / 7)
+
+
+def test_masked_cells_are_left_out_of_a_decoder_head():
+    weights = looking([0, 0, 1, 2, 3, 4, 5])
+    weights[np.triu_indices(7, 1)] = np.nan
+    (head,) = measure_heads("decoder", weights[None, None], TOKENS)
+    assert head.label == "previous" and np.isnan(head.shares["next"]) and np.isnan(head.shares["mirrored"])
+
+
+def test_cross_attention_has_no_offsets_but_an_alignment():
+    aligned, other = looking([0, 1, 2, 2, 4, 5, 6]), looking([6] * 7)
+    first, second, *_ = measure_heads("cross", np.stack([aligned, other, aligned, aligned])[None], TOKENS)
+    assert first.label == "alignment" and first.shares["alignment"] == 1 and np.isnan(first.shares["same"])
+    assert second.label == "end of sentence" and second.shares["alignment"] < 0.3
+
+
+def test_too_few_rows_make_no_pattern():
+    short = looking([0, 1], 2)
+    (head,) = measure_heads("encoder", short[None, None], TOKENS[:2])
+    assert head.label is None and np.isnan(float(mirrored_share(short)))
+    with pytest.raises(ValueError, match="keys"):
+        measure_heads("encoder", short[None, None], TOKENS)
+
+
+def test_three_heads_worth_a_look_differ_in_label_first():
+    maps = np.stack([looking(list(range(7)), weight=weight) for weight in (0.99, 0.98, 0.97)]
+                    + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])])  # fmt: skip
+    measured = measure_heads("encoder", maps[None], TOKENS)
+    found = representative_heads(measured)
+    assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (4, None)]
+    assert [head.head for head in representative_heads(measured, 5)] == [0, 3, 4, 1, 2]
+    assert representative_heads([]) == []
+    assert set(THRESHOLDS) == set(measured[0].shares)
+
+
+def test_one_cross_attention_map_alone_has_no_alignment_with_itself():
+    head = measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS)
+    assert head.label is None and np.isnan(head.shares["alignment"])

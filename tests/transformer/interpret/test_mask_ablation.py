@@ -1,0 +1,267 @@
+"""A padded batch with its masks, and with one lifted: the same as each sentence alone, and as a pass made by hand."""
+
+import dataclasses
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from support.small import record_one
+
+from transformer.arrays import softmax
+from transformer.data.batching import pad
+from transformer.interpret.mask_ablation import (
+    DisabledMask,
+    leaked_weights,
+    masked_head,
+    masked_share,
+    padding_only_concerns_padding,
+    rows_that_may_leak,
+    run_masked,
+    softmax_difference,
+)
+from transformer.model.names import AttentionKind
+
+SHORT, LONG = 0, 1
+CLOSE = {"atol": 2e-6, "rtol": 0}
+
+
+@pytest.fixture(scope="module")
+def sentences(translator):
+    """Two sentences, the second longer on both sides: its source has 4 more tokens, its target 3."""
+    short = translator.trace("red dog", target="rot Hund")
+    long = translator.trace("old green bird house tree car", target="alt Vogel Haus Baum Wagen")
+    assert len(short.source_ids) < len(long.source_ids) and len(short.fed_ids) < len(long.fed_ids)
+    return short, long
+
+
+@pytest.fixture(scope="module")
+def runs(translator, sentences):
+    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
+
+
+@pytest.fixture(scope="module")
+def masked(runs):
+    return runs["nothing"]
+
+
+def by_hand(translator, sentences, source_mask, target_mask) -> torch.Tensor:
+    """Probabilities [batch, target, vocab] of the batch under masks of our own, hooks nowhere near."""
+    model = translator.model
+    source, fed = pad([s.source_ids for s in sentences], 0), pad([s.fed_ids for s in sentences], 0)
+    with torch.inference_mode():
+        hidden = model.decode(fed, model.encode(source, source_mask), target_mask, source_mask)
+        return model.output_projection(hidden).softmax(-1)
+
+
+def handmade_masks(sentences) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Source padding, target padding and causal mask from the lengths alone, without the engine's own functions."""
+    source, target = (max(len(getattr(s, name)) for s in sentences) for name in ("source_ids", "fed_ids"))
+    real_source = torch.tensor([[n < len(s.source_ids) for n in range(source)] for s in sentences])[:, None, None, :]
+    real_target = torch.tensor([[n < len(s.fed_ids) for n in range(target)] for s in sentences])[:, None, None, :]
+    causal = torch.tensor([[key <= query for key in range(target)] for query in range(target)])
+    return real_source, real_target, causal
+
+
+def test_the_batch_is_padded_on_the_right_and_its_masks_say_where(masked, sentences):
+    source, target = len(sentences[LONG].source_ids), len(sentences[LONG].fed_ids)
+    for tokens, own, width in (
+        (masked.source_tokens[SHORT], sentences[SHORT].source_tokens, source),
+        (masked.fed_tokens[SHORT], sentences[SHORT].fed_tokens, target),
+        (masked.next_tokens[SHORT], sentences[SHORT].next_tokens, target),
+    ):
+        assert tokens == (*own, *["<pad>"] * (width - len(own)))
+    real_source, real_target, causal = (mask.numpy() for mask in handmade_masks(sentences))
+    np.testing.assert_array_equal(masked.source_mask, real_source)
+    np.testing.assert_array_equal(masked.target_padding_mask, real_target)
+    np.testing.assert_array_equal(masked.causal_mask, causal)
+    np.testing.assert_array_equal(masked.target_mask, real_target & causal)
+    assert masked.source_mask.shape == (2, 1, 1, source) and masked.target_mask.shape == (2, 1, target, target)
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_weights_are_the_softmax_of_the_masked_scores_for_every_layer_sentence_and_head(runs, kind):
+    for run in runs.values():
+        watched = run.attention(kind)
+        closed = np.broadcast_to(~watched.unmasked[:, None], watched.scores.shape)
+        expected = softmax(np.where(closed, -np.inf, watched.scores))
+        np.testing.assert_allclose(watched.weights, expected, **CLOSE)
+        assert (watched.weights[closed] == 0).all()
+        assert watched.differences.max() < 1e-5, "weights times values is what the fused kernel gave back"
+
+
+@pytest.mark.parametrize("number", [SHORT, LONG])
+def test_beside_padding_each_sentence_is_what_it_is_alone(masked, sentences, translator, number):
+    alone = record_one(translator.model, sentences[number].source_ids, sentences[number].fed_ids)
+    for kind in AttentionKind:
+        expected = getattr(alone, kind).numpy()
+        queries, keys = expected.shape[2:]
+        weights = masked.attention(kind).weights[:, number]
+        np.testing.assert_allclose(weights[:, :, :queries, :keys], expected, **CLOSE)
+        assert (weights[:, :, :queries, keys:] == 0).all(), "nothing may go to padding"
+    steps = len(sentences[number].fed_ids)
+    np.testing.assert_allclose(masked.next_probabilities[number, :steps], sentences[number].next_probabilities, **CLOSE)
+    assert masked.best_tokens[number][:steps] == tuple(row[0] for row in sentences[number].candidate_tokens)
+
+
+@pytest.mark.parametrize("lifted", DisabledMask)
+def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, sentences, translator, lifted):
+    padding, target_padding, causal = handmade_masks(sentences)
+    masks = {
+        "nothing": (padding, target_padding & causal),
+        "causal": (padding, target_padding & torch.ones_like(causal)),
+        "padding": (torch.ones_like(padding), causal),
+    }
+    probabilities = by_hand(translator, sentences, *masks[lifted])
+    following = pad([s.next_ids for s in sentences], 0)
+    expected = probabilities.gather(-1, following[..., None])[..., 0].numpy()
+    np.testing.assert_allclose(runs[lifted].next_probabilities, expected, **CLOSE)
+    np.testing.assert_allclose(runs[lifted].best_probabilities, probabilities.amax(-1).numpy(), **CLOSE)
+    if lifted != "nothing":
+        assert np.abs(expected - runs["nothing"].next_probabilities)[SHORT, :3].max() > 1e-4, "lifting must show"
+
+
+@pytest.mark.parametrize("number", [SHORT, LONG])
+def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sentences, number):
+    real = len(sentences[number].fed_ids)
+    later = np.triu(np.ones((real, real), dtype=bool), k=1)
+    for lifted, reads in (("nothing", False), ("causal", True), ("padding", False)):
+        weights = runs[lifted].decoder.weights[:, number, :, :real, :real][..., later]
+        assert (weights > 0).all() if reads else (weights == 0).all()
+    np.testing.assert_array_equal(runs["causal"].encoder.weights, runs["nothing"].encoder.weights)
+    assert not np.allclose(runs["causal"].cross.weights, runs["nothing"].cross.weights)
+
+
+def test_lifting_the_padding_mask_leaves_the_sentence_without_padding_as_it_was(runs):
+    for kind in AttentionKind:
+        before, after = (runs[lifted].attention(kind).weights for lifted in ("nothing", "padding"))
+        np.testing.assert_allclose(after[:, LONG], before[:, LONG], **CLOSE)
+        if kind != "decoder":
+            assert np.abs(after[:, SHORT] - before[:, SHORT]).max() > 1e-2
+    before, after = (runs[lifted].next_probabilities for lifted in ("nothing", "padding"))
+    np.testing.assert_allclose(after[LONG], before[LONG], **CLOSE)
+
+
+def test_for_real_rows_of_the_target_the_causal_mask_already_keeps_padding_out(masked, runs, sentences):
+    real, width = len(sentences[SHORT].fed_ids), len(sentences[LONG].fed_ids)
+    assert padding_only_concerns_padding(masked, SHORT) and padding_only_concerns_padding(masked, LONG)
+    closed = ~masked.target_mask[SHORT, 0]
+    np.testing.assert_array_equal(closed[:real], ~masked.causal_mask[:real])
+    assert closed[real:, real:].all() and masked.causal_mask[real:, real:].any()
+    assert width > real
+    assert (leaked_weights(masked, runs["padding"], "decoder", SHORT) == 0).all()
+
+
+def test_padding_on_the_left_would_need_its_mask(masked):
+    """The statement above is checked, not assumed: other arrays give the other answer."""
+    shifted = masked.target_mask.copy()
+    shifted[SHORT, 0, :, 0] = False
+    assert not padding_only_concerns_padding(dataclasses.replace(masked, target_mask=shifted), SHORT)
+
+
+@pytest.mark.parametrize(("lifted", "kind"), [("causal", "decoder"), ("padding", "encoder"), ("padding", "cross")])
+def test_leaked_weight_is_what_goes_to_closed_cells(runs, masked, lifted, kind):
+    leaked = leaked_weights(masked, runs[lifted], kind, SHORT)
+    weights = runs[lifted].attention(kind).weights[:, SHORT]
+    closed = ~masked.attention(kind).unmasked[SHORT]
+    rows = (masked.source_lengths if kind == "encoder" else masked.target_lengths)[SHORT]
+    assert leaked.shape == (*weights.shape[:2], rows)
+    for row in range(rows):
+        np.testing.assert_allclose(leaked[..., row], weights[:, :, row, closed[row]].sum(-1), **CLOSE)
+    assert (leaked[..., rows_that_may_leak(masked, runs[lifted], kind, SHORT)] > 0).all()
+    assert (leaked_weights(masked, masked, kind, SHORT) == 0).all(), "with the mask nothing leaks"
+
+
+def test_the_last_decoder_row_has_no_later_token_to_leak_to(masked, runs):
+    for number in (SHORT, LONG):
+        rows = masked.target_lengths[number]
+        may_leak = rows_that_may_leak(masked, runs["causal"], "decoder", number)
+        assert may_leak.tolist() == [True] * (rows - 1) + [False], "padding stays closed"
+    assert rows_that_may_leak(masked, runs["padding"], "cross", SHORT).all()
+    assert not rows_that_may_leak(masked, runs["padding"], "cross", LONG).any()
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_one_head_is_cut_out_with_its_names(masked, kind):
+    layers, _, heads = masked.attention(kind).differences.shape
+    head = masked_head(masked, kind, SHORT, layers - 1, 2)
+    np.testing.assert_array_equal(head.weights, masked.attention(kind).weights[layers - 1, SHORT, 2])
+    np.testing.assert_array_equal(head.scores, masked.attention(kind).scores[layers - 1, SHORT, 2])
+    assert head.weights.shape == (len(head.fed), len(head.keys))
+    assert (head.predicted is None) == (kind == "encoder")
+    assert head.fed == (masked.source_tokens if kind == "encoder" else masked.fed_tokens)[SHORT]
+    assert head.keys == (masked.fed_tokens if kind == "decoder" else masked.source_tokens)[SHORT]
+    assert head.keys[head.real_keys :] == ("<pad>",) * (len(head.keys) - head.real_keys)
+    assert "<pad>" not in head.keys[: head.real_keys]
+    assert (
+        np.isneginf(head.masked_scores[~head.unmasked]).all() and np.isfinite(head.masked_scores[head.unmasked]).all()
+    )
+    assert softmax_difference(head) < 2e-6
+    assert (layers, heads) == (head.layers, head.heads)
+
+
+def test_softmax_difference_finds_a_wrong_weight(masked):
+    head = masked_head(masked, "cross", SHORT, 0, 0)
+    wrong = head.weights.copy()
+    wrong[1, 0] += 0.25
+    assert softmax_difference(dataclasses.replace(head, weights=wrong)) == pytest.approx(0.25, abs=1e-5)
+
+
+def test_the_share_of_closed_cells_is_softmax_over_all_scores(masked):
+    head = masked_head(masked, "decoder", SHORT, 1, 3)
+    powers = np.exp(head.scores.astype(np.float64))
+    for row, share in enumerate(masked_share(head)):
+        assert share == pytest.approx(powers[row, ~head.unmasked[row]].sum() / powers[row].sum())
+    assert len(masked_share(head)) == masked.target_lengths[SHORT]
+
+
+def test_nothing_of_a_pass_can_be_changed(masked):
+    for array in (masked.target_mask, masked.next_probabilities, masked.cross.weights, masked.encoder.unmasked):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    assert masked.cross.weights.dtype == masked.cross.scores.dtype == np.float32
+
+
+def test_lifting_leaves_no_hook_and_no_trace_behind(translator, sentences, masked):
+    before = {name: value.clone() for name, value in translator.model.state_dict().items()}
+    for lifted in ("causal", "padding"):
+        run_masked(translator.model, translator.tokenizer, sentences, lifted)
+    assert not any(module._forward_hooks for module in translator.model.modules())
+    assert all(torch.equal(value, before[name]) for name, value in translator.model.state_dict().items())
+    again = run_masked(translator.model, translator.tokenizer, sentences)
+    np.testing.assert_array_equal(again.next_probabilities, masked.next_probabilities)
+
+
+def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, runs):
+    start = threading.Barrier(4)
+
+    def visit(number: int) -> None:
+        start.wait()
+        for turn in range(10):
+            lifted = list(DisabledMask)[(number + turn) % 3]
+            run = run_masked(translator.model, translator.tokenizer, sentences, lifted)
+            np.testing.assert_array_equal(run.next_probabilities, runs[lifted].next_probabilities)
+            for kind in AttentionKind:
+                np.testing.assert_array_equal(run.attention(kind).weights, runs[lifted].attention(kind).weights)
+            alone = record_one(translator.model, sentences[LONG].source_ids, sentences[LONG].fed_ids)
+            np.testing.assert_array_equal(alone.decoder.numpy(), sentences[LONG].decoder)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(visit, range(4)))
+    assert not any(module._forward_hooks for module in translator.model.modules())
+
+
+def test_what_cannot_be_run_is_refused(translator, sentences, masked, runs):
+    with pytest.raises(ValueError, match="disabled mask must be one of"):
+        run_masked(translator.model, translator.tokenizer, sentences, "both")
+    with pytest.raises(ValueError, match="expects sentences"):
+        run_masked(translator.model, translator.tokenizer, [])
+    with pytest.raises(ValueError, match="kind must be one of"):
+        masked.attention("sideways")
+    for place in ((2, 0, 0), (0, 3, 0), (0, 0, 4), (-1, 0, 0)):
+        with pytest.raises(ValueError, match="must be in 0 to"):
+            masked_head(masked, "decoder", *place)
+    alone = run_masked(translator.model, translator.tokenizer, sentences[:1])
+    with pytest.raises(ValueError, match="differ in size"):
+        leaked_weights(masked, alone, "cross", SHORT)

@@ -1,0 +1,157 @@
+"""The whole model, against nn.Transformer and against the laws of a causal decoder."""
+
+import pytest
+import torch
+from support.small import BATCH, SOURCE, TARGET, random_ids, small_config, small_model
+from support.torchs import copy_layer
+from torch import nn
+
+from transformer.model.attention import causal_mask
+from transformer.model.layers import sinusoidal_positions
+from transformer.model.transformer import Transformer
+
+
+@pytest.fixture(params=["post", "pre"])
+def model(request) -> Transformer:
+    return small_model(norm=request.param)
+
+
+def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """What nn.Transformer with random weights says; the same weights are copied into `ours`."""
+    config = ours.config
+    torch.manual_seed(3)
+    theirs = nn.Transformer(
+        config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
+        dropout=0.0, batch_first=True, norm_first=config.norm == "pre", dtype=torch.float64,
+    )  # fmt: skip
+    if config.norm == "post":  # PyTorch adds a last norm there too, which the paper has not
+        theirs.encoder.norm = theirs.decoder.norm = None
+    with torch.no_grad():
+        for our_layer, their_layer in zip(
+            [*ours.encoder, *ours.decoder], [*theirs.encoder.layers, *theirs.decoder.layers], strict=True
+        ):
+            copy_layer(our_layer, their_layer)
+        if config.norm == "pre":
+            theirs.encoder.norm.load_state_dict(ours.encoder_norm.state_dict())
+            theirs.decoder.norm.load_state_dict(ours.decoder_norm.state_dict())
+
+    def embed(ids: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return weight[ids] * config.d_model**0.5 + sinusoidal_positions(ids.shape[1], config.d_model).double()
+
+    padded = source == config.pad_id
+    hidden = theirs(
+        embed(source, ours.source_embedding.weight), embed(target, ours.target_embedding.weight),
+        tgt_mask=~causal_mask(target.shape[1]),
+        src_key_padding_mask=padded, memory_key_padding_mask=padded, tgt_key_padding_mask=target == config.pad_id,
+    )  # fmt: skip
+    return hidden @ ours.output_projection.weight.T
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("share", [True, False])
+def test_the_whole_model_equals_nn_transformer(norm, share):
+    ours = small_model(norm=norm, share_embeddings=share, dropout=0.0).double()
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    source[1, 4:], source[6, 2:], target[2, 3:] = 0, 0, 0
+    expected = torchs_logits(ours, source, target)
+    logits = ours(source, target)
+    words = target != 0
+    torch.testing.assert_close(logits[words], expected[words])
+
+
+@torch.inference_mode()
+def test_logits_have_a_row_for_each_fed_token(model):
+    assert model(random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET)).shape == (BATCH, TARGET, 31)
+
+
+def with_other_words(ids: torch.Tensor, position: int) -> torch.Tensor:
+    """The same ids but for one position, which gets another ordinary word in every row."""
+    changed = ids.clone()
+    changed[:, position] = (ids[:, position] - 4 + 1) % 27 + 4
+    return changed
+
+
+@torch.inference_mode()
+def test_changing_a_later_target_token_changes_nothing_earlier(model):
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    before = model(source, target)
+    for position in range(TARGET):
+        after = model(source, with_other_words(target, position))
+        assert torch.equal(after[:, :position], before[:, :position])
+        assert not torch.isclose(after[:, position], before[:, position]).all()
+
+
+@torch.inference_mode()
+def test_every_source_token_matters_to_every_target_position(model):
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    before = model(source, target)
+    for position in range(SOURCE):
+        changed = with_other_words(source, position)
+        assert ((model(changed, target) - before).abs().amax(-1) > 1e-6).all()
+
+
+@torch.inference_mode()
+def test_cached_steps_give_the_logits_of_the_full_pass(model):
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    source[1, 4:], source[6, 2:] = 0, 0
+    full = model(source, target)
+    mask = (source != 0)[:, None, None, :]
+    caches = model.start_caches(model.encode(source, mask), capacity=TARGET)
+    for step in range(TARGET):
+        logits = model.step(target[:, step : step + 1], caches, mask)
+        torch.testing.assert_close(logits, full[:, step], atol=1e-5, rtol=1e-5)
+
+
+@torch.inference_mode()
+def test_several_tokens_may_be_fed_to_the_cache_at_once(model):
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    full = model(source, target)
+    caches = model.start_caches(model.encode(source, None), capacity=TARGET)
+    model.step(target[:, :1], caches, None)
+    torch.testing.assert_close(model.step(target[:, 1:4], caches, None), full[:, 3], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(model.step(target[:, 4:], caches, None), full[:, 4], atol=1e-5, rtol=1e-5)
+
+
+@torch.inference_mode()
+def test_selected_cache_rows_go_on_as_their_own_sentences():
+    model = small_model()
+    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
+    rows = torch.tensor([5, 0, 5, 2])
+    caches = model.start_caches(model.encode(source, None), capacity=TARGET)
+    model.step(target[:, :3], caches, None)
+    for cache in caches:
+        cache.select(rows)
+    logits = model.step(target[rows, 3:4], caches, None)
+    torch.testing.assert_close(logits, model(source, target)[rows, 3], atol=1e-5, rtol=1e-5)
+
+
+def test_shared_embeddings_are_one_matrix_and_counted_once():
+    shared, own = Transformer(small_config()), Transformer(small_config(share_embeddings=False))
+    assert shared.output_projection.weight is shared.source_embedding.weight is shared.target_embedding.weight
+    assert own.count_parameters() - shared.count_parameters() == 2 * 31 * 24
+    names = [name for name, _ in shared.named_parameters()]
+    assert "generator.weight" not in names and "target_embedding.embedding.weight" not in names
+
+
+def test_the_papers_base_model_has_its_65_million_parameters():
+    """Table 3: 65 x 10^6 with a shared vocabulary of about 37,000."""
+    with torch.device("meta"):
+        model = Transformer(small_config(
+            vocab_size=37_000, num_encoder_layers=6, num_decoder_layers=6, num_heads=8, d_model=512, d_ff=2048
+        ))  # fmt: skip
+    assert 62e6 < model.count_parameters() < 66e6
+
+
+def test_embeddings_begin_with_the_spread_that_brings_them_to_one():
+    torch.manual_seed(1)
+    model = Transformer(small_config(vocab_size=2000))
+    assert (model.source_embedding.weight.std() * 24**0.5).item() == pytest.approx(1.0, rel=0.05)
+
+
+@torch.inference_mode()
+def test_a_source_at_the_limit_fits_and_one_more_does_not():
+    model = small_model()
+    target = random_ids(1, TARGET)
+    assert model(random_ids(1, 20), target).shape == (1, TARGET, 31)
+    with pytest.raises(ValueError, match="21 positions"):
+        model(random_ids(1, 21), target)
