@@ -123,7 +123,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     if heatmap.has_texts:
         traces.append(_texts(heatmap))
     letter = _LETTER * heatmap.label
-    above = letter * max(map(len, (*heatmap.keys, heatmap.extra)), default=0) + 40
+    above = letter * max(map(len, (*heatmap.keys, heatmap.extra)), default=0) + (70 if heatmap.room is None else 40)
     below = 60 if bars and heatmap.room is not None else 10
     rows = len(heatmap.queries)
     layout = {

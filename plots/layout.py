@@ -1,4 +1,4 @@
-"""Axes, margins, legends and colour bars, the same in all figures."""
+"""Axes, margins, legends, bars and colour bars, the same in all figures."""
 
 from collections.abc import Sequence
 
@@ -52,6 +52,13 @@ def integer_axis(count: int, name: str) -> dict:
 def integer_rows(count: int, name: str) -> dict:
     """The same for rows, the first of them on top."""
     return {**integer_axis(count, name), "range": [count - 0.5, -0.5]}
+
+
+def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: str = "", texts=None) -> go.Bar:
+    """A horizontal bar a row, with its hover text, and with its number where there are `texts`."""
+    marker, rows = {"color": colour, "opacity": 0.75}, list(range(len(hover)))
+    shown = {"hovertext": hover, "hoverinfo": "text", "text": texts, "textposition": "auto" if texts else None}
+    return go.Bar(x=values, y=rows, orientation="h", marker=marker, name=name, **shown)
 
 
 def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130) -> dict:

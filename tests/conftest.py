@@ -18,10 +18,18 @@ from transformer.model.transformer import Transformer
 from transformer.training.run import train
 from transformer.translator import Translator
 
+ROOT = Path(__file__).parents[1]
+# The files that take longest come first, so that all workers end at about the same time.
+LONGEST = ("test_live", "test_lesson", "test_access", "test_distributed", "test_explorer", "test_inside", "test_killed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def installed_components() -> Iterator[None]:
-    """Every `AppTest` searches all installed packages for components, which takes ten times as long as a page: once."""
+    """Each `AppTest` searches all installed packages for components, longer than most pages take: once is enough."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
@@ -30,6 +38,12 @@ def installed_components() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def tokenizer() -> Tokenizer:
     return Tokenizer.train((side for pair in make_pairs(400, 1) for side in pair), TokenizerConfig(VOCABULARY))
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Translator:
+    """The checkpoint that the app opens with."""
+    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
 
 
 @pytest.fixture(scope="session")

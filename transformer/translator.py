@@ -154,7 +154,7 @@ class Translator:
 
     def _checked_ids(self, text: str, name: str) -> list[int]:
         """The ids of a text, refused when there are none or too many for the model's positions."""
-        limit = self.model.config.max_length - 1  # one place is the end of sentence's
+        limit = self.model.config.max_length - 1  # one position is the end of sentence's
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
         ids = self.tokenizer.encode(_well_formed(text))

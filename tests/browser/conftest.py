@@ -38,6 +38,14 @@ def desk(browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture(scope="session")
+def elsewhere(browser) -> Iterator[BrowserContext]:
+    """Another browser, which has nothing of the one at the desk but the addresses that it is sent."""
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    yield context
+    context.close()
+
+
 @pytest.fixture
 def page(desk) -> Iterator[Page]:
     """A new visitor at a desk: to the server, every page that is opened is one."""

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
 from browser.bundle import bundle
-from transformer import Beam, Translator
+from transformer import Beam
 from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map
 from views.decoding.payload import decoding_steps
@@ -17,11 +17,6 @@ from views.decoding.payload import decoding_steps
 ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "decoding_player"
 SENTENCE = "I love my teacher."
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +102,7 @@ def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, add
     expect(page.locator(".chips.source .note")).to_have_text([f"{weight:.2f}" for weight in trace.cross[1, 4, 3]])
 
 
-def test_another_piece_is_taken_shared_and_left_again(page, address, browser, shipped, trace):
+def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, shipped, trace):
     other = int(trace.candidate_ids[2, 1])
     bent = shipped.hypotheses(SENTENCE, Greedy(), [*trace.next_ids[:2], other])[0]
     words = shipped.tokenizer.decode(list(bent.ids))
@@ -119,11 +114,11 @@ def test_another_piece_is_taken_shared_and_left_again(page, address, browser, sh
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
     expect(page.locator("li.forced")).to_have_count(1)
 
-    second = browser.new_context().new_page()
+    second = elsewhere.new_page()
     second.goto(page.url)
     expect(second.locator("[data-testid=stMain] h4").nth(1)).to_have_text(words)
     expect(place(second)).to_contain_text("Step 3 of")
-    second.context.close()
+    second.close()
 
     page.get_by_role("button", name="Back to the model's own choice").click()
     expect(sentences.nth(1)).to_have_text(trace.target_text)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
+from support.access import shuts_no_one_out
 from support.rest import at_rest
 
 from browser.bundle import bundle
@@ -64,8 +64,8 @@ def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
     return {"x": 46 + (head - 0.5) * across - 4, "y": 18 + (layer - 0.5) * (high - 18) / 3 - 10}
 
 
-def second_visitor(browser: Browser, url: str) -> Page:
-    page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+def second_visitor(elsewhere: BrowserContext, url: str) -> Page:
+    page = elsewhere.new_page()
     page.goto(url)
     expect(page.locator(".numbers dd").first).to_be_visible()
     return page
@@ -129,7 +129,7 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
     expect(title(page)).to_have_text("Cross-attention: sum of the 8 heads of layer 2")
 
 
-def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, browser, trace):
+def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere, trace):
     open_explorer(page, address, heads="2.3", view="lines")
     page.locator(".readers button").nth(2).click()
     page.locator(QUERIES).nth(4).click(modifiers=["Shift"])
@@ -140,11 +140,11 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, browser, 
         f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
     )
     page.wait_for_url(re.compile("see_tokens=q3-5"))
-    other = second_visitor(browser, page.url)
+    other = second_visitor(elsewhere, page.url)
     expect(other.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
     expect(other.locator(".lines canvas")).to_be_visible()
-    other.context.close()
+    other.close()
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("see_tokens"))
@@ -306,11 +306,7 @@ def test_it_shuts_no_one_out_and_is_no_wider_than_the_screen(browser, address, s
     open_explorer(page, address, **see)
     for text in ("Table of the heads", "Table of these weights", "How heads are measured and labelled"):
         page.get_by_text(text).click()
-    violations = Axe().run(page).response["violations"]
-    grave = [one["id"] for one in violations if one["impact"] in ("serious", "critical")]
-    assert not grave, grave
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    shuts_no_one_out(page)
     context.close()
 
 

@@ -60,7 +60,7 @@ def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(pag
     expect(hand(page, "products")).to_have_text(before)
 
 
-def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, address, browser):
+def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, address, elsewhere):
     open_inside(page, address)
     canvas = page.locator("li.step.softmax .panels:not(.neurons) canvas")
     box = canvas.bounding_box()
@@ -69,11 +69,10 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("</s>")
     expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
     page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
-    context = browser.new_context()
-    other = context.new_page()
+    other = elsewhere.new_page()
     other.goto(page.url)
     expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
-    context.close()
+    other.close()
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
@@ -115,7 +114,7 @@ def test_a_long_sentence_stays_usable_on_a_phone(browser, address):
     context.close()
 
 
-def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, browser):
+def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, elsewhere):
     open_inside(page, address, inside="toy numbers")
     canvas = page.locator("li.step.mask .panels canvas")
     box = canvas.bounding_box()
@@ -123,11 +122,10 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
     expect(hand(page, "softmax")).to_contain_text("masked: exp(−∞) = 0")
     page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))
-    context = browser.new_context()
-    other = context.new_page()
+    other = elsewhere.new_page()
     other.goto(page.url)
     expect(other.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
-    context.close()
+    other.close()
 
 
 def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
@@ -143,7 +141,7 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
     expect(hand(page, "input")).to_contain_text("has −0.9000.")
 
 
-def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, browser):
+def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, elsewhere):
     page.goto(f"{address}/architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
@@ -151,11 +149,10 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, bro
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 3")).to_be_visible()
     page.wait_for_url(re.compile("block=decoder.2.cross_attention"))
-    context = browser.new_context()
-    other = context.new_page()
+    other = elsewhere.new_page()
     other.goto(page.url)
     expect(other.get_by_role("button", name="decoder layer 3")).to_have_attribute("aria-pressed", "true")
-    context.close()
+    other.close()
 
 
 def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address):

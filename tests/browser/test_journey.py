@@ -8,15 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.server import serve
 
-from transformer import Translator
-
 ROOT = Path(__file__).parents[2]
 SENTENCE = "Where is my cat?"
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
 
 
 def sentences(page: Page):
@@ -58,7 +51,7 @@ def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, s
     expect(hover).to_contain_text(f"output token “{trace.next_tokens[1]}”")
 
 
-def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(page, address, browser):
+def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(page, address, elsewhere):
     page.goto(address)
     type_sentence(page, SENTENCE)
     expect(sentences(page).first).to_have_text(SENTENCE)
@@ -71,12 +64,12 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     expect(page.locator(".heads_name")).to_have_text(heading)
     expect(page).to_have_url(re.compile(r"see_heads=2\.5.*see_rows=fed|see_rows=fed.*see_heads=2\.5"))
 
-    second = browser.new_context().new_page()
+    second = elsewhere.new_page()
     second.goto(page.url)
     expect(second.locator(".heads_name")).to_have_text(heading)
     expect(sentences(second).first).to_have_text(SENTENCE)
     expect(second.get_by_label("Rows named after the token")).to_have_value("fed")
-    second.context.close()
+    second.close()
 
 
 def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(page):

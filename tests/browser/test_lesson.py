@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
@@ -62,21 +62,22 @@ def choose(page: Page, key: str, option: str) -> None:
     main(page).locator(f".st-key-{key}").get_by_role("radio", name=option, exact=True).click()
 
 
-def shows_everywhere(page: Page, browser: Browser, look: Callable[[Page], Locator], expected: str | list[str]) -> None:
+def shows_everywhere(
+    page: Page, elsewhere: BrowserContext, look: Callable[[Page], Locator], expected: str | list[str]
+) -> None:
     """The page shows this; at a desk also to a second visitor, who has nothing but the address."""
     expect(look(page)).to_have_text(expected)
     if page.viewport_size["width"] < NARROW:
         return
-    context = browser.new_context(viewport=page.viewport_size)
-    second = context.new_page()
+    second = elsewhere.new_page()
     second.goto(page.url)
     expect(second.get_by_label("Sentence to translate")).to_have_value(SENTENCE)
     expect(look(second)).to_have_text(expected)
-    context.close()
+    second.close()
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser, address, other, screen):
+def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser, elsewhere, address, other, screen):
     width, scheme = SCREENS[screen]
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
@@ -95,7 +96,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_role("option", name=second_checkpoint().name).click()
     expect(sentences(page).nth(1)).to_have_text(trace.target_text)
     close_sidebar(page)
-    shows_everywhere(page, browser, lambda one: sentences(one).nth(1), trace.target_text)
+    shows_everywhere(page, elsewhere, lambda one: sentences(one).nth(1), trace.target_text)
 
     # Decoding: step.
     go_to(page, "Decoding")
@@ -103,7 +104,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_role("button", name="One step forward").click()
     page.wait_for_url("**step=2**")
     candidates = list(trace.candidate_tokens[1])
-    shows_everywhere(page, browser, lambda one: one.locator("td.piece button"), candidates)
+    shows_everywhere(page, elsewhere, lambda one: one.locator("td.piece button"), candidates)
 
     # Attention: a head.
     go_to(page, "Attention")
@@ -111,7 +112,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_role("button", name="layer 2, head 4", exact=True).click()
     page.wait_for_url("**see_heads=2.4**")
     heading = "Cross-attention: layer 2, head 4"
-    shows_everywhere(page, browser, lambda one: one.locator(".heads_name"), heading)
+    shows_everywhere(page, elsewhere, lambda one: one.locator(".heads_name"), heading)
 
     # Inside attention: the head just chosen, a query by its button; every sum ends with the model's own number.
     go_to(page, "Inside attention")
@@ -119,19 +120,19 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_role("group", name="Query").get_by_role("button").nth(3).click()
     page.wait_for_url("**at_query=4**")
     written = page.locator("li.step.softmax .hand").inner_text()
-    shows_everywhere(page, browser, lambda one: one.locator("li.step.softmax .hand"), written)
+    shows_everywhere(page, elsewhere, lambda one: one.locator("li.step.softmax .hand"), written)
 
     # Architecture: a block. Logits: a step. Questions: an answer for this sentence.
     go_to(page, "Architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     block = "Multi-head cross-attention, decoder layer 1"
-    shows_everywhere(page, browser, lambda one: one.get_by_role("heading", name="Multi-head"), block)
+    shows_everywhere(page, elsewhere, lambda one: one.get_by_role("heading", name="Multi-head"), block)
     go_to(page, "Logits")
     choose(page, "logits", "logit lens")
     last = main(page).locator(".places tr").last.locator("td")
     expect(last).to_have_count(len(trace.next_ids))
     shows_everywhere(
-        page, browser, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
+        page, elsewhere, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
     )
     go_to(page, "Questions")
     expect(main(page).locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible()
@@ -142,14 +143,14 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     page.get_by_label("Pair i").fill("7")
     page.get_by_label("Pair i").press("Enter")
     page.wait_for_url("**pair=7**")
-    shows_everywhere(page, browser, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
+    shows_everywhere(page, elsewhere, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
 
     # Masks: the causal mask lifted, the same layer and head as before.
     go_to(page, "Masks")
     choose(page, "masks", "without the mask")
     expect(page.get_by_role("heading", name="What it does to the next tokens")).to_be_visible()
     changed = page.get_by_text("changed most").inner_text()
-    shows_everywhere(page, browser, lambda one: one.get_by_text("changed most"), changed)
+    shows_everywhere(page, elsewhere, lambda one: one.get_by_text("changed most"), changed)
     expect(page.locator(".st-key-head [aria-checked=true]")).to_have_text("4")
     assert not errors
     context.close()

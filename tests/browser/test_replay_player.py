@@ -5,8 +5,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
 from support.rest import at_rest
 
 from browser.bundle import bundle
@@ -162,17 +162,17 @@ def test_masked_cells_are_blank(page, address, film):
     expect(page.locator(".head .readout")).to_contain_text("may not read “adore”, which comes later")
 
 
-def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, browser, film):
+def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, film):
     page.goto(link(address, layer="2", head="5"))
     shows(page, film, 0)
     page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile("moment=5000"))
     at_rest(page)
-    second = browser.new_context().new_page()
+    second = elsewhere.new_page()
     second.goto(page.url)
     shows(second, film, 23)
     expect(second.locator("table.map td[id]")).to_have_text(cells(film, 23, 1, 4))
-    second.context.close()
+    second.close()
     page.go_back()
     shows(page, film, 0)
     expect(page).not_to_have_url(re.compile("moment"))
@@ -199,15 +199,8 @@ def test_the_film_shuts_no_one_out(browser, address, film, width, scheme):
     page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)
-    grave = [
-        f"{violation['id']}: {node['html'][:120]}"
-        for violation in Axe().run(page).response["violations"]
-        if violation["impact"] in ("serious", "critical")
-        for node in violation["nodes"]
-    ]
-    assert not grave and not errors, "\n".join(grave + errors)
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
+    shuts_no_one_out(page)
+    assert not errors
     cell = page.locator("#cell-3-4")
     assert cell.evaluate("cell => getComputedStyle(cell).transitionDuration") == "0s"
     box = cell.bounding_box()

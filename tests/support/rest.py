@@ -13,6 +13,17 @@ _STANDS_FOR_GOOD = f"""() => {{
     return performance.now() - window.restsSince > 700;
 }}"""
 
+# Follow a link within the app, as Back and Forward do, and note that the page has begun to change.
+_FOLLOW = """address => {
+    const find = (name) => document.querySelector(`[data-testid=${name}]`);
+    window.answered = false;
+    const observer = new MutationObserver(() => { window.answered = true; observer.disconnect(); });
+    observer.observe(find("stApp"), { attributeFilter: ["data-test-script-state"] });
+    observer.observe(find("stMain"), { childList: true, subtree: true });
+    history.pushState({}, "", address);
+    dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}"""
+
 
 def at_rest(page: Page) -> None:
     """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
@@ -22,3 +33,10 @@ def at_rest(page: Page) -> None:
 def at_rest_for_good(page: Page) -> None:
     """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
     page.wait_for_function(_STANDS_FOR_GOOD)
+
+
+def follow(page: Page, address: str) -> None:
+    """Go to another address of the app that stands on this page, without reading the app's scripts anew."""
+    page.evaluate(_FOLLOW, address)
+    page.wait_for_function("window.answered")
+    at_rest(page)

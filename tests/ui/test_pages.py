@@ -6,13 +6,8 @@ import pytest
 from support.pages import PAGES, ROOT, open_page, page_text
 
 import session
-from transformer import Sampling, Translator
+from transformer import Sampling
 from ui.sidebar import EXAMPLES
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
 
 
 @pytest.mark.parametrize("page", PAGES)

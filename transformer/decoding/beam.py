@@ -126,13 +126,13 @@ def _advance(
 ) -> list[int] | None:
     """Take the next step of one sentence; returns the row each new past came from, or None when it is done."""
     pasts, scores, origins = [], [], []
-    for place, (total, index) in enumerate(zip(best, indices, strict=True)):
+    for rank, (total, index) in enumerate(zip(best, indices, strict=True)):
         origin, token = divmod(index, vocab_size)
         if total == -math.inf or len(pasts) == beam.size:
             break
         past = [*search.pasts[origin], token]
         ended = token == model.config.end_id
-        if ended and place >= beam.size:
+        if ended and rank >= beam.size:
             continue  # below the beam: it would not have been kept
         if ended or len(past) == search.limit:
             search.found.append(Hypothesis(tuple(past), total, total / beam.length_penalty(len(past)), ended))

@@ -93,7 +93,7 @@ class Smoothing:
     def find_minimum(self) -> tuple[float, float]:
         """The confidence of the least cross-entropy and that loss, searched for by golden section.
 
-        The closed form is (right, entropy); the search knows nothing of it. Near its minimum the loss is so flat that
+        The closed form is (right, entropy), which the search does not use. Near its minimum the loss is so flat that
         rounding hides a confidence's digits beyond the eighth.
         """
         low, high = 0.0, 1.0

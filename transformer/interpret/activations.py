@@ -1,6 +1,9 @@
-"""One teacher-forced pass, recorded: told which modules' inputs and outputs to keep, and what to change on the way.
+"""One teacher-forced pass, recorded: a request names the modules whose calls are kept, and what is changed.
 
-Every other file of this package reads what it shows from the `Activations` of such a pass.
+Whatever else this package shows of the model at work is read from the `Activations` of such a pass:
+
+    seen = record(model, [source_ids], [decoder_input_ids])
+    seen.weights("cross")  # layers batch heads queries keys
 """
 
 import contextlib
@@ -23,7 +26,7 @@ from .hooks import Change, changed, hooked, modules_named
 # besides these each sub-layer and the residual connection around it.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
 EMBEDDINGS = ("positions",)
-RESIDUAL_STREAM = (*EMBEDDINGS, "*coder.*.*_attention", "*coder.*.feed_forward", "*coder.*.*_residual")
+RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_residual")
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ class Transformer(nn.Module):
     def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Decode the newest tokens [batch, new] and return the logits that follow the last of them, [batch, vocab].
 
-        Equals the last row of the full pass over everything fed so far.
+        Equals the last row of the full pass over the whole decoder input so far.
         """
         new = target.shape[1]
         length = caches[0].length + new

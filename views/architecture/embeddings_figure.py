@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import Cells
-from plots.layout import bar_beside, laid_out, token_rows
+from plots.layout import bar_beside, laid_out, row_bars, token_rows
 from plots.palette import BLUE, diverging
 from plots.text import signed, token_label
 
@@ -28,17 +28,9 @@ def sum_figure(row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total:
 
 def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], str]) -> go.Figure:
     """The tokens of the largest cosines, with these."""
-    bars = go.Bar(
-        x=[cosine for _, cosine in found],
-        y=list(range(len(found))),
-        orientation="h",
-        marker={"color": BLUE, "opacity": 0.75},
-        text=[signed(cosine, 3) for _, cosine in found],
-        textposition="auto",
-        customdata=[[token_label(name(id)), id] for id, _ in found],
-        hovertemplate="%{customdata[0]} (id %{customdata[1]}): cosine %{x:.4f}<extra></extra>",
-    )
-    figure = go.Figure(bars)
-    figure.update_yaxes(**token_rows([name(id) for id, _ in found], grid=True))
+    tokens, cosines = [name(id) for id, _ in found], [cosine for _, cosine in found]
+    hover = [f"{token_label(name(id))} (id {id}): cosine {cosine:.4f}" for id, cosine in found]
+    figure = go.Figure(row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines]))
+    figure.update_yaxes(**token_rows(tokens, grid=True))
     figure.update_xaxes(title="cosine with this token's row", range=[min(0.0, found[-1][1]), 1])
     return laid_out(figure, 80 + 26 * len(found), top=10)

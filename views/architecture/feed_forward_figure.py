@@ -16,14 +16,9 @@ SHOWN = 24  # units that are drawn
 def units_figure(units: np.ndarray) -> go.Figure:
     """One token's strongest units: [d_ff], after ReLU."""
     order = np.argsort(-units, kind="stable")[: min(SHOWN, int((units > 0).sum()))]
-    bars = go.Bar(
-        x=list(range(len(order))),
-        y=units[order],
-        marker={"color": BLUE, "opacity": 0.75},
-        customdata=order + 1,
-        hovertemplate="unit %{customdata}: %{y:.4f}<extra></extra>",
-    )
-    figure = go.Figure(bars)
+    places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
+    hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
+    figure = go.Figure(go.Bar(x=places, y=units[order], marker=marker, hovertext=hover, hoverinfo="text"))
     figure.update_yaxes(title="after ReLU")
     return _named(figure, order, 300)
 

@@ -17,15 +17,10 @@ def gradients_figure(measured: Sequence[GradientNorms], stack: str) -> go.Figure
     for each in measured:
         colour, dash, symbol = _LOOKS[each.norm]
         values = getattr(each, stack)
-        figure.add_scatter(
-            x=list(range(1, len(values) + 1)),
-            y=values,
-            name=f"{each.norm}-norm",
-            mode="lines+markers",
-            line={"color": colour, "dash": dash},
-            marker={"symbol": symbol, "size": 8},
-            hovertemplate=f"{each.norm}-norm, layer %{{x}}: %{{y:.4f}}<extra></extra>",
-        )
+        look = {"line": {"color": colour, "dash": dash}, "marker": {"symbol": symbol, "size": 8}}
+        hover = f"{each.norm}-norm, layer %{{x}}: %{{y:.4f}}<extra></extra>"
+        layers, name = list(range(1, len(values) + 1)), f"{each.norm}-norm"
+        figure.add_scatter(x=layers, y=values, name=name, mode="lines+markers", hovertemplate=hover, **look)
     figure.update_xaxes(title="layer, the last one next to the output", dtick=1)
     figure.update_yaxes(title="norm of the gradient of W₂", type="log")
     return laid_out(figure, 340)

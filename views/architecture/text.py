@@ -131,14 +131,14 @@ def sublayer_names(trajectory: Trajectory) -> list[str]:
     """What wrote each vector of a trajectory: "layer 2 feed-forward"."""
     return [
         _SUBLAYERS[kind] if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
-        for kind, layer in trajectory.places
+        for kind, layer in trajectory.points
     ]
 
 
 def describe_trajectory(trajectory: Trajectory, token: str) -> str:
     """Which sub-layers change the vector most, and how similar to its embedding it ends."""
     names = sublayer_names(trajectory)
-    inside = [place for place, (_, layer) in enumerate(trajectory.places) if layer is not None]
+    inside = [place for place, (_, layer) in enumerate(trajectory.points) if layer is not None]
     turned = inside[int(np.argmin(trajectory.turns[inside]))]
     added = inside[int(np.argmax(trajectory.changes[inside]))]
     last = float(trajectory.similarities[-1])
@@ -149,7 +149,7 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> str:
     return (
         f"The largest cosine change of {quoted(token)} is made by {names[turned]} (cosine "
         f"{signed(trajectory.turns[turned], 2)} with the vector before it). The largest norm is added by "
-        f"{names[added]} ({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.lengths[added - 1]:.1f}). "
+        f"{names[added]} ({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.norms[added - 1]:.1f}). "
         f"The last vector's cosine with the embedding is {signed(last, 2)}: {similarity}."
     )
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import laid_out, titled, token_rows
-from plots.palette import FAINT_GREY
+from plots.layout import laid_out, row_bars, titled, token_rows
+from plots.palette import BLUE, FAINT_GREY
 from plots.text import signed, token_label
 from transformer.interpret.attribution import rank_correlation
 
@@ -78,16 +78,10 @@ def _correlation(value: float) -> str:
 def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:
     against = values < 0
     pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
-    return go.Bar(
-        x=values.astype(np.float32),
-        y=np.arange(len(values)),
-        orientation="h",
-        xaxis=axis,
-        width=0.78,
-        marker={"color": np.where(against, _ORANGE, _BLUE).tolist(), "pattern": pattern},
-        hovertext=[_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)],
-        hoverinfo="text",
-    )
+    hover = [_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
+    bars = row_bars(values.astype(np.float32), hover, BLUE)
+    colours = np.where(against, _ORANGE, _BLUE).tolist()
+    return bars.update(xaxis=axis, width=0.78, marker={"color": colours, "opacity": 1, "pattern": pattern})
 
 
 def _hover(name: str, token: str, value: float) -> str:

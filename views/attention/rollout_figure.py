@@ -16,7 +16,7 @@ from plots.heatmap import (
     row_words,
     weight_texts,
 )
-from plots.layout import LEGEND_BELOW, laid_out, titled, token_rows
+from plots.layout import LEGEND_BELOW, laid_out, row_bars, titled, token_rows
 from plots.palette import BLUE, BRIGHT_ORANGE, GREY, WEIGHT_SCALE, Scale
 from plots.text import token_label
 from transformer.interpret.rollout import Rollout
@@ -80,20 +80,14 @@ def parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
     fed, following = ([token_label(token) for token in tokens] for tokens in (trace.fed_tokens, trace.next_tokens))
     figure = go.Figure()
     for place, (part, colour, shape) in enumerate(_PARTS):
-        figure.add_bar(
-            x=parts[:, place].astype(np.float32),
-            y=np.arange(steps),
-            orientation="h",
-            name=part,
-            width=0.78,
-            marker={"color": colour, "opacity": 0.75, "pattern": {"shape": shape, "fillmode": "overlay", "size": 5}},
-            hovertext=[
-                f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
-                f"{part}: <b>{parts[step, place]:.4f}</b>"
-                for step in range(steps)
-            ],
-            hoverinfo="text",
-        )
+        hover = [
+            f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
+            f"{part}: <b>{parts[step, place]:.4f}</b>"
+            for step in range(steps)
+        ]
+        bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
+        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
+        figure.add_trace(bars.update(width=0.78, marker={"pattern": pattern}))
     names = [f"{token} → {after}" for token, after in zip(trace.fed_tokens, trace.next_tokens, strict=True)]
     figure.update_xaxes(range=[0, 1], side="top", title=titled("share of the row"))
     figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))

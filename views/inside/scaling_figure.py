@@ -16,14 +16,8 @@ def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     figure = go.Figure()
     _add_line(figure, spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k")
     _add_line(figure, spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k")
-    figure.add_scatter(
-        x=spread.sizes,
-        y=np.sqrt(spread.sizes),
-        name="√d_k",
-        mode="lines",
-        line={"color": "gray", "dash": "dot"},
-        hovertemplate="√%{x} = %{y:.3f}<extra></extra>",
-    )
+    root = {"name": "√d_k", "mode": "lines", "line": {"color": "gray", "dash": "dot"}}
+    figure.add_scatter(x=spread.sizes, y=np.sqrt(spread.sizes), hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **root)
     figure.update_yaxes(title="standard deviation", type="log")
     return _over_sizes(figure, spread, d_k)
 
@@ -47,14 +41,11 @@ def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ..
         ("without the division", without, ORANGE, "diamond"),
         ("with the division: the model's own", divided, BLUE, "circle"),
     ):
+        marker, places = {"color": colour, "symbol": symbol, "size": 10}, list(range(len(queries)))
+        words = zip(queries, values, strict=True)
+        hover = [f"{token_label(query)}: max weight {value:.4f} {name}" for query, value in words]
         figure.add_scatter(
-            x=values,
-            y=list(range(len(queries))),
-            name=name,
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 10},
-            customdata=[token_label(query) for query in queries],
-            hovertemplate=f"%{{customdata}}: max weight %{{x:.4f}} {name}<extra></extra>",
+            x=values, y=places, name=name, mode="markers", marker=marker, hovertext=hover, hoverinfo="text"
         )
     for place, (left, right) in enumerate(zip(divided, without, strict=True)):
         ends = {"x0": left, "x1": right, "y0": place, "y1": place}
@@ -67,14 +58,8 @@ def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ..
 def _add_line(
     figure: go.Figure, spread: RandomProducts, name: str, values: np.ndarray, line: dict, measure: str
 ) -> None:
-    figure.add_scatter(
-        x=spread.sizes,
-        y=values,
-        name=name,
-        mode="lines+markers",
-        line=line,
-        hovertemplate=f"d_k %{{x}}<br>{measure} %{{y:.3f}}<extra></extra>",
-    )
+    hover = f"d_k %{{x}}<br>{measure} %{{y:.3f}}<extra></extra>"
+    figure.add_scatter(x=spread.sizes, y=values, name=name, mode="lines+markers", line=line, hovertemplate=hover)
 
 
 def _over_sizes(figure: go.Figure, spread: RandomProducts, d_k: int) -> go.Figure:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import quoted
+from plots.text import percent, quoted
 from transformer.arrays import softmax
 from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages
@@ -35,7 +35,8 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
         f"In this head the unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
         f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of "
         f"{means[1]:.2f}; the row of {quoted(queries[most])} changes most, from {divided[most].max():.2f} to "
-        f"{without[most].max():.2f}. The Jacobian of softmax would have {jacobians[0] / jacobians[1]:.0%} of its norm."
+        f"{without[most].max():.2f}. The Jacobian of softmax would have {percent(jacobians[0] / jacobians[1])} of its "
+        "norm."
     )
 
 

@@ -143,18 +143,16 @@ _HEAD_QUERIES, _HEAD_KEYS = ("batch", "heads", "queries", "d_k"), ("batch", "hea
 
 
 class BlockText:
-    """The texts for one head of one sentence ; `norm` is "post" or "pre"."""
+    """The texts for one head of one sentence; `norm` is "post" or "pre"."""
 
     def __init__(self, stages: Stages, view: View, norm: str):
         self.stages, self.view = stages, view
         self.cross = view.kind == "cross"
         x = "X" if norm == "post" else "X′"
-        heads = stages.num_heads
+        heads, embeddings = stages.num_heads, "the embeddings, times √d_model, plus the positions"
         self._fields = {
             "inputs": "X, M" if self.cross else "X",
-            "origin": "the output of the layer below"
-            if view.layer
-            else "the embeddings, times √d_model, plus the positions",
+            "origin": "the output of the layer below" if view.layer else embeddings,
             "x": x,
             "memory": "M" if self.cross else x,
             "head": view.head + 1,

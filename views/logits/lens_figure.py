@@ -22,16 +22,9 @@ def ranks_figure(lens: Predictions, following: Sequence[str], step: int) -> go.F
     figure = go.Figure()
     for each in [*(other for other in range(steps) if other != step), step]:
         token = token_label(following[each])
-        figure.add_scatter(
-            x=places,
-            y=lens.ranks[:, each],
-            mode="lines+markers",
-            name=token,
-            line=_CHOSEN if each == step else _OTHERS,
-            hovertemplate=f"{token}, %{{customdata}}: rank %{{y:,}}<extra></extra>",
-            customdata=names,
-            showlegend=False,
-        )
+        ranks, line = lens.ranks[:, each], _CHOSEN if each == step else _OTHERS
+        hover = [f"{token}, {name}: rank {rank:,}" for name, rank in zip(names, ranks, strict=True)]
+        figure.add_scatter(x=places, y=ranks, mode="lines+markers", line=line, hovertext=hover, hoverinfo="text")
     figure.update_xaxes(tickvals=places, ticktext=names)
     figure.update_yaxes(title="rank, 1 is the top-1 prediction", type="log", autorange="reversed")
-    return laid_out(figure, 340, top=20)
+    return laid_out(figure, 340, top=20).update_layout(showlegend=False)

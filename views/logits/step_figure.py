@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import laid_out, token_rows
+from plots.layout import laid_out, row_bars, token_rows
 from plots.palette import BLUE, ORANGE
 from plots.text import signed, token_label
 from transformer.decoding.sampling import Truncation
@@ -16,17 +16,11 @@ SHOWN = 20  # tokens of the vocabulary that are drawn, best first
 def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     """The largest logits, each with its token; `name` turns an id into the token's text."""
     ids = cut.order[:SHOWN]
-    bars = go.Bar(
-        x=cut.logits[ids],
-        y=list(range(len(ids))),
-        orientation="h",
-        marker={"color": BLUE, "opacity": 0.75},
-        text=[signed(value, 2) for value in cut.logits[ids]],
-        textposition="auto",
-        customdata=[[token_label(name(int(id))), int(id), cut.own[id]] for id in ids],
-        hovertemplate="%{customdata[0]} (id %{customdata[1]})<br>logit %{x:.4f}"
-        "<br>probability %{customdata[2]:.4f}<extra></extra>",
-    )
+    hover = [
+        f"{token_label(name(int(id)))} (id {id})<br>logit {cut.logits[id]:.4f}<br>probability {cut.own[id]:.4f}"
+        for id in ids
+    ]
+    bars = row_bars(cut.logits[ids], hover, BLUE, texts=[signed(value, 2) for value in cut.logits[ids]])
     return _named(go.Figure(bars), ids, name, "logit")
 
 
@@ -38,18 +32,11 @@ def cut_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
         f"{cut.own[id]:.4f}<br>sampling distribution {cut.final[id]:.4f}"
         for id in ids
     ]
-    shared = {"y": list(range(len(ids))), "hovertext": hover, "hoverinfo": "text"}
     symbols = ["diamond-open" if cut.kept[id] else "x-thin-open" for id in ids]
     marker = {"symbol": symbols, "size": 10, "color": ORANGE, "line": {"width": 2}}
-    figure = go.Figure(layout={"barmode": "overlay"})
-    figure.add_bar(
-        x=cut.final[ids],
-        orientation="h",
-        name="sampling distribution",
-        marker={"color": BLUE, "opacity": 0.75},
-        **shared,
-    )
-    figure.add_scatter(x=cut.own[ids], mode="markers", name="softmax of the logits", marker=marker, **shared)
+    diamonds = go.Scatter(x=cut.own[ids], y=list(range(len(ids))), mode="markers", name="softmax of the logits")
+    diamonds.update(marker=marker, hovertext=hover, hoverinfo="text")
+    figure = go.Figure([row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds])
     figure.update_xaxes(range=[0, max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))])
     return _named(figure, ids, name, "probability")
 

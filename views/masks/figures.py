@@ -79,14 +79,9 @@ def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) ->
     rows, gap = np.arange(steps), np.full(steps, np.nan)
     before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
     pairs = zip(masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps], strict=True)
-    lines = go.Scatter(
-        x=np.stack([before, after, gap], axis=1).ravel().astype(np.float32),
-        y=np.stack([rows, rows, gap], axis=1).ravel().astype(np.float32),
-        mode="lines",
-        line={"color": MIDDLE_GREY, "width": 3},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
+    lines = go.Scatter(x=ends.astype(np.float32), y=heights, mode="lines", hoverinfo="skip", showlegend=False)
+    lines.line = {"color": MIDDLE_GREY, "width": 3}
     with_mask = _dots("with the mask", before, masked, sentence, {"color": BLUE, "size": 11, "symbol": "circle"})
     without = _dots(
         "without the mask", after, lifted, sentence, {"color": BRIGHT_ORANGE, "size": 11, "symbol": "diamond"}
@@ -169,12 +164,6 @@ def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, 
         f"top-1 “{best[step]}” {run.best_probabilities[sentence, step]:.4f}"
         for step, probability in enumerate(probabilities)
     ]
-    return go.Scatter(
-        x=probabilities.astype(np.float32),
-        y=np.arange(len(probabilities)),
-        mode="markers",
-        name=name,
-        marker=marker,
-        hovertext=hover,
-        hoverinfo="text",
-    )
+    steps = np.arange(len(probabilities))
+    dots = go.Scatter(x=probabilities.astype(np.float32), y=steps, mode="markers", name=name, marker=marker)
+    return dots.update(hovertext=hover, hoverinfo="text")

@@ -1,4 +1,4 @@
-"""What enters the encoder: embeddings, positions and their sum, one above the other, and their lengths."""
+"""What enters the encoder: embeddings, positions and their sum, one above the other, and their norms."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -30,17 +30,9 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     words = [token_label(token) for token in summed.tokens]
     names = _row_names(words, gap)
     figure = go.Figure(_values(canvas, names))
-    figure.add_scatter(
-        x=[-0.5] * 3,
-        y=[f"{name} {gap // 2}" for name in PART_NAMES],
-        mode="text",
-        text=[f"<b>{name}</b>" for name in PART_NAMES],
-        textposition="middle right",
-        textfont={"size": 14},
-        hoverinfo="skip",
-        showlegend=False,
-        cliponaxis=False,
-    )
+    headings = {"text": [f"<b>{name}</b>" for name in PART_NAMES], "textposition": "middle right"}
+    look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+    figure.add_scatter(x=[-0.5] * 3, y=[f"{name} {gap // 2}" for name in PART_NAMES], mode="text", **headings, **look)
     places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
     ticks = {
         "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
@@ -59,26 +51,14 @@ def norms_figure(summed: EmbeddingSum) -> go.Figure:
     named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
     figure = go.Figure()
     for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
-        figure.add_bar(
-            x=places,
-            y=values.astype(np.float32),
-            name=name,
-            customdata=named,
-            marker={"color": colour},
-            hovertemplate=f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>",
-        )
-    figure.add_scatter(
-        x=places,
-        y=norms.max(axis=0),
-        mode="text" if len(places) <= MOST_NUMBERS else "none",
-        text=[f"{cosine:.2f}" for cosine in summed.cosines],
-        textposition="top center",
-        textfont={"size": 12},
-        customdata=named,
-        name="cosine",
-        hovertemplate="cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>",
-        showlegend=False,
-    )
+        hover = f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>"
+        marker, shown = {"color": colour}, values.astype(np.float32)
+        figure.add_bar(x=places, y=shown, name=name, customdata=named, marker=marker, hovertemplate=hover)
+    mode = "text" if len(places) <= MOST_NUMBERS else "none"
+    texts = {"text": [f"{cosine:.2f}" for cosine in summed.cosines], "textposition": "top center"}
+    numbers = go.Scatter(x=places, y=norms.max(axis=0), mode=mode, customdata=named, showlegend=False, **texts)
+    hover = "cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>"
+    figure.add_trace(numbers.update(textfont={"size": 12}, hovertemplate=hover))
     keys = token_axis(summed.tokens, every=-(-len(places) // 60))
     figure.update_xaxes(**keys, tickangle=-60, range=[-0.5, len(places) - 0.5])
     figure.update_yaxes(**GRID, title="Euclidean norm", range=[0, float(norms.max()) * 1.15])

@@ -29,16 +29,15 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
         pair = dimension // 2
         wave, dash = ("cosine", "dash") if dimension % 2 else ("sine", "solid")
         place = chosen.index(pair)
-        figure.add_scatter(
-            x=np.arange(encoding.length, dtype=np.int16),
-            y=encoding.table[:, dimension],
-            mode="lines+markers",
-            line={"color": SERIES_COLOURS[place % len(SERIES_COLOURS)], "width": 2, "dash": dash},
-            marker={"symbol": SERIES_SYMBOLS[place % len(SERIES_SYMBOLS)], "size": 7, "maxdisplayed": 16},
-            name=f"{dimension} ({wave[:3]})",
-            hovertemplate=f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
+        look = {
+            "line": {"color": SERIES_COLOURS[place % len(SERIES_COLOURS)], "width": 2, "dash": dash},
+            "marker": {"symbol": SERIES_SYMBOLS[place % len(SERIES_SYMBOLS)], "size": 7, "maxdisplayed": 16},
+            "name": f"{dimension} ({wave[:3]})",
+            "hovertemplate": f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
             "value <b>%{y:.4f}</b><extra></extra>",
-        )
+        }
+        positions, values = np.arange(encoding.length, dtype=np.int16), encoding.table[:, dimension]
+        figure.add_scatter(x=positions, y=values, mode="lines+markers", **look)
     figure.update_xaxes(title="position", range=[-0.5, encoding.length - 0.5], **GRID)
     figure.update_yaxes(title="value", range=[-1.08, 1.08], tickvals=[-1, -0.5, 0, 0.5, 1], **GRID)
     return _curves(figure, height=400)
@@ -72,14 +71,10 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "solid"),
         (model, MODEL_NAME, MODEL_COLOUR, "dash"),
     ):
-        figure.add_scatter(
-            x=np.arange(len(law.means), dtype=np.int16),
-            y=(law.means / law.means[0]).astype(np.float32),
-            mode="lines",
-            line={"color": colour, "width": 2, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>",
-        )
+        distances, cosines = np.arange(len(law.means), dtype=np.int16), (law.means / law.means[0]).astype(np.float32)
+        hover = f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>"
+        line = {"color": colour, "width": 2, "dash": dash}
+        figure.add_scatter(x=distances, y=cosines, mode="lines", line=line, name=name, hovertemplate=hover)
     longest = max(len(settings.means), len(model.means))
     figure.update_xaxes(title="distance q − p, positions", range=[-0.5, longest - 0.5], **GRID)
     figure.update_yaxes(title="PE(p) · PE(q) / (d_model / 2)", **{**GRID, "zeroline": True}, zerolinecolor="#808080")
@@ -96,22 +91,13 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
     ):
         wavelengths = encoding.wavelengths
         hollow = [f"{symbol}-open" if wavelength > encoding.length - 1 else symbol for wavelength in wavelengths]
-        figure.add_scatter(
-            x=np.arange(len(wavelengths), dtype=np.int16),
-            y=wavelengths.astype(np.float32),
-            mode="markers",
-            marker={"color": colour, "symbol": hollow, "size": 7},
-            name=f"{name}: d_model {encoding.d_model}",
-            hovertemplate=f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>",
-        )
-        figure.add_scatter(
-            x=[-0.5, most - 0.5],
-            y=[encoding.length - 1] * 2,
-            mode="lines",
-            line={"color": colour, "width": 1.5, "dash": dash},
-            name=f"first to last position: {encoding.length - 1}",
-            hovertemplate=f"{name}: {encoding.length - 1} steps from the first position to the last<extra></extra>",
-        )
+        steps, pairs = encoding.length - 1, np.arange(len(wavelengths), dtype=np.int16)
+        look = {"marker": {"color": colour, "symbol": hollow, "size": 7}, "name": f"{name}: d_model {encoding.d_model}"}
+        hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>"
+        figure.add_scatter(x=pairs, y=wavelengths.astype(np.float32), mode="markers", hovertemplate=hover, **look)
+        look = {"line": {"color": colour, "width": 1.5, "dash": dash}, "name": f"first to last position: {steps}"}
+        hover = f"{name}: {steps} steps from the first position to the last<extra></extra>"
+        figure.add_scatter(x=[-0.5, most - 0.5], y=[steps, steps], mode="lines", hovertemplate=hover, **look)
     figure.update_xaxes(title="pair i (dimensions 2i and 2i + 1)", range=[-0.5, most - 0.5], **GRID)
     figure.update_yaxes(title="wavelength, positions", type="log", dtick=1, tickformat=",d", **GRID)
     return _curves(figure, height=440)
@@ -142,51 +128,34 @@ def _curves(figure: go.Figure, height: int) -> go.Figure:
 
 def _circle() -> go.Scatter:
     angles = np.linspace(0, 2 * np.pi, 91)
-    return go.Scatter(
-        x=np.sin(angles),
-        y=np.cos(angles),
-        mode="lines",
-        line={"color": MIDDLE_GREY, "width": 1},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    line = {"color": MIDDLE_GREY, "width": 1}
+    return go.Scatter(x=np.sin(angles), y=np.cos(angles), mode="lines", line=line, hoverinfo="skip", showlegend=False)
 
 
 def _other_positions(points: np.ndarray) -> go.Scatter:
-    return go.Scatter(
-        x=points[:, 0].astype(np.float32),
-        y=points[:, 1].astype(np.float32),
-        mode="markers",
-        marker={"color": "rgba(128, 128, 128, 0.55)", "size": 5},
-        customdata=np.arange(len(points), dtype=np.int16),
-        name="other positions",
-        hovertemplate="position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>",
-    )
+    x, y = points.T.astype(np.float32)
+    marker, places = {"color": "rgba(128, 128, 128, 0.55)", "size": 5}, np.arange(len(points), dtype=np.int16)
+    hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
+    dots = go.Scatter(x=x, y=y, mode="markers", marker=marker, customdata=places, hovertemplate=hover)
+    return dots.update(name="other positions")
 
 
 def _arc(start: float, swept: float, offset: int, degrees: float) -> go.Scatter:
     angles = np.linspace(start, start + swept, 61)
-    return go.Scatter(
-        x=_ARC_RADIUS * np.sin(angles),
-        y=_ARC_RADIUS * np.cos(angles),
-        mode="lines+markers",
-        line={"color": GREY, "width": 3, "dash": "dot"},
-        marker={"symbol": "arrow", "angleref": "previous", "size": [0] * 60 + [12], "color": GREY, "opacity": 1},
-        name=f"{offset} steps: {degrees:,.1f}°",
-        hoverinfo="skip",
-    )
+    x, y = _ARC_RADIUS * np.sin(angles), _ARC_RADIUS * np.cos(angles)
+    look = {"line": {"color": GREY, "width": 3, "dash": "dot"}, "marker": _arrowhead(GREY, [0] * 60 + [12])}
+    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
 
 
 def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> go.Scatter:
-    return go.Scatter(
-        x=[0, point[0]],
-        y=[0, point[1]],
-        mode="lines+markers",
-        line={"color": colour, "width": 3, "dash": dash},
-        marker={"symbol": "arrow", "angleref": "previous", "size": [0, 16], "color": colour, "opacity": 1},
-        name=f"PE({place})",
-        hovertemplate=f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>",
-    )
+    x, y = [0, point[0]], [0, point[1]]
+    look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
+    hover = f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
+    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
+
+
+def _arrowhead(colour: str, sizes: list[int]) -> dict:
+    return {"symbol": "arrow", "angleref": "previous", "size": sizes, "color": colour, "opacity": 1}
 
 
 def _axis(name: str) -> dict:

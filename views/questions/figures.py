@@ -18,14 +18,10 @@ _HEIGHT = 300  # pixels
 
 def share_of_parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure:
     """Parameters by d_model, the loaded model's own width in orange."""
-    bars = go.Bar(
-        x=[str(width) for width in counts],
-        y=list(counts.values()),
-        text=[f"{count / 1e6:.1f} M" for count in counts.values()],
-        marker={"color": [ORANGE if width == own else BLUE for width in counts], "opacity": 0.75},
-        hovertemplate="d_model %{x}: %{y:,} parameters<extra></extra>",
-    )
-    figure = go.Figure(bars)
+    marker = {"color": [ORANGE if width == own else BLUE for width in counts], "opacity": 0.75}
+    texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
+    bars = go.Bar(x=[str(width) for width in counts], y=list(counts.values()), text=texts, marker=marker)
+    figure = go.Figure(bars.update(hovertemplate="d_model %{x}: %{y:,} parameters<extra></extra>"))
     figure.update_xaxes(title="d_model", type="category")
     figure.update_yaxes(title="parameters")
     return laid_out(figure, _HEIGHT)
@@ -35,14 +31,13 @@ def closed_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """The weights of a fully masked row: −1e9 and the fused kernel; −∞ has no numbers to draw."""
     figure = go.Figure()
     for name, values, colour in (("−1e9", row.with_large_number, ORANGE), ("fused kernel", row.fused, BLUE)):
-        figure.add_bar(
-            x=list(range(len(keys))),
-            y=values,
-            name=name,
-            marker={"color": colour, "opacity": 0.75},
-            text=[f"{value:.3f}" for value in values],
-            hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
-        )
+        shown = {
+            "name": name,
+            "marker": {"color": colour, "opacity": 0.75},
+            "text": [f"{value:.3f}" for value in values],
+        }
+        hover = f"{name}: %{{y:.4f}}<extra></extra>"
+        figure.add_bar(x=list(range(len(keys))), y=values, hovertemplate=hover, **shown)
     figure.update_xaxes(**token_axis(keys), title="key")
     figure.update_yaxes(title="weight", range=[0, 1])
     return laid_out(figure, _HEIGHT)
@@ -53,14 +48,9 @@ def norms_figure(gammas: np.ndarray, betas: np.ndarray) -> go.Figure:
     figure = go.Figure()
     for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
         counts, edges = np.histogram(values, 40)
-        figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            width=np.diff(edges),
-            name=name,
-            marker={"color": colour, "opacity": 0.7},
-            hovertemplate="%{x:.3f}: %{y:,}<extra></extra>",
-        )
+        middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
+        hover = "%{x:.3f}: %{y:,}<extra></extra>"
+        figure.add_bar(x=middles, y=counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover)
     figure.update_xaxes(title="value")
     figure.update_yaxes(title="count")
     return laid_out(figure, _HEIGHT).update_layout(barmode="overlay")
@@ -71,38 +61,30 @@ def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
     figure = go.Figure()
     places = list(range(len(fed)))
     for row, name, tokens in ((1, "input", fed), (0, "target", following)):
-        figure.add_scatter(
-            x=places,
-            y=[row] * len(tokens),
-            mode="markers+text",
-            text=[token_label(token) for token in tokens],
-            textposition="top center" if row else "bottom center",
-            marker={"size": 12, "color": BLUE if row else ORANGE},
-            hovertemplate=f"row %{{x}}, {name}: %{{text}}<extra></extra>",
-            showlegend=False,
-        )
+        texts = {
+            "text": [token_label(token) for token in tokens],
+            "textposition": f"{'top' if row else 'bottom'} center",
+        }
+        marker, hover = {"size": 12, "color": BLUE if row else ORANGE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
+        heights = [row] * len(tokens)
+        figure.add_scatter(x=places, y=heights, mode="markers+text", marker=marker, hovertemplate=hover, **texts)
     for place in places[:-1]:  # the target of row `place` is the input of the next one
         ends = {"x": place + 1, "y": 0.93, "ax": place, "ay": 0.07, "axref": "x", "ayref": "y"}
         figure.add_annotation(ends, showarrow=True, arrowhead=2, arrowcolor="rgba(128, 128, 128, 0.8)")
     figure.update_xaxes(tickvals=places, ticktext=[str(place + 1) for place in places], title="row of the decoder")
     figure.update_yaxes(tickvals=[1, 0], ticktext=["input", "target"], range=[-0.5, 1.5])
-    return laid_out(figure, 260)
+    return laid_out(figure, 260).update_layout(showlegend=False)
 
 
 def passes_figure(measured: Comparison) -> go.Figure:
     """Milliseconds of every round, both ways."""
     figure = go.Figure()
     for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
-        figure.add_scatter(
-            x=[1000 * each for each in seconds],
-            y=[name] * len(seconds),
-            mode="markers",
-            showlegend=False,
-            marker={"color": colour, "size": 11, "opacity": 0.75},
-            hovertemplate=f"{name}: %{{x:.1f}} ms<extra></extra>",
-        )
+        times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
+        hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
+        figure.add_scatter(x=times, y=[name] * len(times), mode="markers", marker=marker, hovertemplate=hover)
     figure.update_xaxes(title="milliseconds", rangemode="tozero")
-    return laid_out(figure, 220)
+    return laid_out(figure, 220).update_layout(showlegend=False)
 
 
 def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...]) -> go.Figure:
@@ -123,10 +105,7 @@ def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str,
     layout = {
         "shapes": [{"type": "path", "path": frames, "line": {"width": 1, "color": MIDDLE_GREY}}],
         "xaxis": {**_axis("head", heads, steps[1], columns), "side": "top", "range": [-gaps[1], right + gaps[1] / 2]},
-        "yaxis": {
-            **_axis("layer", layers, steps[0], rows),
-            "range": [bottom + gaps[0] / 2, -gaps[0] / 2 - 0.5],
-        },
+        "yaxis": {**_axis("layer", layers, steps[0], rows), "range": [bottom + gaps[0] / 2, -gaps[0] / 2 - 0.5]},
     }
     height = layers * min(130, max(40, 1000 / heads)) * min(2.0, max(0.6, rows / columns)) + 70
     return laid_out(go.Figure(Cells(canvas, hover).trace(), layout), round(height), top=40, bottom=10)

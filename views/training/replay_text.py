@@ -6,6 +6,7 @@ import numpy as np
 
 from plots.text import counted, head_name, pattern_words, percent, sentence_case, short_weight
 from transformer.interpret.head_patterns import measure_head
+from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 MOST_WORDS, MOST_LETTERS = 16, 70  # early outputs repeat one word to the length limit
@@ -43,8 +44,7 @@ class Focus:
 
 def attention_maps(trajectory: ProbeTrajectory, kind: str) -> np.ndarray:
     """All maps of a kind, [snapshots, layers, heads, queries, keys], cells that the causal mask disallows as NaN."""
-    maps = getattr(trajectory, kind)
-    return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan) if kind == "decoder" else maps
+    return blank_masked(getattr(trajectory, kind), kind)
 
 
 def focus_of(replay: TrainingReplay, trajectory: ProbeTrajectory, kind: str) -> Focus:

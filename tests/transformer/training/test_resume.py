@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -92,13 +93,21 @@ def test_a_run_saved_by_an_earlier_version_is_resumed(tmp_path, monkeypatch, uni
     assert end_of(tmp_path) == uninterrupted
 
 
-@pytest.fixture
-def stopped(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Path:
+    """A run killed at step 5."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, "learning_rate", 5, Killed)
         with pytest.raises(Killed):
-            run(tmp_path)
-    return tmp_path
+            run(folder)
+    return folder
+
+
+@pytest.fixture
+def stopped(killed, tmp_path) -> Path:
+    """A copy of the killed run, to go on from."""
+    return Path(shutil.copytree(killed, tmp_path / "run"))
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,6 @@ START = {"kind": "cross", "heads": "1.1", "tokens": "", "view": "map", "rows": "
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
-
-
 def sent(app: AppTest) -> tuple[dict, bytes]:
     """The choice and the bytes that the page sent to the explorer."""
     choice, explorer = app.get("bidi_component")

@@ -3,17 +3,12 @@
 import json
 
 import pytest
-from support.pages import ROOT, open_page, page_text
+from support.pages import open_page, page_text
 
-from transformer import Beam, Translator
+from transformer import Beam
 
 PAGE = "pages/decoding.py"
 SENTENCE = "I love my teacher."
-
-
-@pytest.fixture(scope="module")
-def shipped() -> Translator:
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
 
 
 def shown(app) -> dict:

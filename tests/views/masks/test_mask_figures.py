@@ -166,7 +166,14 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
     tokens = ("token",) * 60
     many = np.full((60, 60), 1 / 60, dtype=np.float32)
     long = dataclasses.replace(
-        decoder, scores=many, weights=many, open=many > 0, keys=tokens, fed=tokens, predicted=tokens, real_queries=60
+        decoder,
+        scores=many,
+        weights=many,
+        unmasked=many > 0,
+        keys=tokens,
+        fed=tokens,
+        predicted=tokens,
+        real_queries=60,
     )
     figure = weights_figure(long, "fed")
     assert len(figure.data) == 1

@@ -16,7 +16,6 @@ def open_page(**query: str | list[str]) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     app.switch_page(PAGE).run()
     assert not app.exception
     return app
@@ -147,7 +146,7 @@ def test_adding_shows_the_visitors_tokens_and_tells_equal_ones_apart():
     figure = specs(app)[0]
     assert figure["layout"]["yaxis"]["ticktext"][:6] == ["▁The", "▁old", "▁man", "▁saw", "▁the", "▁old"]
     assert figure["layout"]["xaxis"]["range"] == [-0.5, 63.5]
-    assert "“▁old” stands at positions 1 and 5" in said(app)
+    assert "“▁old” is at positions 1 and 5" in said(app)
     assert "distance 0.00" in said(app)
 
 
@@ -157,7 +156,7 @@ def test_a_sentence_without_a_repetition_is_offered_one():
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
     assert "old dog" in app.text_area(key="text").value
-    assert "“▁old” stands at positions" in said(app)
+    assert "“▁old” is at positions" in said(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
