@@ -100,14 +100,14 @@ def _add_toy_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
 
 
-def _add_reversals_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
 
 
 def _add_download_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("corpus", choices=["tatoeba"])
     parser.add_argument("pair", choices=list(TATOEBA))
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    _add_out(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -251,7 +251,7 @@ COMMANDS = {
     "evaluate": Command("BLEU and chrF on pairs; the last line is JSON", _add_evaluate_arguments, _evaluate),
     "trace": Command("write every attention weight of one sentence", _add_trace_arguments, _trace),
     "toy": Command("train on copy, reverse or sort, in less than a minute", _add_toy_arguments, _toy),
-    "reversals": Command("write pairs of random texts and their reversals", _add_reversals_arguments, _reversals),
+    "reversals": Command("write pairs of random texts and their reversals", _add_out, _reversals),
     "download": Command("fetch a corpus from its publisher", _add_download_arguments, _download),
 }
 

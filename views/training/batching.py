@@ -10,7 +10,7 @@ from session import Choice
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
 from ui.choices import from_list, one_of, slider, slider_of
-from ui.widgets import plain, show_table
+from ui.widgets import plain, show_finding, show_table
 
 from . import batching_text as captions
 from .batching_figure import WAYS, batch_figure, ratios_figure
@@ -88,55 +88,47 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
     ):
         with column, st.container(key=f"crowded_batch_{side}"):
             st.markdown(f"**{'Source' if side == 'source' else 'Target, as it is to be predicted'}**")
-            st.plotly_chart(
-                batch_figure(tokens, lengths, end, side, row),
-                key=f"batch_{side}",
-                alt=f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions",
-            )
+            alt = f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions"
+            st.plotly_chart(batch_figure(tokens, lengths, end, side, row), key=f"batch_{side}", alt=alt)
     st.caption(
         f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones are padding. The sentence chosen has a "
         "frame."
     )
-    look = captions.describe_batch(opened, count_padding(batch), budget)
-    st.info(
-        f"{plain(look)}\n\n**Try** the other way: the budget is the same, the hatched part is not.",
-        icon=":material/search:",
-    )
+    attempt = "the other way: the budget is the same, the hatched part is not."
+    show_finding(captions.describe_batch(opened, count_padding(batch), budget), attempt)
 
 
 def _show_row(opened: OpenedBatch, row: int) -> None:
-    """What one sentence is fed and must predict, and what its masks open."""
+    """What one sentence is fed and must predict, and what its masks let it attend to."""
     source, fed, following = opened.source_tokens[row], opened.fed_tokens[row], opened.next_tokens[row]
-    source_closed, fed_closed = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.padding_mask))
+    source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.padding_mask))
     counts = [place < opened.target_lengths[row] for place in range(len(fed))]
     show_table(
         "Source and its mask",
         "position",
         _positions(source),
-        [("source", source), ("may be read", _words(~source_closed))],
-        [source_closed.tolist()] * 2,
+        [("source", source), ("may be read", _yes_or_no(~source_masked))],
+        [source_masked.tolist()] * 2,
     )
     st.caption(plain(captions.describe_source(opened, row)))
     show_table(
         "Target, shifted: fed against predicted",
         "position",
         _positions(fed),
-        [("fed", fed), ("predicted", following), ("counts in the loss", _words(counts))],
-        [fed_closed.tolist(), *[[not count for count in counts]] * 2],
+        [("fed", fed), ("predicted", following), ("counts in the loss", _yes_or_no(counts))],
+        [fed_masked.tolist(), *[[not count for count in counts]] * 2],
     )
     st.caption("What is predicted at a position is fed at the next one: one column to the right, one line up.")
-    st.info(plain(captions.describe_shift(opened, row)), icon=":material/search:")
-    mask, words = st.columns((3, 2), gap="medium")
-    padding = fed_closed[None].repeat(len(fed), axis=0)
+    show_finding(captions.describe_shift(opened, row))
+    mask, text = st.columns((3, 2), gap="medium")
+    padding = fed_masked[None].repeat(len(fed), axis=0)
     reasons = {"it is padding": padding, "it comes later": ~opened.causal_mask}
     with mask:
         st.markdown("**The target mask**: which fed token may read which")
-        st.plotly_chart(
-            mask_figure(opened.target_mask[row, 0], fed, reasons, ROOM_OF_THE_MASK),
-            key="batch_mask",
-            alt=f"Target mask of sentence {row + 1}: padding mask and causal mask together",
-        )
-    with words:
+        figure = mask_figure(opened.target_mask[row, 0], fed, reasons, ROOM_OF_THE_MASK)
+        alt = f"Target mask of sentence {row + 1}: padding mask and causal mask together"
+        st.plotly_chart(figure, key="batch_mask", alt=alt)
+    with text:
         st.markdown(
             "Blue cells are open. All positions are trained at once, so no row may read what comes later (the causal "
             "mask), and none may read padding (the padding mask)."
@@ -150,7 +142,7 @@ def _positions(tokens: Sequence[str]) -> list[str]:
     return [str(place + 1) for place in range(len(tokens))]
 
 
-def _words(answers: Iterable[bool]) -> list[str]:
+def _yes_or_no(answers: Iterable[bool]) -> list[str]:
     return ["yes" if answer else "no" for answer in answers]
 
 
@@ -161,17 +153,13 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
     st.plotly_chart(ratios_figure(ratios, (way, ratio)), key="shares", alt=alt)
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
     rows = [
-        (
-            name,
-            [f"{len(both[name])}", f"{all_.cells:,}", f"{all_.tokens:,}", f"{all_.padding:,}", f"{all_.ratio:.1%}"],
-        )
-        for name, all_ in paddings.items()
+        (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
+        for name, p in paddings.items()
     ]
     show_table("All batches, both ways", "batched", ("batches", "cells", "tokens", "padding", "share"), rows)
     counts = {name: len(batches) for name, batches in both.items()}
-    look = plain(captions.describe_both_ways(paddings, counts))
     attempt = "a smaller and a larger budget: what becomes of the share in either way?"
-    st.info(f"{look}\n\n**Try** {attempt}", icon=":material/search:")
+    show_finding(captions.describe_both_ways(paddings, counts), attempt)
 
 
 def _show_effect_of_size(

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
+from plots.layout import GRID, laid_out, titled
 from plots.palette import SERIES_COLOURS
 from plots.text import token_label
 
@@ -14,16 +15,11 @@ WAYS = ("by length", "at random")
 _ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
 _SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 13, 6, 6.5  # pixels, letters, pixels
-_TOKENS = [
-    [0.0, "rgba(31, 119, 224, 0.42)"],
-    [0.5, "rgba(31, 119, 224, 0.42)"],
-    [0.5, "rgba(31, 119, 224, 0.72)"],
-    [1.0, "rgba(31, 119, 224, 0.72)"],
-]
+_TOKEN, _END = "rgba(31, 119, 224, 0.42)", "rgba(31, 119, 224, 0.72)"
+_TOKENS = [[0.0, _TOKEN], [0.5, _TOKEN], [0.5, _END], [1.0, _END]]
 _FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
 _HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
 _CHOSEN = {"color": SERIES_COLOURS[1], "width": 2.5}
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 
 
 def batch_figure(
@@ -84,15 +80,9 @@ def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float])
         hoverinfo="skip",
     )
     most = max(map(len, ratios.values()))
-    return figure.update_layout(
-        xaxis={**_GRID, "title": {"text": "batches of the epoch, least padding first"}, "range": [0, most + 1]},
-        yaxis={**_GRID, "title": {"text": "share of padding"}, "tickformat": ".0%", "rangemode": "tozero"},
-        height=360,
-        margin={"l": 10, "r": 20, "t": 10, "b": 10},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
+    figure.update_xaxes(**GRID, title="batches of the epoch, least padding first", range=[0, most + 1])
+    figure.update_yaxes(**GRID, title="share of padding", tickformat=".0%", rangemode="tozero")
+    return laid_out(figure, 360, top=10, bottom=10).update_layout(hoverlabel={"align": "left"})
 
 
 def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str) -> go.Heatmap:
@@ -143,7 +133,7 @@ def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:
     """Whole numbers from 1, not more of them than are read."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if count / step <= 16 or step == 200)
     return {
-        "title": {"text": name, "standoff": 6},
+        "title": titled(name, 6),
         "tickvals": sorted({1, *range(step, count + 1, step)}) if step > 1 else list(range(1, count + 1)),
         "side": side,
         "range": limits,

@@ -11,9 +11,9 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 from ui.choices import one_of
-from ui.widgets import plain
+from ui.widgets import plain, show_finding
 
-from . import live_run as toy_run
+from . import live_run
 from .compare_figure import runs_figure
 from .live_text import comparison, model_text, state_text, task_text
 
@@ -83,18 +83,18 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
-        seed = toy_run.seed()
+        seed = live_run.seed()
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     with st.container(horizontal=True, gap="small"):
-        begin = toy_run.start_button("Start both", disabled=first == second)
+        begin = live_run.start_button("Start both", disabled=first == second)
         end = st.container(width="content")
     if first == second:
         st.info("Choose two different values.", icon=":material/edit:")
     if begin:
-        toy_run.start(_JOBS, *runs)
-    _show_started(toy_run.started(_JOBS), end)
+        live_run.start(_JOBS, *runs)
+    _show_started(live_run.started(_JOBS), end)
 
 
 def _show_started(names: list[str], end) -> None:
@@ -112,8 +112,8 @@ def _show_started(names: list[str], end) -> None:
             icon=":material/edit:",
         )
     elif any(view.active for view in views):
-        end.button("Stop both", on_click=toy_run.stop, args=[_JOBS], icon=":material/stop:")
-        st.fragment(_follow, run_every=toy_run.SECONDS)(names, called)
+        end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
+        st.fragment(_follow, run_every=live_run.SECONDS)(names, called)
     else:
         _show_runs(views, called)
 
@@ -131,7 +131,7 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
     for column, view, name in zip(st.columns(2, gap="medium"), views, called, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
-            toy_run.show_numbers(view)
+            live_run.show_numbers(view)
             st.caption(plain(state_text(view)))
     replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
     if replays:
@@ -140,7 +140,7 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
         )
     outcome = comparison(list(zip(called, views, strict=True)))
     if outcome:
-        st.info(plain(outcome), icon=":material/search:")
+        show_finding(outcome)
     st.caption(plain(f"First run: {model_text(views[0].settings)}."))
 
 

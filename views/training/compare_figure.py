@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from plots.layout import GRID, laid_out
 from plots.palette import SERIES_COLOURS
 from transformer.training.replay import TrainingReplay
 
 _DASHES = ("solid", "dash")
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 
 
 def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
@@ -18,10 +18,8 @@ def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
     figure = go.Figure()
     for place, (name, replay) in enumerate(runs):
         line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
-        for axis, curve, what, form in (
-            ("y", replay.losses, "loss", ".3f"),
-            ("y2", replay.scores, "exact match", ".1%"),
-        ):
+        curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
+        for axis, curve, what, form in curves:
             figure.add_scatter(
                 x=curve[:, 0],
                 y=curve[:, 1],
@@ -33,21 +31,14 @@ def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
                 showlegend=axis == "y",
                 hovertemplate=f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
             )
+    losses = _loss_scale([replay for _, replay in runs])
     figure.update_layout(
-        height=460,
-        margin={"l": 10, "r": 10, "t": 40, "b": 10},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        xaxis={**_GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
-        yaxis={
-            **_GRID,
-            "title": "loss, nats a token",
-            "domain": [0.46, 1],
-            **_loss_scale([replay for _, replay in runs]),
-        },
-        yaxis2={**_GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
+        xaxis={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
+        yaxis={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+        yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
         uirevision="runs",  # what the user zoomed to stays while the curves grow
     )
-    return figure
+    return laid_out(figure, 460, top=40, bottom=10)
 
 
 def _loss_scale(replays: Sequence[TrainingReplay]) -> dict:

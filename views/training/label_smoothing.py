@@ -9,7 +9,7 @@ from session import Choice
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from ui.choices import one_of, slider
-from ui.widgets import phone_container, plain, show_table
+from ui.widgets import phone_container, plain, show_finding, show_table
 
 from . import label_smoothing_text as captions
 from .label_smoothing_figure import MEASURES, WORDS, confidence_figure, loss_figure, targets_figure
@@ -45,11 +45,11 @@ def show(choice: Choice) -> None:
             st.markdown(f"**{TITLES[form]}**")
             st.caption(WHOSE[form])
             st.latex(captions.FORMULAS[form])
-            alt = f"Heatmap of the target distribution, spread over {form}"
-            with phone_container(classes, f"targets_{list(SmoothingForm).index(form)}"):
-                st.plotly_chart(targets_figure(forms[form]), key=f"targets_{list(SmoothingForm).index(form)}", alt=alt)
+            alt, key = f"Heatmap of the target distribution, spread over {form}", f"targets_{_number(form)}"
+            with phone_container(classes, key):
+                st.plotly_chart(targets_figure(forms[form]), key=key, alt=alt)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
-    _say(captions.describe_targets(*forms.values()), captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
+    show_finding(captions.describe_targets(*forms.values()), captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(choice, session.translator(choice.checkpoint))
 
@@ -68,22 +68,15 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
-            st.plotly_chart(
-                loss_figure(smoothings, epsilon, measure),
-                key=f"loss_{list(SmoothingForm).index(form)}",
-                alt=f"{measure} over the confidence in the right class, spread over {form}",
-            )
-            show_table(
-                f"Minima of the {measure}, spread over {form}",
-                "",
-                ("best p", "found", "least loss", "found"),
-                captions.minimum_rows(smoothings, measure),
-            )
+            alt = f"{measure} over the confidence in the right class, spread over {form}"
+            st.plotly_chart(loss_figure(smoothings, epsilon, measure), key=f"loss_{_number(form)}", alt=alt)
+            header, rows = ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure)
+            show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
             st.caption(
                 "“Found” is what a search along the curve finds, which knows nothing of the formula. "
                 + plain(captions.describe_check(smoothings))
             )
-    _say(captions.describe_losses(*forms.values()), captions.try_losses(forms[SmoothingForm.ALL], measure))
+    show_finding(captions.describe_losses(*forms.values()), captions.try_losses(forms[SmoothingForm.ALL], measure))
 
 
 def _show_checkpoint(choice: Choice, translator: Translator) -> None:
@@ -100,13 +93,10 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = session.trace(choice)
-    st.plotly_chart(
-        confidence_figure(trace, own.right),
-        key="confidence",
-        alt="Probability of each next token of the translation, and the confidence at which the loss is least",
-    )
-    _say(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
+    alt = "Probability of each next token of the translation, and the confidence at which the loss is least"
+    st.plotly_chart(confidence_figure(trace, own.right), key="confidence", alt=alt)
+    show_finding(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
 
 
-def _say(look: str, attempt: str) -> None:
-    st.info(f"{plain(look)}\n\n**Try** {plain(attempt)}", icon=":material/search:")
+def _number(form: SmoothingForm) -> int:
+    return list(SmoothingForm).index(form)

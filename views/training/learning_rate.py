@@ -10,7 +10,7 @@ from session import Choice
 from transformer import Translator, UserError
 from transformer.training.optimization import Noam
 from ui.choices import any_number, one_of, slider
-from ui.widgets import plain, show_table
+from ui.widgets import plain, show_finding, show_table
 
 from . import learning_rate_text as captions
 from .learning_rate_figure import AXES, rates_figure, trained_figure
@@ -74,12 +74,11 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     """The figure beside the boxes; below, what to look for, and each peak against its closed form."""
     last = SHOWN * max(curve.warmup_steps for curve in curves)
     rates = [curve.rates(last) for curve in curves]
-    drawing.plotly_chart(
-        rates_figure(curves, rates, axes), key="rates", alt=f"The rate over {last:,} steps: {len(curves)} Noam curves"
-    )
+    alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
+    drawing.plotly_chart(rates_figure(curves, rates, axes), key="rates", alt=alt)
     logarithmic = axes == AXES[1]
     look, attempt = captions.describe_rates(curves, rates, logarithmic), captions.try_rates(curves, logarithmic)
-    st.info(f"{plain(look)}\n\n**Try** {plain(attempt)}", icon=":material/search:")
+    show_finding(look, attempt)
     table, formula = st.columns(2, gap="medium")
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
@@ -110,14 +109,11 @@ def _show_trained(translator: Translator, axes: str) -> None:
         and all(map(math.isfinite, (row["step"], row["rate"])))
         and 1 <= row["step"] <= settings.max_steps
     ]
-    st.plotly_chart(
-        trained_figure(settings, config.d_model, recorded, axes),
-        key="trained_rate",
-        alt=f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's",
-    )
+    alt = f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's"
+    st.plotly_chart(trained_figure(settings, config.d_model, recorded, axes), key="trained_rate", alt=alt)
     kept = checkpoint.training.get("steps")
     look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
-    st.info(plain(look), icon=":material/search:")
+    show_finding(look)
     st.markdown(
         "**Why a warm-up?** The paper does not say. Two reasons have been offered since. Adam divides by a running "
         "estimate that rests on few gradients at first, and so varies much "

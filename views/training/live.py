@@ -11,9 +11,9 @@ from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task
 from ui.choices import one_of, slider
 from ui.selectors import take_head
-from ui.widgets import plain
+from ui.widgets import plain, show_finding
 
-from . import live_run as toy_run
+from . import live_run
 from .live_text import best_reader, model_text, reading_story, task_text
 from .replay import show_replay
 
@@ -34,11 +34,11 @@ def show(choice: Choice) -> None:
     except UserError as error:  # a training under way goes on below
         st.warning(plain(str(error)), icon=":material/edit:")
     with st.container(horizontal=True, gap="small"):
-        begin = toy_run.start_button("Start training", disabled=settings is None)
+        begin = live_run.start_button("Start training", disabled=settings is None)
         end = st.container(width="content")  # the button to stop, once there is something to stop
     if begin:
-        toy_run.start(_JOB, settings)
-    names = toy_run.started(_JOB)
+        live_run.start(_JOB, settings)
+    names = live_run.started(_JOB)
     if not names:
         if settings:
             st.info(
@@ -53,8 +53,8 @@ def show(choice: Choice) -> None:
         st.info(text, icon=":material/history:")
         return
     if view.active:
-        end.button("Stop", on_click=toy_run.stop, args=[_JOB], icon=":material/stop:")
-        st.fragment(_follow, run_every=toy_run.SECONDS)(names[0])
+        end.button("Stop", on_click=live_run.stop, args=[_JOB], icon=":material/stop:")
+        st.fragment(_follow, run_every=live_run.SECONDS)(names[0])
     else:
         _show_run(names[0], view)
 
@@ -72,7 +72,7 @@ def _settings() -> ToySettings:
         layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
         heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
-        seed = toy_run.seed()
+        seed = live_run.seed()
     return ToySettings(
         task=task,
         symbols=symbols,
@@ -97,14 +97,14 @@ def _follow(name: str) -> None:
 def _show_run(name: str, view: JobView) -> None:
     settings = view.settings
     st.markdown(f"**{plain(sentence_case(task_text(settings)))}**")
-    toy_run.show_state(view)
-    toy_run.show_numbers(view)
+    live_run.show_state(view)
+    live_run.show_numbers(view)
     units = counted(settings.model_config().d_ff, "hidden unit")
     st.caption(plain(f"{model_text(settings)}; {units}; Adam, 32 new sequences an update."))
     if view.replay is None:
         return
     positions = settings.task.positions(view.replay.trajectories[0].source_text.split())
-    st.info(plain(reading_story(view.replay, positions)), icon=":material/search:")
+    show_finding(reading_story(view.replay, positions))
     reader = best_reader(view.replay, positions)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")

@@ -12,7 +12,7 @@ from transformer.training.replay import TrainingReplay
 from ui import url_state
 from ui.choices import from_list, one_of
 from ui.selectors import single_head, take_head
-from ui.widgets import plain
+from ui.widgets import plain, show_attempt, show_finding
 
 from .replay_payload import ShownHead, replay_payload
 from .replay_text import Focus, focus_of, head_story, heads_story, output_story
@@ -70,7 +70,7 @@ def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], follo
         on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
         on_head=take_head,
     )
-    st.info(plain(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}"), icon=":material/search:")
+    show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
     _compare(focus, layer, head)
 
 
@@ -83,7 +83,7 @@ def _compare(focus: Focus, layer: int, head: int) -> None:
         "Play it again and watch the sentence and the heads together: which changes go along with each other? That two "
         "things change at the same time does not yet mean that one is the reason for the other."
     )
-    st.info(plain(f"{story} {attempt}"), icon=":material/science:")
+    show_attempt(f"{story} {attempt}")
     most = focus.most_changed()
     if most != (layer, head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"

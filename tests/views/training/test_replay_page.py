@@ -129,7 +129,7 @@ def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     app = open_page(PAGE, training="film", checkpoint="recorded")
-    assert "is damaged or no replay" in page_text(app) and not app.get("bidi_component")
+    assert "is damaged or no training replay" in page_text(app) and not app.get("bidi_component")
     path.write_bytes(whole)
     app.run()
     assert shown(app)["steps"]
