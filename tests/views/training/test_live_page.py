@@ -80,7 +80,7 @@ def test_starting_again_stops_the_earlier_training_and_so_does_the_other_view(jo
     button(app, "Start training").click().run()
     second = app.query_params["job"]
     assert (jobs.look(first).state, jobs.look(second).active) == ("stopped", True)
-    app.segmented_control(key="training").set_value("knobs").run()
+    app.segmented_control(key="training").set_value("compare runs").run()
     button(app, "Start both").click().run()
     assert not app.exception and jobs.look(second).state == "stopped"
     assert all(jobs.look(name).active for name in app.query_params["jobs"].split(","))
