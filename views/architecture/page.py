@@ -1,22 +1,20 @@
-"""The page on the architecture: one view at a time, each imported when it is first shown."""
+"""The page on the architecture: one view at a time."""
 
 from session import Choice
 from ui.choices import one_of
 
-VIEWS = ("diagram", "trajectory", "embeddings", "feed-forward", "pre-norm and post-norm")
+from . import diagram, views
+
+_SHOW = {
+    "diagram": diagram.show,
+    "trajectory": views.show_trajectory,
+    "embeddings": views.show_embeddings,
+    "feed-forward": views.show_feed_forward,
+    "pre-norm and post-norm": views.show_norm_placement,
+}
+VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    match one_of("Show", VIEWS, "architecture"):
-        case "diagram":
-            from .diagram import show
-        case "trajectory":
-            from .trajectory import show
-        case "embeddings":
-            from .embeddings import show
-        case "feed-forward":
-            from .feed_forward import show
-        case "pre-norm and post-norm":
-            from .norm_placement import show
-    show(choice)
+    _SHOW[one_of("Show", VIEWS, "architecture")](choice)

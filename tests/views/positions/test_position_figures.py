@@ -16,11 +16,14 @@ from transformer.interpret.positions import (
     model_encoding,
 )
 from views.positions import text as captions
-from views.positions.embedding_sum_figure import MOST_NUMBERS, PART_NAMES, embedding_sum_figure, norms_figure
 from views.positions.figures import (
+    MOST_NUMBERS,
+    PART_NAMES,
     curves_figure,
     distance_figure,
+    embedding_sum_figure,
     matrix_figure,
+    norms_figure,
     products_figure,
     rotation_figure,
     wavelengths_figure,
