@@ -8,7 +8,7 @@ import torch
 from sacrebleu.metrics import BLEU, CHRF
 
 from .arrays import read_only, to_array
-from .data.batching import Example, collate, epoch_batches
+from .data.batching import Examples, collate, epoch_batches
 from .model.transformer import Transformer
 
 
@@ -59,7 +59,7 @@ class Confidence:
 
 
 @torch.inference_mode()
-def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confidence:
+def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
     """Run all examples, teacher-forced; their order is not kept."""
     parts = []
     for batch in epoch_batches(examples, _BATCH_TOKENS, 0.0, model.config.max_length, seed=0):

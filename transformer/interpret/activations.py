@@ -16,7 +16,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from ..data.batching import pad
+from ..data.batching import Ids, pad
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
@@ -113,10 +113,7 @@ def unmasked_of(core: Call) -> Tensor:
 
 
 def record(
-    model: Transformer,
-    sources: Sequence[Sequence[int]],
-    decoder_inputs: Sequence[Sequence[int]],
-    request: Request | None = None,
+    model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request | None = None
 ) -> Activations:
     """One teacher-forced pass over a batch of sentences.
 
@@ -128,9 +125,7 @@ def record(
     return record_decoder(model, record_encoder(model, sources, request), decoder_inputs, request)
 
 
-def record_encoder(
-    model: Transformer, sources: Sequence[Sequence[int]], request: Request | None = None
-) -> EncoderActivations:
+def record_encoder(model: Transformer, sources: Sequence[Ids], request: Request | None = None) -> EncoderActivations:
     """The encoder's half of `record`."""
     request = request or Request()
     ids = pad(sources, model.config.pad_id, model.device)
@@ -143,10 +138,7 @@ def record_encoder(
 
 
 def record_decoder(
-    model: Transformer,
-    encoder: EncoderActivations,
-    decoder_inputs: Sequence[Sequence[int]],
-    request: Request | None = None,
+    model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request | None = None
 ) -> Activations:
     """The decoder's half of `record`, for the same request."""
     request = request or Request()
@@ -184,7 +176,7 @@ def _keep(calls: list[Call], module: nn.Module, inputs: tuple, output: Tensor) -
     calls.append(Call(inputs, output))
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> bool:
+def _padded(rows: Sequence[Ids]) -> bool:
     return len({len(row) for row in rows}) > 1
 
 

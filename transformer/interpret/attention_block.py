@@ -1,12 +1,12 @@
 """One attention block step by step, from its input to the LayerNorm around it: as recorded, and recomputed in NumPy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from ..arrays import softmax, to_array
 from ..config import Norm
+from ..data.batching import Ids
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import Request, record, scores_of, unmasked_of, weights_of
@@ -73,9 +73,7 @@ class Stages:
         return self.query.shape[-1] // self.num_heads
 
 
-def record_stages(
-    model: Transformer, source: Sequence[int], decoder_input: Sequence[int], kind: AttentionKind | str, layer: int
-) -> Stages:
+def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: AttentionKind | str, layer: int) -> Stages:
     """The stages of one attention block in a pass over one sentence, as the model computed them, in float32.
 
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import torch
 from torch import nn
 
 from ..config import Experiment
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..device import keep_freed_memory
 from ..errors import CheckpointError, DataError
@@ -38,8 +38,8 @@ class Trainer:
         self,
         experiment: Experiment,
         tokenizer: Tokenizer,
-        pairs: Sequence[tuple[str, str]],
-        valid_pairs: Sequence[tuple[str, str]],
+        pairs: TextPairs,
+        valid_pairs: TextPairs,
         out: Path,
         device: torch.device,
         processes: Processes | None = None,
