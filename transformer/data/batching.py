@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import read_only
+from ..arrays import to_array
 from ..errors import DataError
 from ..model.attention import causal_mask, padding_mask, target_mask
 from .pairs import Pairs, SkippedLines, TextPairs, read_pairs
@@ -199,7 +199,7 @@ class OpenedBatch:
     The tokens of each sentence are as long as the batch is wide, padding included; of each, the first
     `source_lengths[sentence]` and `target_lengths[sentence]` (of `next_tokens`, what the fed ones predict) are real.
     Where the batch is wider than a sentence, its end of sentence is fed as well, and predicts padding.
-    Masks, True = may be read: source_mask [batch, 1, 1, source], padding_mask (of the target) [batch, 1, 1, target],
+    Masks, True = may be read: source_mask [batch, 1, 1, source], target_padding_mask [batch, 1, 1, target],
     causal_mask [target, target], target_mask [batch, 1, target, target].
     """
 
@@ -209,31 +209,32 @@ class OpenedBatch:
     source_lengths: tuple[int, ...]
     target_lengths: tuple[int, ...]
     source_mask: np.ndarray
-    padding_mask: np.ndarray
+    target_padding_mask: np.ndarray
     causal_mask: np.ndarray
     target_mask: np.ndarray
 
 
 def open_batch(batch: Examples, tokenizer: Tokenizer) -> OpenedBatch:
     """What training makes of a batch: tokens on both sides and all masks."""
-    pad_id = tokenizer.pad_id
-    source, fed, following = collate(batch, pad_id)
-    return OpenedBatch(
-        source_tokens=_texts(source, tokenizer),
-        fed_tokens=_texts(fed, tokenizer),
-        next_tokens=_texts(following, tokenizer),
-        source_lengths=tuple(len(example.source) for example in batch),
-        target_lengths=tuple(len(example.target) - 1 for example in batch),
-        source_mask=_array(padding_mask(source, pad_id)),
-        padding_mask=_array(padding_mask(fed, pad_id)),
-        causal_mask=_array(causal_mask(fed.shape[1])),
-        target_mask=_array(target_mask(fed, pad_id)),
+    lengths = [(len(example.source), len(example.target) - 1) for example in batch]
+    return open_padded(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
+
+
+def open_padded(
+    source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: Tokenizer
+) -> OpenedBatch:
+    """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
+    source_lengths, target_lengths = zip(*lengths, strict=True)
+    masks = (
+        padding_mask(source, tokenizer.pad_id),
+        padding_mask(fed, tokenizer.pad_id),
+        causal_mask(fed.shape[1]),
+        target_mask(fed, tokenizer.pad_id),
     )
+    texts = (piece_texts(ids.tolist(), tokenizer) for ids in (source, fed, following))
+    return OpenedBatch(*texts, source_lengths, target_lengths, *map(to_array, masks))
 
 
-def _texts(ids: Tensor, tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    return read_only(tensor.numpy())
+def piece_texts(rows: Sequence[Ids], tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
+    """The text of each token of each row."""
+    return tuple(tuple(map(tokenizer.piece_text, row)) for row in rows)

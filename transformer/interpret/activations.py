@@ -48,6 +48,9 @@ class Request:
     gradients: bool = False
 
 
+_EVERY_ATTENTION = Request()
+
+
 @dataclass(frozen=True, eq=False)
 class Call:
     """What a module was given and what it gave back."""
@@ -113,7 +116,7 @@ def unmasked_of(core: Call) -> Tensor:
 
 
 def record(
-    model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request | None = None
+    model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
     """One teacher-forced pass over a batch of sentences.
 
@@ -121,13 +124,13 @@ def record(
     bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, and for
     a model in training mode, whose dropout would make each pass another.
     """
-    request = request or Request()
     return record_decoder(model, record_encoder(model, sources, request), decoder_inputs, request)
 
 
-def record_encoder(model: Transformer, sources: Sequence[Ids], request: Request | None = None) -> EncoderActivations:
+def record_encoder(
+    model: Transformer, sources: Sequence[Ids], request: Request = _EVERY_ATTENTION
+) -> EncoderActivations:
     """The encoder's half of `record`."""
-    request = request or Request()
     ids = pad(sources, model.config.pad_id, model.device)
     mask = request.source_mask
     if mask is None and _padded(sources):
@@ -138,10 +141,9 @@ def record_encoder(model: Transformer, sources: Sequence[Ids], request: Request 
 
 
 def record_decoder(
-    model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request | None = None
+    model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
     """The decoder's half of `record`, for the same request."""
-    request = request or Request()
     ids = pad(decoder_inputs, model.config.pad_id, model.device)
     mask = request.target_mask
     if mask is None:

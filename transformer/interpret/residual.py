@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arrays import cosine, to_array
+from ..arrays import cosine, require_index, to_array
 from ..data.batching import Ids
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
@@ -130,8 +130,7 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     A change is what was added to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's
     output; at the end, what the last LayerNorm did.
     """
-    if not 0 <= token < len(stack.start):
-        raise ValueError(f"token must be in 0 to {len(stack.start) - 1}, got {token}")
+    require_index("token", token, len(stack.start))
     points: list[tuple[str, int | None]] = [("embedding", None), ("positions", None)]
     vectors = [stack.embedded[token], stack.start[token]]
     changes = [np.full_like(vectors[0], np.nan), vectors[1] - vectors[0]]

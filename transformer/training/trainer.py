@@ -63,10 +63,7 @@ class Trainer:
 
     def start_from(self, weights: nn.Module, name: str) -> None:
         """Begin with the weights of another model of the same shape, which training.json calls `name`."""
-        given = dict(weights.named_parameters())
-        with torch.no_grad():
-            for parameter_name, parameter in self.model.named_parameters():
-                parameter.copy_(given[parameter_name])
+        self.model.set_weights(dict(weights.named_parameters()))
         self.progress.warm_start = name
 
     def resume(self) -> None:

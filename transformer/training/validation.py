@@ -45,9 +45,7 @@ class Validator:
 
     def measure(self, weights: dict[str, Tensor]) -> tuple[float, Score]:
         """Loss on all pairs, and the score of the first `validate_sentences` greedy translations."""
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name])
+        self.model.set_weights(weights)
         score = validation_score(self.model, self.tokenizer, self.pairs)
         return validation_loss(self.model, self.examples, self.settings.batch_tokens), score
 
