@@ -13,8 +13,6 @@ st.html(UI / "page.css")
 
 with starting():
     from ui import sidebar
-    from ui.navigation import navigation
+    from ui.navigation import navigation, run_page
 
-page = navigation()
-sidebar.show()
-page.run()
+run_page(navigation(), sidebar.show())

@@ -4,8 +4,8 @@ import streamlit as st
 
 from benchmarks.random_maps import random_trace
 from browser.attention_explorer import attention_explorer
+from views.attention.explorer import read_choice, write_choice
 from views.attention.explorer_payload import explorer_blob
-from views.attention.explorer_state import read_choice, write_choice
 
 
 def _next() -> None:

@@ -4,16 +4,20 @@ python -m benchmarks.toy [--tasks copy reverse sort] [--seeds N] [--rounds N]
 """
 
 import argparse
+import itertools
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.timing import describe_machine, print_table, time_interleaved
+from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.device import keep_freed_memory
-from transformer.toy.tasks import TASKS, ToySettings
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import Task
 from transformer.toy.training import ToyTraining
-from transformer.training.optimization import adam
+from transformer.training.distributed import Processes
+from transformer.training.updates import Updater
 
 BAR = 30.0  # seconds to 99 % exact match
 
@@ -44,13 +48,13 @@ class PeerTraining(ToyTraining):
     def __init__(self, settings: ToySettings):
         super().__init__(settings)
         self.model = PyTorchTransformer(settings.model_config())
-        self.optimizer = adam(self.model)
+        self.updater = Updater(self.model, self.updater.settings, Processes())
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=["copy", "reverse"])
+    parser.add_argument("--tasks", nargs="+", choices=list(Task), default=["copy", "reverse"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100, help="updates of each contender that are timed")
     options = parser.parse_args()
@@ -60,12 +64,8 @@ def main() -> None:
     print_table(
         "Until 99 % of 500 held-out sequences are entirely right",
         ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s"),
-        [
-            (r.task, r.seed, r.updates, f"{r.exact_match:.1%}", f"{r.seconds:.1f}",
-             "yes" if r.learned and r.seconds < BAR else "NO")
-            for r in results
-        ],
-    )  # fmt: skip
+        [_row(result) for result in results],
+    )
     medians = []
     for task in options.tasks:
         mine = [result for result in results if result.task == task]
@@ -75,26 +75,23 @@ def main() -> None:
     _beside_the_peer(ToySettings(norm="post"), options.rounds)
 
 
+def _row(result: Result) -> tuple:
+    in_time = "yes" if result.learned and result.seconds < BAR else "NO"
+    return (result.task, result.seed, result.updates, f"{result.exact_match:.1%}", f"{result.seconds:.1f}", in_time)
+
+
 def _beside_the_peer(settings: ToySettings, rounds: int) -> None:
     """Time single updates, one contender after the other, post-norm as the peer has it."""
-    ours, theirs = ToyTraining(settings), PeerTraining(settings)
-    numbers = {"ours": 0, "theirs": 0}
 
-    def update(name: str, training: ToyTraining):
-        def run() -> None:
-            numbers[name] += 1
-            training._update(numbers[name])
+    def updates(training: ToyTraining) -> Callable[[], None]:
+        numbers = itertools.count(1)
+        return lambda: training.update(next(numbers))
 
-        return run
-
-    contenders = {"ours": update("ours", ours), "theirs": update("theirs", theirs)}
-    timings = time_interleaved(contenders, rounds, warmup=10)
-    ratio = timings["ours"].median / timings["theirs"].median
-    print_table(
-        "One update of 32 sequences, in milliseconds: median (fastest - slowest)",
-        ("Headlight", "torch.nn.Transformer", "ratio"),
-        [(timings["ours"].milliseconds, timings["theirs"].milliseconds, f"{ratio:.2f}")],
-    )
+    contenders = {"Headlight": updates(ToyTraining(settings)), "torch.nn.Transformer": updates(PeerTraining(settings))}
+    seconds = time_interleaved(contenders, rounds, warmup=10)
+    ours, theirs = map(statistics.median, seconds.values())
+    title = "One update of 32 sequences, in milliseconds: median (fastest - slowest)"
+    print_table(title, [*seconds, "ratio"], [[*map(milliseconds, seconds.values()), f"{ours / theirs:.2f}"]])
 
 
 if __name__ == "__main__":

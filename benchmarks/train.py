@@ -7,16 +7,14 @@ import argparse
 import itertools
 import math
 import random
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from benchmarks.timing import Timing, describe_machine, print_table, verdict
+from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved, verdict
 from transformer.config import Experiment, ModelConfig, load_experiment
 from transformer.data.batching import Example, collate, epoch_batches, make_examples
 from transformer.data.pairs import read_pairs
@@ -24,7 +22,9 @@ from transformer.data.tokenizer import Tokenizer
 from transformer.device import keep_freed_memory
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
-from transformer.training.optimization import adam, learning_rate, set_rate, smoothed_cross_entropy
+from transformer.training.distributed import Processes
+from transformer.training.optimization import learning_rate
+from transformer.training.updates import Updater, attention_kernel
 
 BAR = 1.0
 WARMUP = 5  # batches before the clock counts
@@ -43,9 +43,15 @@ class PyTorchTransformer(nn.Module):
         self.register_buffer("table", sinusoidal_positions(config.max_length, config.d_model))
         self.dropout = nn.Dropout(config.dropout)
         self.transformer = nn.Transformer(
-            config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
-            config.dropout, batch_first=True, norm_first=False,
-        )  # fmt: skip
+            d_model=config.d_model,
+            nhead=config.num_heads,
+            num_encoder_layers=config.num_encoder_layers,
+            num_decoder_layers=config.num_decoder_layers,
+            dim_feedforward=config.d_ff,
+            dropout=config.dropout,
+            batch_first=True,
+            norm_first=False,
+        )
         self._leave_out_what_the_paper_has_not()
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -78,31 +84,6 @@ class PyTorchTransformer(nn.Module):
         return self.dropout(scaled + self.table[: ids.shape[1]])
 
 
-class Contender:
-    """A model with its optimizer, the attention kernel it runs under, and its times."""
-
-    def __init__(self, model: nn.Module, experiment: Experiment, kernel: Callable = nullcontext):
-        self.model, self.experiment, self.kernel = model.train(), experiment, kernel
-        self.optimizer = adam(model)
-        self.seconds: list[float] = []
-
-    def step(self, number: int, batch: Sequence[Example]) -> None:
-        """One update as in `transformer.updates.Updater`, timed from the pairs' ids to the changed weights."""
-        started = time.perf_counter()
-        model, settings = self.experiment.model, self.experiment.training
-        set_rate(self.optimizer, learning_rate(number, model.d_model, settings))
-        source, fed, predicted = collate(batch, model.pad_id)
-        self.optimizer.zero_grad(set_to_none=True)
-        with self.kernel():
-            logits = self.model(source, fed)
-            loss = smoothed_cross_entropy(logits, predicted, model.pad_id, settings.label_smoothing)
-            (loss / count_tokens(batch)).backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip_norm)
-        loss.item()
-        self.optimizer.step()
-        self.seconds.append(time.perf_counter() - started)
-
-
 def main() -> None:
     """Measure and print."""
     arguments = _arguments()
@@ -110,12 +91,9 @@ def main() -> None:
     tokenizer = Tokenizer.load(Path(arguments.checkpoint) / "tokenizer.model")
     batches = make_batches(Path(arguments.data), tokenizer, experiment, WARMUP + arguments.steps)
     keep_freed_memory()
-    contenders = make_contenders(experiment)
-    for number, batch in enumerate(batches, start=1):
-        for contender in contenders.values():
-            contender.step(number, batch)
+    seconds = time_interleaved(make_contenders(experiment, batches), arguments.steps, WARMUP)
     print(describe_machine())
-    print_rates(contenders, sum(map(count_tokens, batches[WARMUP:])))
+    print_rates(seconds, sum(map(count_tokens, batches[WARMUP:])))
 
 
 def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count: int) -> list[list[Example]]:
@@ -131,19 +109,33 @@ def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count
     return list(itertools.islice(itertools.chain.from_iterable(epochs), count))
 
 
-def make_contenders(experiment: Experiment) -> dict[str, Contender]:
+def make_contenders(experiment: Experiment, batches: Sequence[list[Example]]) -> dict[str, Callable[[], None]]:
     """Headlight as its Trainer runs it on a CPU, and PyTorch's under its default attention kernel and that same one."""
 
     def unfused() -> object:
-        return sdpa_kernel(SDPBackend.MATH)
+        return attention_kernel(torch.device("cpu"))
 
     torch.manual_seed(experiment.training.seed)
     config = experiment.model
     return {
-        OURS: Contender(Transformer(config), experiment, unfused),
-        f"{THEIRS}, default kernel": Contender(PyTorchTransformer(config), experiment),
-        f"{THEIRS}, unfused kernel": Contender(PyTorchTransformer(config), experiment, unfused),
+        OURS: updates(Transformer(config), experiment, batches, unfused),
+        f"{THEIRS}, default kernel": updates(PyTorchTransformer(config), experiment, batches, nullcontext),
+        f"{THEIRS}, unfused kernel": updates(PyTorchTransformer(config), experiment, batches, unfused),
     }
+
+
+def updates(model: nn.Module, experiment: Experiment, batches: Sequence[list[Example]], kernel: Callable) -> Callable:
+    """The trainer's next update of a model at each call, from the pairs' ids to the changed weights."""
+    config, settings, numbered = experiment.model, experiment.training, enumerate(batches, start=1)
+    updater = Updater(model.train(), settings, Processes())
+
+    def update() -> None:
+        number, batch = next(numbered)
+        with kernel():
+            rate = learning_rate(number, config.d_model, settings)
+            updater.learn([collate(batch, config.pad_id)], count_tokens(batch), rate)
+
+    return update
 
 
 def count_tokens(batch: Sequence[Example]) -> int:
@@ -151,14 +143,13 @@ def count_tokens(batch: Sequence[Example]) -> int:
     return sum(len(example.target) - 1 for example in batch)
 
 
-def print_rates(contenders: dict[str, Contender], tokens: int) -> None:
+def print_rates(seconds: dict[str, list[float]], tokens: int) -> None:
     """Target tokens a second of each, and Headlight's over the better of PyTorch's."""
-    timings = {name: Timing(tuple(contender.seconds[WARMUP:])) for name, contender in contenders.items()}
-    rates = {name: tokens / sum(timing.seconds) for name, timing in timings.items()}
-    rows = [[name, f"{rate:.0f}", timings[name].milliseconds] for name, rate in rates.items()]
+    rates = {name: tokens / sum(each) for name, each in seconds.items()}
+    rows = [[name, f"{rate:.0f}", milliseconds(seconds[name])] for name, rate in rates.items()]
     best = max(rate for name, rate in rates.items() if name != OURS)
     rows.append(["ratio to the better", verdict(rates[OURS] / best, BAR, at_most=False), ""])
-    title = f"Training, {tokens} target tokens in {len(timings[OURS].seconds)} batches"
+    title = f"Training, {tokens} target tokens in {len(seconds[OURS])} batches"
     print_table(title, ["", "target tokens a second", "ms a step: median (fastest - slowest)"], rows)
 
 

@@ -1,16 +1,6 @@
 """Architecture: what is the model made of, and what does each part do to this sentence?"""
 
-import streamlit as st
+from ui.navigation import chosen
+from views.architecture.page import show_page
 
-from transformer import UserError
-from ui import choices, sidebar
-from ui.widgets import plain
-from views.architecture import VIEWS
-
-st.title("Architecture")
-choice = sidebar.taken_choice()
-view = choices.one_of("Show", tuple(VIEWS), "architecture")
-try:
-    VIEWS[view](choice)
-except UserError as error:
-    st.warning(plain(str(error)), icon=":material/edit:")
+show_page(chosen())

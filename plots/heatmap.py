@@ -1,218 +1,197 @@
-"""Small maps that stand side by side: square cells, queries as rows, keys as columns, closed cells blank in a grid."""
+"""Heatmaps: rows are queries from top to bottom, keys stand above the columns, masked cells are blank."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 
+from plots.text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
-from .palette import KIND_NAMES, WEIGHT_SCALE, head_name, sentence_case, short_weight, token_label
+from .layout import SMALLEST_LABEL, bar_below, bar_beside, titled, token_axis, token_rows
+from .palette import WEIGHT_SCALE, WEIGHTS, Scale
 
-SMALLEST_CELL_WITH_VALUE = 18  # pixels; in smaller ones the numbers no longer fit, hovering still shows them
-SMALLEST_CELL_WITH_GRID = 10
-LARGEST_CELL = 36
-MANY_KEYS = 25  # from here on labels are small
-LABEL_SIZES = (8, 12)
 BLANK = float("nan")
+ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
+ROOM_OF_A_HALF = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
+INPUT_KEY = "key: decoder input token"
+
+_LARGEST_CELL = 36  # pixels
+_LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
+_SMALLEST_CELL_WITH_GRID = 10
+_SMALLEST_CELL_WITH_TEXT, _SMALLEST_CELL_WITH_TEXT_ALONE = 18, 26  # in smaller ones hovering still shows the values
+_LARGEST_LABEL = 12
+_MANY_KEYS = 25  # from here on labels are small
+_LETTER = 0.6  # a letter's width as a share of its height
 
 _GRID = {"color": "rgba(128, 128, 128, 0.45)", "width": 1}
-_FRAME = {"color": "rgb(128, 128, 128)", "width": 2.5}
+_OUTLINE = {"color": "rgb(128, 128, 128)", "width": 2.5}
+_MAY_ATTEND = Scale([[0.0, "rgba(31, 119, 224, 0.55)"], [1.0, "rgba(31, 119, 224, 0.55)"]])
 
 
 @dataclass(frozen=True)
-class Labels:
-    """What stands beside the rows and above the columns, tokens as they are; `room` is the width in pixels."""
+class Cells:
+    """Cells on one colour scale: values [rows, columns], the first column at `left`; NaN is blank.
 
+    `hover` is a text for each cell, a Plotly template for all, or None; with `hover_blank` a blank cell has its text
+    too. `bar` is the title of the colour bar, "" for none.
+    """
+
+    values: np.ndarray
+    hover: Sequence[Sequence[str]] | np.ndarray | str | None
+    scale: Scale = WEIGHTS
+    bar: str = ""
+    left: int = 0
+    hover_blank: bool = False
+
+    def trace(self, colour_bar: dict | None = None, gap: int = 0) -> go.Heatmap:
+        """The cells for Plotly, `gap` pixels apart."""
+        cells = {"z": self.values.astype(np.float32), "x0": self.left, "dx": 1, "xgap": gap, "ygap": gap}
+        colours = {"zmin": self.scale.low, "zmax": self.scale.high, "colorscale": self.scale.colours}
+        bar = {"showscale": colour_bar is not None, "colorbar": colour_bar}
+        hover = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
+        if isinstance(self.hover, str):
+            hover["hovertemplate"] = f"{self.hover}<extra></extra>"
+        else:
+            hover["hovertext"] = self.hover
+        return go.Heatmap(**cells, **colours, **bar, **hover)
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """Cells over one another in one grid of square cells, tokens as they are beside the rows and above the columns.
+
+    It fills `room` pixels of width, with its colour bars below; with None it stands alone, as wide as it needs.
+    `texts` stand in the cells where they fit; `extra` names a column of its own, one cell to the right of the keys;
+    `outline` is an SVG path around cells that stand out.
+    """
+
+    cells: tuple[Cells, ...]
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     row_name: str
     key_name: str
-    room: int
+    room: int | None
+    texts: Sequence[Sequence[str]] = ()
+    extra: str = ""
+    outline: str = ""
+
+    @property
+    def columns(self) -> int:
+        """The columns that it is wide, with the extra one."""
+        return len(self.keys) + (EXTRA_COLUMNS if self.extra else 0)
 
     @property
     def cell(self) -> float:
         """The side of a cell in pixels, with the row labels at a readable size beside them."""
-        size = 10 if len(self.keys) < MANY_KEYS else LABEL_SIZES[0]
-        letters = 0.62 * size * max(map(len, self.queries))
-        return min(LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
+        if self.room is None:
+            fitting = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
+            return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, fitting))
+        size = 10 if len(self.keys) < _MANY_KEYS else SMALLEST_LABEL
+        letters = _LETTER * size * max(map(len, self.queries))
+        fitting = min(_LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
+        return fitting * len(self.keys) / self.columns
+
+    @property
+    def label(self) -> int:
+        """The height of a label in pixels."""
+        return round(min(_LARGEST_LABEL, max(SMALLEST_LABEL, self.cell - 4)))
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether its texts fit into the cells."""
+        smallest = _SMALLEST_CELL_WITH_TEXT_ALONE if self.room is None else _SMALLEST_CELL_WITH_TEXT
+        return len(self.texts) > 0 and self.cell >= smallest
 
 
-def cells_figure(
-    heatmaps: list[go.Heatmap], labels: Labels, texts: list[list[str]] | None = None, extra: str = "", frames: str = ""
-) -> go.Figure:
-    """Heatmaps over one another in one grid, with `texts` in the cells where they fit.
-
-    `extra` names a column of its own to the right of the keys, one cell away; `frames` is an SVG path around cells
-    that stand out.
-    """
-    rows, columns = len(labels.queries), len(labels.keys)
-    width = columns + (EXTRA_COLUMNS if extra else 0)
-    cell = labels.cell * columns / width
-    bars = any(heatmap.showscale for heatmap in heatmaps)
-    size = round(min(LABEL_SIZES[1], max(LABEL_SIZES[0], cell - 4)))
-    above = 0.55 * size * max(map(len, (*labels.keys, extra))) + 40
-    gap = 1 if cell >= SMALLEST_CELL_WITH_GRID else 0
-    for heatmap in heatmaps:
-        heatmap.xgap = heatmap.ygap = gap
-    grid = {"type": "path", "path": _grid_path(rows, columns, gap > 0), "layer": "below", "line": _GRID}
-    # All at once: plotly takes several times as long to change a figure as to make it.
+def heatmap_figure(heatmap: Heatmap) -> go.Figure:
+    """The heatmap drawn, with numbers in cells that are large enough."""
+    bars = [layer for layer in heatmap.cells if layer.bar]
+    gap = 1 if heatmap.cell >= _SMALLEST_CELL_WITH_GRID else 0
+    traces = [layer.trace(_colour_bar(heatmap, bars, layer), gap) for layer in heatmap.cells]
+    if heatmap.has_texts:
+        traces.append(_texts(heatmap))
+    letter = _LETTER * heatmap.label
+    above = letter * max(map(len, (*heatmap.keys, heatmap.extra)), default=0) + (70 if heatmap.room is None else 40)
+    below = 60 if bars and heatmap.room is not None else 10
+    rows = len(heatmap.queries)
     layout = {
-        "xaxis": {
-            **_axis(labels.keys, size, cell, extra), "side": "top", "tickangle": -60, "range": [-0.5, width - 0.5],
-            "constrain": "domain", "constraintoward": "left", "title": {"text": labels.key_name, "standoff": 6},
-        },
-        "yaxis": {
-            **_axis(labels.queries, size, cell), "range": [rows - 0.5, -0.5], "scaleanchor": "x",
-            "constrain": "domain", "constraintoward": "top", "title": {"text": labels.row_name, "standoff": 6},
-        },
-        "shapes": [grid, {"type": "path", "path": frames, "line": _FRAME}] if frames else [grid],
-        "height": round(rows * cell + above + (60 if bars else 10)),
-        "margin": {"l": 5, "r": 5, "t": 5, "b": 60 if bars else 5},
+        **_axes(heatmap),
+        "shapes": _shapes(heatmap, gap > 0),
+        "height": round(rows * heatmap.cell + above + below),
+        "margin": {"l": 5, "r": 5, "t": 5, "b": max(5, below)},
         "hovermode": "closest",
         "showlegend": False,
-    }  # fmt: skip
-    numbers = [_numbers(texts, cell)] if texts and cell >= SMALLEST_CELL_WITH_VALUE else []
-    return go.Figure([*heatmaps, *numbers], layout)
+    }
+    if heatmap.room is None:
+        beside = letter * max(map(len, heatmap.queries), default=0)
+        layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
+    # All at once: plotly takes several times as long to change a figure as to make it.
+    return go.Figure(traces, layout)
 
 
-def cells_heatmap(
-    z: np.ndarray,
-    scale: list,
-    limits: tuple[float, float],
-    hover: list[list[str]],
-    *,
-    bar: dict | None = None,
-    left: float = 0,
-    gaps: bool = True,
-) -> go.Heatmap:
-    """One layer of cells, its first column at `left`; NaN is blank, and with `gaps` it has its hover too."""
-    return go.Heatmap(
-        z=z.astype(np.float32),
-        x0=left,
-        dx=1,
-        zmin=limits[0],
-        zmax=limits[1],
-        colorscale=scale,
-        showscale=bar is not None,
-        colorbar=bar,
-        hovertext=hover,
-        hoverinfo="text",
-        hoverongaps=gaps,
-    )
-
-
-def colour_bar(title: str, ticks: list[float], place: float = 0.0, length: int = 130) -> dict:
-    """A small colour bar below the cells; `place` is its left end as a share of the width."""
+def _axes(heatmap: Heatmap) -> dict:
+    every = -(-SMALLEST_LABEL // max(1, int(heatmap.cell)))
+    keys = token_axis(heatmap.keys, every=every)
+    if heatmap.extra:
+        keys["tickvals"].append(len(heatmap.keys) + 1)
+        keys["ticktext"].append(token_label(heatmap.extra))
+    shared = {"tickfont": {"size": heatmap.label}, "constrain": "domain"}
+    above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
+    beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)}
     return {
-        "title": {"text": title, "side": "bottom", "font": {"size": 11}},
-        "orientation": "h",
-        "thickness": 8,
-        "lenmode": "pixels",
-        "len": length,
-        "x": place,
-        "xanchor": "left",
-        "y": 0,
-        "yref": "container",
-        "yanchor": "bottom",
-        "tickvals": ticks,
-        "tickfont": {"size": 10},
+        "xaxis": {**keys, **shared, **above, "title": titled(heatmap.key_name)},
+        "yaxis": {**token_rows(heatmap.queries, every=every), **shared, **beside},
     }
 
 
-def _numbers(texts: list[list[str]], cell: float) -> go.Scatter:
+def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | None:
+    if not layer.bar:
+        return None
+    if heatmap.room is None:
+        return bar_beside(layer.bar, layer.scale)
+    left = [bar is layer for bar in bars].index(True) / len(bars)
+    return bar_below(layer.bar, layer.scale, left=left)
+
+
+def _texts(heatmap: Heatmap) -> go.Scatter:
     """Texts in the middle of their cells, in the page's own colour."""
-    filled = [(row, column, text) for row, line in enumerate(texts) for column, text in enumerate(line) if text]
+    filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
     return go.Scatter(
         x=[column for _, column, _ in filled],
         y=[row for row, _, _ in filled],
         mode="text",
         text=[text for _, _, text in filled],
-        textfont={"size": 11 if cell >= 26 else 9},
+        textfont={"size": 11 if heatmap.cell >= 26 else 9},
         hoverinfo="skip",
     )
 
 
-def _axis(tokens: tuple[str, ...], size: int, cell: float, extra: str = "") -> dict:
-    # Ticks by number: as categories, equal tokens would fall into one.
-    every = -(-LABEL_SIZES[0] // max(1, int(cell)))
-    places = list(range(0, len(tokens), every))
-    return {
-        "tickvals": places + ([len(tokens) + 1] if extra else []),
-        "ticktext": [token_label(tokens[place]) for place in places] + ([token_label(extra)] if extra else []),
-        "tickfont": {"size": size},
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-    }
-
-
-def _grid_path(rows: int, columns: int, inner: bool) -> str:
-    """The lines around all cells, or around the whole where cells are too small for lines between them."""
-    across = range(rows + 1) if inner else (0, rows)
-    down = range(columns + 1) if inner else (0, columns)
+def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:
+    """The grid behind the cells, or its frame alone where cells are too small for lines between them; the outline."""
+    outline = [{"type": "path", "path": heatmap.outline, "line": _OUTLINE}] if heatmap.outline else []
+    if heatmap.room is None:
+        return outline
+    rows, columns = len(heatmap.queries), len(heatmap.keys)
+    across, down = (range(rows + 1), range(columns + 1)) if inner else ((0, rows), (0, columns))
     lines = [f"M-0.5,{row - 0.5}L{columns - 0.5},{row - 0.5}" for row in across]
     lines += [f"M{column - 0.5},-0.5L{column - 0.5},{rows - 0.5}" for column in down]
-    return "".join(lines)
-
-
-SMALLEST_MAP_CELL_WITH_VALUE = 26  # pixels; in smaller ones the numbers no longer fit, hovering still shows them
-SMALLEST_LABEL = 8  # pixels; of tokens closer than this, every second or third is labelled
-
-ROW_NAMES = {"fed": "decoder row: token it was fed", "predicted": "decoder row: token it predicts"}
+    return [{"type": "path", "path": "".join(lines), "layer": "below", "line": _GRID}, *outline]
 
 
 def attention_map_figure(chosen: AttentionMap) -> go.Figure:
-    """A heatmap of weights from 0 to 1 with values, hover in words; masked cells stay blank."""
-    rows, columns = chosen.weights.shape
-    figure = go.Figure(
-        go.Heatmap(
-            z=chosen.weights.astype(np.float32),
-            zmin=0,
-            zmax=1,
-            colorscale=WEIGHT_SCALE,
-            hovertext=_hover_texts(chosen),
-            hoverinfo="text",
-            hoverongaps=False,
-            xgap=1,
-            ygap=1,
-            colorbar={
-                "title": {"text": "weight"},
-                "thickness": 10,
-                "lenmode": "pixels",
-                "len": 180,
-                "y": 1,
-                "yanchor": "top",
-                "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            },
-        )
-    )
-    cell = min(48, max(7, 900 // max(rows, columns)))
-    if cell >= SMALLEST_MAP_CELL_WITH_VALUE:
-        figure.add_trace(_values(chosen.weights, size=min(12, cell // 3 + 1)))
-    label_size = min(13, max(SMALLEST_LABEL, cell - 3))
-    every = -(-SMALLEST_LABEL // cell)
-    key_name = "key: target token fed" if chosen.kind == "decoder" else "key: source token"
-    row_name = "query: source token" if chosen.kind == "encoder" else ROW_NAMES[chosen.row_label]
-    figure.update_xaxes(
-        **_map_axis(chosen.keys, label_size, every), side="top", tickangle=-60, range=[-0.5, columns - 0.5],
-        constrain="domain", title={"text": key_name, "standoff": 8},
-    )  # fmt: skip
-    figure.update_yaxes(
-        **_map_axis(chosen.queries, label_size, every), range=[rows - 0.5, -0.5], scaleanchor="x", constrain="domain",
-        constraintoward="top", title={"text": row_name, "standoff": 8},
-    )  # fmt: skip
-    letter = 0.6 * label_size
-    widest_key, widest_query = (max(map(len, tokens), default=1) * letter for tokens in (chosen.keys, chosen.queries))
-    figure.update_layout(
-        title=None,
-        width=round(columns * cell + widest_query + 160),
-        height=round(rows * cell + widest_key + 80),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-    )
-    return figure
+    """Weights from 0 to 1 with their values; masked cells stay blank."""
+    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
+    rows = [f"{name}<br>{row_words(chosen, row)}" for row in range(len(chosen.weights))]
+    values = [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights]
+    hover = hover_texts(rows, chosen.keys, values)
+    cells = Cells(chosen.weights, hover, Scale(WEIGHT_SCALE, ticks=(0, 0.25, 0.5, 0.75, 1)), "weight")
+    names = axis_names(chosen.kind, chosen.row_label)
+    texts = weight_texts(chosen.weights)
+    return heatmap_figure(Heatmap((cells,), chosen.queries, chosen.keys, *names, room=None, texts=texts))
 
 
 def map_title(chosen: AttentionMap) -> str:
@@ -220,80 +199,57 @@ def map_title(chosen: AttentionMap) -> str:
     return f"{KIND_NAMES[chosen.kind]}: {head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)}"
 
 
-def _map_axis(tokens: tuple[str, ...], size: int, every: int) -> dict:
-    # Ticks by number: as categories, equal tokens would fall into one.
-    return {
-        "tickvals": list(range(0, len(tokens), every)),
-        "ticktext": [token_label(token) for token in tokens[::every]],
-        "tickfont": {"size": size},
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-    }
+def weight_texts(weights: np.ndarray) -> list[list[str]]:
+    """Two decimals for each cell, nothing for a blank one."""
+    return [["" if np.isnan(weight) else short_weight(weight) for weight in row] for row in weights]
 
 
-def _values(weights: np.ndarray, size: int) -> go.Scatter:
-    """The weights as text in the page's own colour, two decimals, nothing where the mask is."""
-    rows, columns = np.nonzero(~np.isnan(weights))
-    return go.Scatter(
-        x=columns,
-        y=rows,
-        mode="text",
-        text=[short_weight(value) for value in weights[rows, columns]],
-        textfont={"size": size},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+def hover_texts(
+    rows: Sequence[str], keys: Sequence[str], cells: Sequence[Sequence[str]], relation: str = "attends to"
+) -> list[list[str]]:
+    """For each cell: which row, given in words, attends to which key, and what the cell holds."""
+    names = [token_label(key) for key in keys]
+    return [
+        [f"{row}<br>{relation} “{name}”: {cell}" for name, cell in zip(names, line, strict=True)]
+        for row, line in zip(rows, cells, strict=True)
+    ]
 
 
-def _hover_texts(chosen: AttentionMap) -> list[list[str]]:
-    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    texts = []
-    for row, weights in enumerate(chosen.weights):
-        texts.append(
-            [
-                f"{name}<br>{row_words(chosen, row)}<br>reads “{token_label(key)}” with weight <b>{weight:.4f}</b>"
-                for key, weight in zip(chosen.keys, weights, strict=True)
-            ]
-        )
-    return texts
+def axis_names(kind: str, row_label: str) -> tuple[str, str]:
+    """The titles beside the rows and above the columns of a map of this kind."""
+    key_name = INPUT_KEY if kind == "decoder" else "key: source token"
+    if kind == "encoder":
+        return "query: source token", key_name
+    return f"decoder row: {'input' if row_label == 'fed' else 'output'} token", key_name
 
 
 def row_words(chosen: AttentionMap | MaskedHead, row: int) -> str:
-    """A row in words: the source token, or what the decoder was fed and what it predicts."""
+    """A row in words: the source token, or the decoder's input token and output token."""
     if chosen.predicted is None:
         return f"“{token_label(chosen.fed[row])}”"
-    fed, predicted = token_label(chosen.fed[row]), token_label(chosen.predicted[row])
-    return f"fed “{fed}”, predicting “{predicted}”,"
-
-
-ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
-
-_OPEN = [[0.0, "rgba(31, 119, 224, 0.55)"], [1.0, "rgba(31, 119, 224, 0.55)"]]
+    return f"input token “{token_label(chosen.fed[row])}”, output token “{token_label(chosen.predicted[row])}”"
 
 
 def mask_figure(
-    open_cells: np.ndarray, tokens: tuple[str, ...], closed_by: dict[str, np.ndarray], room: int = ROOM_OF_A_THIRD
+    unmasked: np.ndarray, tokens: tuple[str, ...], masked_by: dict[str, np.ndarray], room: int = ROOM_OF_A_THIRD
 ) -> go.Figure:
-    """open_cells: [target, target], True = may attend, among the tokens that the decoder was fed.
+    """unmasked: [target, target], True = may attend, among the decoder's input tokens.
 
-    closed_by: why a cell is closed, in words for the hover, with the cells of which that is true. room: pixels for
-    its width.
+    masked_by: why a cell is masked, in words for the hover text, with the cells of which that is true. room: pixels
+    for its width.
     """
-    labels = Labels(tokens, tokens, "query: target token fed", "key: target token fed", room)
     names = [token_label(token) for token in tokens]
     hover = [
-        [_hover(names, row, key, open_cells[row, key], closed_by) for key in range(len(tokens))]
+        [_mask_hover(names, row, key, unmasked[row, key], masked_by) for key in range(len(tokens))]
         for row in range(len(tokens))
     ]
-    z = np.where(open_cells, 1.0, BLANK)
-    return cells_figure([cells_heatmap(z, _OPEN, (0, 1), hover)], labels)
+    cells = Cells(np.where(unmasked, 1.0, BLANK), hover, _MAY_ATTEND, hover_blank=True)
+    return heatmap_figure(Heatmap((cells,), tokens, tokens, "query: decoder input token", INPUT_KEY, room))
 
 
-def _hover(names: list[str], row: int, key: int, is_open: bool, closed_by: dict[str, np.ndarray]) -> str:
-    who = f"Token {row + 1} “{names[row]}”"
-    whom = f"token {key + 1} “{names[key]}”"
-    if is_open:
-        return f"{who}<br>may read {whom}"
-    reasons = " and ".join(reason for reason, cells in closed_by.items() if cells[row, key])
-    return f"{who}<br>may not read {whom}:<br>{reasons}"
+def _mask_hover(names: list[str], row: int, key: int, may_attend: bool, masked_by: dict[str, np.ndarray]) -> str:
+    query, other = f"Token {row + 1} “{names[row]}”", f"token {key + 1} “{names[key]}”"
+    if may_attend:
+        return f"{query}<br>may attend to {other}"
+    reasons = " and ".join(reason for reason, cells in masked_by.items() if cells[row, key])
+    return f"{query}<br>may not attend to {other}:<br>{reasons}"

@@ -1,119 +1,80 @@
-"""Sentences computed from a trace: what to look for in it, and what to try next."""
+"""How tokens, heads and numbers are written in figures and sentences."""
 
-from collections.abc import Callable, Sequence
+import html
 
 import numpy as np
 
-from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.head_patterns import (
-    LEAST_ROWS,
-    Pattern,
-    confidence,
-    main_pattern,
-    mean_entropy,
-    mean_maximum,
-    rows_with_choice,
-)
-from transformer.interpret.trace import AttentionMap, Trace, masked_maps
+from transformer.interpret.head_patterns import HeadMeasures, Pattern
 
-from .palette import head_name, sentence_case
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-NEVER_CHOSEN = ("<pad>", "<s>")  # decoding never chooses these, whatever their probability
+KIND_NAMES = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Masked decoder self-attention",
+    "cross": "Cross-attention",
+}
 
-
-def least_certain_step(trace: Trace) -> str:
-    """Where the model hesitated most, with its second thought."""
-    step = int(trace.next_probabilities.argmin())
-    chosen = trace.next_tokens[step]
-    token, probability = _second_thought(trace, step)
-    rank = int(trace.next_ranks[step])
-    place = "its first choice" if rank == 1 else f"its choice number {rank}"
-    return (
-        f"The model is least sure of {quoted(chosen)}: {chance_words(trace.next_probabilities[step])}, {place}; "
-        f"{quoted(token)} got {chance_words(probability)}."
-    )
+# Where a head of each pattern has the largest weight of a row.
+PATTERN_WORDS = {
+    Pattern.PREVIOUS: "on the token before",
+    Pattern.SAME: "on the row's own token, for a decoder row its input token",
+    Pattern.NEXT: "on the token after",
+    Pattern.MIRRORED: "on the mirrored position, along the antidiagonal",
+    Pattern.END: "on the end of sentence </s>",
+    Pattern.BEGINNING: "on the beginning of sentence <s>",
+    Pattern.PUNCTUATION: "on a punctuation mark",
+    Pattern.ALIGNMENT: "where the average of all cross-attention heads has its own",
+}
 
 
-def hardest_step(trace: Trace) -> str:
-    """The step of the greatest entropy, where the model was least certain what comes, and what to try there."""
-    step = int(trace.entropies.argmax())
-    chosen = trace.next_tokens[step]
-    other, probability = _second_thought(trace, step)
-    return (
-        f"Step {step + 1} of {len(trace.next_tokens)} is the least certain: as uncertain as a choice among "
-        f"{np.exp(trace.entropies[step]):.1f} equally likely pieces. {quoted(chosen)} got "
-        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}. Go there, take "
-        f"{quoted(other)} instead, and see what the rest becomes."
-    )
+def token_label(token: str) -> str:
+    """A token for a tick or a hover text: escaped, since Plotly renders HTML and the token may be a user's text."""
+    return html.escape(token, quote=False)
 
 
-def search_sentence(
-    found: Sequence[Hypothesis], greedy: Hypothesis, alpha: float, text: Callable[[list[int]], str]
-) -> str:
-    """What beam search gained over greedy decoding, and what to try; `text` turns ids into words."""
-    best = found[0]
-    likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
-    if best.ids == greedy.ids:
-        others = f", ranked above {len(found) - 1} others" if len(found) > 1 else ""
-        return f"Greedy decoding finds the same translation here{others}. Try a longer sentence."
-    words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
-    if best.log_probability > greedy.log_probability:
-        return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they part."
-    if greedy.ids in {one.ids for one in found}:
-        return f"{words}, which is likelier ({likelier}); the length penalty (alpha {alpha:g}) ranks it lower. Try 0."
-    return f"{words}, which is likelier ({likelier}): the beam dropped it on the way. Try a wider beam."
+def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:
+    """A head counted from 1, or what an average goes over, such as "average over the 8 heads of layer 2"."""
+    if layer is not None and head is not None:
+        return f"layer {layer + 1}, head {head + 1}"
+    if layer is not None:
+        return f"average over the {counted(heads, 'head')} of layer {layer + 1}"
+    if head is not None:
+        return f"average over head {head + 1} of all {counted(layers, 'layer')}"
+    return f"average over all {counted(layers, 'layer')} and {counted(heads, 'head')}"
 
 
-def strongest_reading(chosen: AttentionMap) -> str:
-    """The largest weight between two words of a cross-attention map, in words; "" where only special tokens remain."""
-    weights = np.nan_to_num(chosen.weights).copy()
-    for index, token in enumerate(chosen.keys):
-        if not is_word(token):
-            weights[:, index] = 0
-    for index, token in enumerate(chosen.predicted or ()):
-        if not is_word(token):
-            weights[index] = 0
-    if not weights.any():
-        return ""
-    row, column = np.unravel_index(weights.argmax(), weights.shape)
-    name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
-    return (
-        f"In the {_noun(name)}, the row that predicts {quoted(chosen.predicted[row])} reads "
-        f"{quoted(chosen.keys[column])} with weight {weights[row, column]:.2f}, the most of any word for a word."
-    )
+def sentence_case(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
-def describe_map(chosen: AttentionMap) -> str:
-    """What most rows of a map look at, with the share; or that no single pattern holds."""
-    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    if rows_with_choice(chosen.weights) < LEAST_ROWS:
-        return f"{name}: the sentence is too short to tell a pattern."
-    pattern = main_pattern(chosen.weights, chosen.kind, chosen.keys)
-    sharp = mean_maximum(chosen.weights)
-    if pattern is not None:
-        return (
-            f"{name} looks most at {pattern.target} in {share_words(pattern)}; "
-            f"a row's largest weight is {sharp:.2f} on average."
-        )
-    entropy = mean_entropy(chosen.weights)
-    return (
-        f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average "
-        f"(1 would be a single token), its weight spread as over {np.exp(entropy):.1f} equally read tokens."
-    )
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: "1 head", "8 heads", "8,000 tokens"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
-    """The head of the greatest confidence, end of sentence left out: (layer, head, that mean), counted from 0."""
-    maps = masked_maps(trace, kind)
-    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-    sharp = np.array([[confidence(weights, keys) for weights in layer] for layer in maps])  # layers heads
-    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
-    return int(layer), int(head), float(sharp[layer, head])
+def signed(value: float, digits: int = 4) -> str:
+    """A number with a true minus sign, and without one before zero."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
 
 
-def share_words(pattern: Pattern) -> str:
-    """A pattern's share with its count, such as "92 % of its rows (11 of 12)"."""
-    return f"{percent(pattern.share)} of its rows ({pattern.rows} of {pattern.eligible})"
+def scientific(value: float, digits: int = 3) -> str:
+    """A small number with so many significant digits: 6.99·10⁻⁴; 0 for exactly 0."""
+    if not value:
+        return "0"
+    number, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{number}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def tiny(value: float) -> str:
+    """A numerical error with one digit: 6·10⁻⁸; 0 for exactly 0."""
+    return scientific(value, digits=1)
+
+
+def short_weight(value: float) -> str:
+    """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
+    return f"{value:.2f}".lstrip("0") if value < 0.995 else "1"
 
 
 def chance_words(probability: float) -> str:
@@ -134,6 +95,13 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
+def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
+    """How many rows follow a pattern: "in 92 % of its rows (11 of 12) the largest weight is on the token before"."""
+    count = head.counts[pattern]
+    share = f"{percent(head.shares[pattern])} of its rows ({count.rows} of {count.eligible})"
+    return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
+
+
 def quoted(token: str) -> str:
     """A token between quotation marks, its word boundary as written by the tokenizer."""
     return f"“{token}”"
@@ -142,16 +110,3 @@ def quoted(token: str) -> str:
 def is_word(token: str) -> bool:
     """True for a token that carries letters or digits, unlike punctuation and special tokens."""
     return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
-
-
-def _second_thought(trace: Trace, step: int) -> tuple[str, float]:
-    """The most probable candidate that was not taken and could have been."""
-    return next(
-        (token, float(probability))
-        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != trace.next_tokens[step] and token not in NEVER_CHOSEN
-    )
-
-
-def _noun(name: str) -> str:
-    return name if name.startswith("average") else f"map of {name}"

@@ -25,9 +25,7 @@ PURE = ("figure", "figures", "text", "payload", "html", "findings")
 def names(path: Path) -> set[str]:
     """Every dotted name that a file uses, and every name it imports."""
     used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute | ast.Name)}
-    imported = {
-        alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) for alias in node.names
-    }  # fmt: skip
+    imported = {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) for alias in node.names}
     return used | imported
 
 

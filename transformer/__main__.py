@@ -6,21 +6,19 @@ import logging
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 
+# What trains and what scores takes long to import: each command imports it when it runs.
 from .config import load_experiment
 from .data.corpora import TATOEBA, download_tatoeba, write_reversals
 from .data.pairs import read_pairs
-from .decoding.beam import PENALTIES, Beam
+from .decoding.beam import Beam, Penalty
 from .decoding.sampling import Greedy
 from .device import choose_device
 from .errors import DataError, EmptyTextError, UserError
-from .evaluation import score
-from .toy.tasks import ToySettings
-from .toy.training import train_toy
-from .training.distributed import joined
-from .training.run import train
+from .toy.settings import ToySettings
 from .translator import Translator
 
 logger = logging.getLogger(__name__)
@@ -33,12 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options) or 0
-    except UserError as error:
-        print(f"headlight: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:
         return 1
-    except OSError as error:  # a disk that is full, a folder that is a file
+    except (UserError, OSError) as error:  # OSError: a disk that is full, a folder that is a file
         print(f"headlight: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -49,66 +44,59 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m transformer", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    command = commands.add_parser("train", help="train a model from a configuration and a corpus")
-    command.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
-    command.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
-    command.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
-    command.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
-    command.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
-    command.add_argument("--warm-start", type=Path, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
-    command.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
-    _add_device(command)
-    command.set_defaults(run=_train)
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], help: str) -> argparse.ArgumentParser:
+        subparser = commands.add_parser(name, help=help)
+        subparser.set_defaults(run=run)
+        return subparser
 
-    command = commands.add_parser("translate", help="translate standard input, one sentence a line")
-    _add_model(command)
-    command.set_defaults(run=_translate)
-
-    command = commands.add_parser("evaluate", help="BLEU and chrF on pairs; the last line is JSON")
-    _add_model(command)
-    command.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
-    command.add_argument(
-        "--tokenized", action="store_const", const="none", default="13a",
-        help="the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)",
-    )  # fmt: skip
-    command.add_argument("--write", action="store_true", help="also write the score into training.json")
-    command.set_defaults(run=_evaluate)
-
-    command = commands.add_parser("trace", help="write every attention weight of one sentence")
-    command.add_argument("text", help="the source sentence")
-    _add_model(command)
-    command.add_argument("--target", help="a target to replay instead of the model's own translation")
-    command.add_argument("--out", type=Path, required=True, help="the .npz file to write")
-    command.set_defaults(run=_trace)
-
-    command = commands.add_parser("toy", help="train on copy, reverse or sort, in less than a minute")
+    train = command("train", _train, "train a model from a configuration and a corpus")
+    train.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
+    train.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
+    train.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
+    train.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    train.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
+    train.add_argument("--warm-start", type=Path, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
+    train.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
+    _add_device(train)
+    _add_model(command("translate", _translate, "translate standard input, one sentence a line"))
+    _add_evaluate_arguments(command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON"))
+    trace = command("trace", _trace, "write every attention weight of one sentence")
+    trace.add_argument("text", help="the source sentence")
+    _add_model(trace)
+    trace.add_argument("--target", help="a target to replay instead of the model's own translation")
+    trace.add_argument("--out", type=Path, required=True, help="the .npz file to write")
+    toy = command("toy", _toy, "train on copy, reverse or sort, in less than a minute")
     for field in fields(ToySettings):
-        command.add_argument(f"--{field.name.replace('_', '-')}", type=field.type, default=field.default)
-    command.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
-    command.set_defaults(run=_toy)
-
-    command = commands.add_parser("reversals", help="write pairs of random texts and their reversals")
-    command.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    command.set_defaults(run=lambda options: write_reversals(options.out) and 0)
-
-    command = commands.add_parser("download", help="fetch a corpus from its publisher")
-    command.add_argument("corpus", choices=["tatoeba"])
-    command.add_argument("pair", choices=list(TATOEBA))
-    command.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    command.set_defaults(run=lambda options: download_tatoeba(options.pair, options.out) and 0)
+        kind = str if issubclass(field.type, str) else field.type  # settings check the names among them
+        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
+    reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
+    download = command("download", _download, "fetch a corpus from its publisher")
+    download.add_argument("corpus", choices=["tatoeba"])
+    download.add_argument("pair", choices=list(TATOEBA))
+    for subparser in (reversals, download):
+        subparser.add_argument("--out", type=Path, required=True, help="the folder to write to")
     return parser
 
 
-def _add_device(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
+def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    parser.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
+    help = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
+    parser.add_argument("--tokenized", action="store_const", const="none", default="13a", help=help)
+    parser.add_argument("--write", action="store_true", help="also write the score into training.json")
 
 
-def _add_model(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
-    command.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
-    command.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
-    command.add_argument("--penalty", choices=PENALTIES, default=Beam.penalty, help="its form (gnmt)")
-    _add_device(command)
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
+    parser.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
+    parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
+    parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
+    _add_device(parser)
 
 
 def _beam_size(text: str) -> int:
@@ -130,11 +118,14 @@ def _strategy(options: argparse.Namespace) -> Greedy | Beam:
 
 
 def _train(options: argparse.Namespace) -> None:
+    from .training.distributed import joined
+    from .training.run import train
+
     with joined(choose_device(options.device)) as (processes, device):
-        train(
-            load_experiment(options.config), read_pairs(options.data), read_pairs(options.valid), options.out, device,
-            options.resume, warm_start=options.warm_start, tensorboard=options.tensorboard, processes=processes,
-        )  # fmt: skip
+        experiment = load_experiment(options.config)
+        pairs, valid_pairs = read_pairs(options.data), read_pairs(options.valid)
+        extras = {"warm_start": options.warm_start, "tensorboard": options.tensorboard, "processes": processes}
+        train(experiment, pairs, valid_pairs, options.out, device, options.resume, **extras)
 
 
 def _translate(options: argparse.Namespace) -> int:
@@ -162,6 +153,8 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
+    from .evaluation import score
+
     translator = Translator.load(options.checkpoint, options.device)
     pairs = read_pairs(options.pairs)
     for number, (source, _) in enumerate(pairs, start=1):
@@ -193,20 +186,31 @@ def _trace(options: argparse.Namespace) -> None:
 
 
 def _toy(options: argparse.Namespace) -> None:
+    from .toy.training import train_toy
+
     settings = ToySettings(**{field.name: getattr(options, field.name) for field in fields(ToySettings)})
     options.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(asdict(train_toy(settings, options.out))))
 
 
-def _reporter(total: int):
+def _reversals(options: argparse.Namespace) -> None:
+    write_reversals(options.out)
+
+
+def _download(options: argparse.Namespace) -> None:
+    download_tatoeba(options.pair, options.out)
+
+
+def _reporter(total: int) -> Callable[[int], None]:
     """A progress callback that logs at most every two seconds."""
-    state = {"time": time.monotonic(), "start": time.monotonic()}
+    started = reported = time.monotonic()
 
     def report(done: int) -> None:
+        nonlocal reported
         now = time.monotonic()
-        if now - state["time"] >= 2:
-            state["time"] = now
-            logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - state["start"]))
+        if now - reported >= 2:
+            reported = now
+            logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - started))
 
     return report
 

@@ -4,16 +4,43 @@ import dataclasses
 import json
 import tomllib
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from .errors import ConfigError
 
-NORMS = ("post", "pre")
-POSITIONS = ("sinusoidal", "none", "multiplied")
-SCHEDULES = ("noam", "constant")
-PRECISIONS = ("float32", "bfloat16", "auto")
 
-# A configuration may come from a stranger's checkpoint: nothing in it may ask for more memory than a machine has.
+class Norm(StrEnum):
+    """Where LayerNorm stands: after each residual sum (paper, 5.4), or before each sub-layer."""
+
+    POST = "post"
+    PRE = "pre"
+
+
+class Positions(StrEnum):
+    """What tells the order of tokens (paper, 3.5)."""
+
+    SINUSOIDAL = "sinusoidal"
+    NONE = "none"
+    MULTIPLIED = "multiplied"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes on after warm-up: falling (paper, 5.3), or as it is."""
+
+    NOAM = "noam"
+    CONSTANT = "constant"
+
+
+class Precision(StrEnum):
+    """The numbers that training multiplies; "auto" takes what the device is fastest with."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    AUTO = "auto"
+
+
+# A configuration may come from an unknown source: nothing in it may ask for more memory than a machine has.
 _BOUNDS = {
     "vocab_size": (4, 1_000_000),
     "num_encoder_layers": (1, 100),
@@ -45,8 +72,8 @@ class ModelConfig:
     d_ff: int = 2048
     dropout: float = 0.1
     max_length: int = 128
-    norm: str = "post"
-    positions: str = "sinusoidal"
+    norm: Norm = Norm.POST
+    positions: Positions = Positions.SINUSOIDAL
     share_embeddings: bool = True
     pad_id: int = 0
     begin_id: int = 2
@@ -63,10 +90,6 @@ class ModelConfig:
             f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}.",
         )
         require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
-        require(self.norm in NORMS, f"norm must be one of {', '.join(NORMS)}, not {self.norm!r}.")
-        require(
-            self.positions in POSITIONS, f"positions must be one of {', '.join(POSITIONS)}, not {self.positions!r}."
-        )
         for name in ("pad_id", "begin_id", "end_id"):
             value = getattr(self, name)
             require(
@@ -109,7 +132,7 @@ class TrainingConfig:
     batch_tokens: int = 4096
     accumulate: int = 1
     warmup_steps: int = 4000
-    schedule: str = "noam"
+    schedule: Schedule = Schedule.NOAM
     rate_factor: float = 1.0
     cooldown_steps: int = 0
     label_smoothing: float = 0.1
@@ -121,7 +144,7 @@ class TrainingConfig:
     average_last: int = 1
     patience: int = 0
     seed: int = 1
-    precision: str = "auto"
+    precision: Precision = Precision.AUTO
     compile: bool = True
 
     def __post_init__(self):
@@ -131,10 +154,6 @@ class TrainingConfig:
             require(getattr(self, name) >= 1, f"{name} must be at least 1, not {getattr(self, name)}.")
         require(self.patience >= 0, f"patience must be 0, for never, or more, not {self.patience}.")
         require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps must lie between 0 and max_steps.")
-        require(self.schedule in SCHEDULES, f"schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}.")
-        require(
-            self.precision in PRECISIONS, f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}."
-        )
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
         require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
@@ -155,19 +174,14 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
-class FilmConfig:
-    """What is filmed while a model is trained: `probes`, each a source and a target to replay; none for no film."""
+class ReplayConfig:
+    """What is recorded while a model is trained: `probes`, each a source and a target; none for no training replay."""
 
     probes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):
-        right = isinstance(self.probes, list | tuple) and all(
-            isinstance(probe, list | tuple)
-            and len(probe) == 2
-            and all(isinstance(side, str) and side.strip() for side in probe)
-            for probe in self.probes
-        )
-        require(right, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
+        pairs = isinstance(self.probes, list | tuple) and all(map(_is_pair_of_texts, self.probes))
+        require(pairs, 'probes must be a list of pairs of texts, such as [["Go!", "Los!"]].')
         object.__setattr__(self, "probes", tuple(map(tuple, self.probes)))  # TOML has lists
 
 
@@ -179,7 +193,7 @@ class Experiment:
     tokenizer: TokenizerConfig
     training: TrainingConfig
     data: DataConfig
-    film: FilmConfig = dataclasses.field(default_factory=FilmConfig)
+    replay: ReplayConfig = dataclasses.field(default_factory=ReplayConfig)
 
     def as_dict(self) -> dict:
         """Plain nested dictionaries and lists, as JSON holds them."""
@@ -187,9 +201,10 @@ class Experiment:
 
 
 def load_experiment(path: Path) -> Experiment:
-    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [film].
+    """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place for unreadable or unknown settings.
+    `model.vocab_size` is the tokenizer's; [film] is read as the former name of [replay]. Raises ConfigError with the
+    place for unreadable or unknown settings.
     """
     try:
         with open(path, "rb") as file:
@@ -198,8 +213,10 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)}
+    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
+    require(not {"film", "replay"} <= tables.keys(), f"[film] and [replay] are one table, and {path} has both.")
+    replay = "film" if "film" in tables else "replay"
     tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
     model = tables.get("model", {})
     require(isinstance(model, dict), "[model] must be a table of settings.")
@@ -207,8 +224,16 @@ def load_experiment(path: Path) -> Experiment:
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
-        film=build(FilmConfig, tables.get("film", {}), "film"),
+        replay=build(ReplayConfig, tables.get(replay, {}), replay),
         data=build(DataConfig, tables.get("data", {}), "data"),
+    )
+
+
+def _is_pair_of_texts(probe: object) -> bool:
+    return (
+        isinstance(probe, list | tuple)
+        and len(probe) == 2
+        and all(isinstance(side, str) and side.strip() for side in probe)
     )
 
 
@@ -224,9 +249,17 @@ def build(kind: type, settings: dict, table: str):
 
 
 def check_types(config) -> None:
-    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float)."""
+    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float).
+
+    The text of a name becomes the name itself.
+    """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
+        if issubclass(field.type, StrEnum):
+            valid = isinstance(value, str) and value in tuple(field.type)
+            require(valid, f"{field.name} must be one of {', '.join(field.type)}, not {value!r}.")
+            object.__setattr__(config, field.name, field.type(value))
+            continue
         accepted = (int, float) if field.type is float else (field.type,)
         right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
         require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")

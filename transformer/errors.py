@@ -1,8 +1,8 @@
-"""Errors that a visitor can cause; pages and the command line show their text and nothing else."""
+"""Errors that a user can cause; pages and the command line show their text and nothing else."""
 
 
 class UserError(Exception):
-    """Something a visitor can cause and mend; its text is one friendly sentence."""
+    """Something a user can cause and mend; its text is one friendly sentence."""
 
 
 class EmptyTextError(UserError):

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from sacrebleu.metrics import BLEU, CHRF
 
-from .arrays import read_only
-from .data.batching import Example, collate, epoch_batches
+from .arrays import read_only, to_array
+from .data.batching import Examples, collate, epoch_batches
 from .model.transformer import Transformer
 
 
@@ -53,30 +53,26 @@ class Confidence:
 
     def calibration(self, bins: int = 10) -> list[tuple[float, float, int]]:
         """Tokens by the probability of the best: mean probability, share right, number; no empty bins."""
-        places = np.minimum((self.best * bins).astype(int), bins - 1)
-        chosen = [own for own in (places == place for place in range(bins)) if own.any()]
+        numbers = np.minimum((self.best * bins).astype(int), bins - 1)
+        chosen = [own for own in (numbers == number for number in range(bins)) if own.any()]
         return [(float(self.best[own].mean()), float(self.right[own].mean()), int(own.sum())) for own in chosen]
 
 
 @torch.inference_mode()
-def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confidence:
+def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
     """Run all examples, teacher-forced; their order is not kept."""
     parts = []
     for batch in epoch_batches(examples, _BATCH_TOKENS, 0.0, model.config.max_length, seed=0):
-        source, fed, following = (ids.to(model.device) for ids in collate(batch, model.config.pad_id))
-        probabilities = model(source, fed).softmax(dim=-1)
+        source, decoder_input, target = (ids.to(model.device) for ids in collate(batch, model.config.pad_id))
+        probabilities = model(source, decoder_input).softmax(dim=-1)
         best = probabilities.max(dim=-1)
-        real = following != model.config.pad_id
-        reference = probabilities.gather(-1, following[..., None])[..., 0]
-        parts.append([part[real].cpu().numpy() for part in (best.values, best.indices == following, reference)])
-    return Confidence(*(read_only(np.concatenate(part)) for part in zip(*parts, strict=True)))
+        real = target != model.config.pad_id
+        reference = probabilities.gather(-1, target[..., None])[..., 0]
+        parts.append(Confidence(*(to_array(each[real]) for each in (best.values, best.indices == target, reference))))
+    return concatenate(parts)
 
 
-def together(parts: Sequence[Confidence]) -> Confidence:
+def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
-    return Confidence(
-        *(
-            read_only(np.concatenate(arrays))
-            for arrays in zip(*((p.best, p.right, p.reference) for p in parts), strict=True)
-        )
-    )
+    columns = zip(*((part.best, part.right, part.reference) for part in parts), strict=True)
+    return Confidence(*(read_only(np.concatenate(column)) for column in columns))

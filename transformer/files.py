@@ -1,9 +1,11 @@
 """Files that are written whole or not at all, and tensors in them."""
 
+import contextlib
 import errno
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import safetensors
@@ -50,41 +52,53 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn OSError and these errors into a CheckpointError: the file is missing, or the complaint with its reason."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, *errors) as error:
+        raise CheckpointError(f"{path} {complaint}: {error}.") from error
+
+
+def stored_name(name: str) -> str:
+    """A parameter's name in files: the output projection keeps its first one, so every version reads every file."""
+    return name.replace("output_projection.", "generator.")
+
+
 def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors as safetensors in one piece; raises OSError when they cannot be written."""
-    write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    write_atomically(path, save({stored_name(name): tensor.contiguous() for name, tensor in tensors.items()}))
 
 
 def load_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
-    try:
-        return load_file(path)
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
+    with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
+        return {name.replace("generator.", "output_projection."): tensor for name, tensor in load_file(path).items()}
 
 
-def save_sealed(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+def save_checksummed(path: Path, tensors: dict[str, torch.Tensor]) -> None:
     """Write tensors with a checksum, in one piece; raises OSError when they cannot be written."""
     save_tensors(path, {**tensors, "checksum": _checksum(tensors)})
 
 
-def load_sealed(path: Path) -> dict[str, torch.Tensor]:
+def load_checksummed(path: Path) -> dict[str, torch.Tensor]:
     """Read what was written with a checksum; raises CheckpointError when it is missing or a single bit has changed."""
     tensors = load_tensors(path)
-    seal = tensors.pop("checksum", None)
-    if seal is None:
+    checksum = tensors.pop("checksum", None)
+    if checksum is None:
         raise CheckpointError(f"{path} has no checksum: it is damaged, or of an older version of this program.")
-    if not torch.equal(seal, _checksum(tensors)):
+    if not torch.equal(checksum, _checksum(tensors)):
         raise CheckpointError(f"{path} is damaged: its checksum is not that of its content.")
     return tensors
 
 
 def _checksum(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
-    """CRC-32 of all names, types, shapes and values: [], int64."""
+    """CRC-32 of all names as stored, types, shapes and values: [], int64."""
     value = 0
-    for name, tensor in sorted(tensors.items()):
+    for name, tensor in sorted((stored_name(name), tensor) for name, tensor in tensors.items()):
         value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
         value = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)
     return torch.tensor(value)

@@ -6,12 +6,13 @@ from pathlib import Path
 import torch
 
 from .checkpoint import Checkpoint, load_checkpoint
+from .data.batching import Ids
 from .data.tokenizer import Piece
 from .decoding.beam import Beam, beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
-from .interpret.activations import record_source, record_target
+from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
 
 Strategy = Greedy | Sampling | Beam
@@ -62,9 +63,7 @@ class Translator:
                 progress(start + len(indices))
         return translations
 
-    def hypotheses(
-        self, text: str, strategy: Strategy | None = None, prefix: str | Sequence[int] = ()
-    ) -> list[Hypothesis]:
+    def hypotheses(self, text: str, strategy: Strategy | None = None, prefix: str | Ids = ()) -> list[Hypothesis]:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
         return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
@@ -74,7 +73,7 @@ class Translator:
         text: str,
         *,
         target: str | Hypothesis | None = None,
-        prefix: str | Sequence[int] = (),
+        prefix: str | Ids = (),
         beam: int = 1,
         strategy: Strategy | None = None,
     ) -> Trace:
@@ -91,24 +90,23 @@ class Translator:
         prefix_ids = self._prefix_ids(prefix)
         target_ids = self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
-        source = record_source(self.model, source_ids)
+        encoder = record_encoder(self.model, [source_ids])
         if target_ids is not None:
             origin = "target" if isinstance(target, str) else "decoded"
         else:
-            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], source.memory)
+            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
-        recording = record_target(self.model, source, [self.tokenizer.begin_id, *target_ids[:-1]])
+        activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(
-            recording, self.tokenizer,
-            source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin,
-        )  # fmt: skip
+            activations, self.tokenizer, source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin
+        )
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
         self._checked_ids(text, "text")
         return self.tokenizer.pieces(_well_formed(text))
 
-    def may_begin_with(self, prefix: Sequence[int]) -> bool:
+    def may_begin_with(self, prefix: Ids) -> bool:
         """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
         tokenizer = self.tokenizer
         never, inside = {tokenizer.pad_id, tokenizer.begin_id}, {tokenizer.end_id}
@@ -135,14 +133,14 @@ class Translator:
             return [*self._checked_ids(target, "target"), self.tokenizer.end_id]
         return self._known(target.ids)
 
-    def _known(self, ids: Sequence[int]) -> list[int]:
+    def _known(self, ids: Ids) -> list[int]:
         """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
         known = list(map(int, ids))
         if not all(0 <= id < len(self.tokenizer) for id in known):
             raise ValueError(f"ids must be in 0 to {len(self.tokenizer) - 1}, got {known}")
         return known
 
-    def _prefix_ids(self, prefix: str | Sequence[int]) -> list[int]:
+    def _prefix_ids(self, prefix: str | Ids) -> list[int]:
         ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
         if len(ids) >= self.model.config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")
@@ -150,7 +148,7 @@ class Translator:
 
     def _checked_ids(self, text: str, name: str) -> list[int]:
         """The ids of a text, refused when there are none or too many for the model's positions."""
-        limit = self.model.config.max_length - 1  # one place is the end of sentence's
+        limit = self.model.config.max_length - 1  # one position is the end of sentence's
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
         ids = self.tokenizer.encode(_well_formed(text))

@@ -1,44 +1,235 @@
-"""What is chosen without a widget of Streamlit's and still belongs into the page's address."""
+"""The register of all that stands in an address, and the reading and writing of what has no widget of Streamlit's.
+
+A name, its default and its values are a promise: an address that someone has kept opens what it opened. So names stay,
+also where a better one is known by now, and a value that has a new name is found by its old one.
+"""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import streamlit as st
-
-_PAGES = "pages_seen"  # the page of the run before and the page of this run
-
-
-def note_page(path: str) -> None:
-    """Say which page this run shows; called once a run, before the page."""
-    _, before = st.session_state.get(_PAGES, (None, None))
-    st.session_state[_PAGES] = (before, path)
+from streamlit.errors import StreamlitAPIException
 
 
-def remembered(key: str, default: str = "") -> str:
-    """The value of `key` in the address, else the default; on coming back from another page, what it was then.
+@dataclass(frozen=True)
+class Parameter:
+    """A name in the address: what it means, and its value where the address has none.
+
+    Without a default the page computes it, from the example or as the first option. `renamed` has the values of old
+    addresses with what they are called now.
+    """
+
+    meaning: str
+    default: str | int | float | tuple[str, ...] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+PARAMETERS = {
+    # The sidebar, on every page.
+    "checkpoint": Parameter("the checkpoint that translates"),
+    "text": Parameter("the sentence to translate", "I love my teacher."),
+    "decoding": Parameter("the decoding strategy", "greedy"),
+    "beam": Parameter("beam size", 5),
+    "alpha": Parameter("length penalty of beam search", 0.6),
+    "temperature": Parameter("temperature of sampling", 1.0),
+    "topk": Parameter("k of top-k sampling, 0 for all", 0),
+    "seed": Parameter("seed of sampling", 1),
+    # Shared by several pages.
+    "kind": Parameter("kind of attention: encoder, decoder or cross"),
+    "layer": Parameter("layer from 1, or the average where a page has it"),
+    "head": Parameter("head from 1, or the average where a page has it"),
+    "rows": Parameter("the token that names a decoder row: the output token or the input token", "predicted"),
+    "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1", 1),
+    # Decoding.
+    "step": Parameter("the step at which the player stands, from 1", "1"),
+    "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
+    "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
+    # Attention.
+    "attention": Parameter("view", "explorer", {"beyond the weights": "attribution methods"}),
+    "see_view": Parameter("explorer: map or lines", "map"),
+    "see_rows": Parameter("explorer: the token that names a decoder row, as `rows`", "predicted"),
+    "see_words": Parameter("explorer: subwords or whole words", "pieces"),
+    "see_specials": Parameter("explorer: special tokens shown, hidden, or hidden and the rest renormalised", "shown"),
+    "see_together": Parameter("explorer: how several heads are combined", "mean"),
+    "see_scale": Parameter("explorer: colour scale", "0 to 1"),
+    "see_kinds": Parameter("explorer: heads of one kind or of all three", "one"),
+    "see_label": Parameter("explorer: which patterns label the heads", "all"),
+    "see_sort": Parameter("explorer: what the heads are sorted by", "layer"),
+    "see_top": Parameter("explorer: the share of the largest weights that is drawn, in percent", "100"),
+    "see_least": Parameter("explorer: the least weight that is drawn, in percent", "0"),
+    "see_kind": Parameter("explorer: kind of attention"),
+    "see_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
+    "see_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
+    "rolled": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
+    "rolled_by": Parameter("rollout: how the residual connection is weighted", "half and half"),
+    "rolled_layers": Parameter("rollout: up to this layer, from 1"),
+    # Inside attention.
+    "inside": Parameter("view", "step by step", {"toy numbers": "small example"}),
+    "at_query": Parameter("chosen query, from 1"),
+    "at_key": Parameter("chosen key, from 1"),
+    "at_dimension": Parameter("chosen dimension, from 1"),
+    "toy_batch": Parameter("small example: sentences in the batch", "2"),
+    "toy_tokens": Parameter("small example: tokens in a sentence", "3"),
+    "toy_d_model": Parameter("small example: d_model", "8"),
+    "toy_num_heads": Parameter("small example: heads", "2"),
+    "toy_mask": Parameter("small example: the mask to begin with", "none"),
+    "toy_block_norm": Parameter("small example: pre-norm or post-norm (`toy_norm` is the live training's)", "post"),
+    "toy_block_seed": Parameter("small example: seed of its numbers (`toy_seed` is the live training's)", 1),
+    "toy_row": Parameter("small example: sentence of the batch, from 1", "1"),
+    "toy_head": Parameter("small example: head shown, from 1", "1"),
+    "toy_table": Parameter("small example: the table to change", "X"),
+    "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
+    "split_tokens": Parameter("splitting into heads: tokens", "3"),
+    "split_heads": Parameter("splitting into heads: heads", "2"),
+    "split_d_k": Parameter("splitting into heads: d_k", "4"),
+    "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
+    # Architecture.
+    "architecture": Parameter("view", "diagram", {"one token's walk": "trajectory"}),
+    "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
+    "side": Parameter("source or target", "source"),
+    "token": Parameter("chosen token, from 1"),
+    "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
+    "norm_layers": Parameter("pre-norm and post-norm: layers of the new models", "6"),
+    "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
+    # Logits.
+    "logits": Parameter("view", "one step", {"confidence": "calibration"}),
+    "lens_temperature": Parameter("one step: temperature (`temperature` is the sidebar's)", 1.0),
+    "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the sidebar's)", 0),
+    "lens_topp": Parameter("one step: p of top-p", 1.0),
+    # Positional encoding.
+    "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
+    "d_model": Parameter("d_model", 64),
+    "length": Parameter("number of positions", 64),
+    "base": Parameter("base of the wavelengths", "10000"),
+    "dims": Parameter("curves: dimensions, from 0", ("8", "9", "16", "17", "24", "25")),
+    "pair": Parameter("rotation: pair of dimensions, from 0"),
+    "position": Parameter("rotation: position, from 0", 5),
+    "offset": Parameter("rotation: offset between two positions", 3),
+    "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
+    # Masks.
+    "masks": Parameter("view", "the three masks"),
+    "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
+    "row": Parameter("sentence of the batch, from 1", "1"),
+    "lift": Parameter("without the mask: the mask to remove", "causal"),
+    "reader": Parameter("without the mask: kind of attention that may read padding", "cross"),
+    "query": Parameter("one head: row that is computed by hand, from 1"),
+    # Training: live, and two runs compared.
+    "training": Parameter(
+        "view", "train live", {"film": "training replay", "knobs": "compare runs", "rate": "learning-rate schedule"}
+    ),
+    "task": Parameter("toy task: copy, reverse or sort", "reverse"),
+    "symbols": Parameter("live: letters or digits", "letters"),
+    "number_of_letters": Parameter("live: how many letters there are", 11),
+    "number_of_digits": Parameter("live: how many digits there are", 10),
+    "symbols_long": Parameter("live: greatest length of a sequence", 10),
+    "toy_width": Parameter("live: d_model", "64"),
+    "toy_layers": Parameter("live: layers in encoder and decoder each", "2"),
+    "toy_heads": Parameter("live: heads (`toy_num_heads` is the small example's)", "8"),
+    "toy_norm": Parameter("live and two runs: pre-norm or post-norm", "pre"),
+    "toy_seed": Parameter("live and two runs: seed of the first weights and of all sequences", 1),
+    "job": Parameter("live: name of the training", ""),
+    "jobs": Parameter("two runs: names of the trainings, joined by a comma", ""),
+    "knob": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
+    # Training: the replay.
+    "probe": Parameter("replay: the sentence that is shown"),
+    "moment": Parameter("replay: training step at which it stands"),
+    # Training: the background.
+    "curves": Parameter("learning rate: number of curves", 3),
+    "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),
+    "epsilon": Parameter("label smoothing: ε", 0.1),
+    "classes": Parameter("label smoothing: classes with padding", 5),
+    "measure": Parameter("label smoothing: the measure that is drawn", "cross-entropy"),
+    "budget": Parameter("batches: tokens a batch", "256"),
+    "packing": Parameter("batches: filled by length or at random", "by length"),
+    # A shuffle that puts a batch of short sentences first: their pieces fit into the cells.
+    "shuffle": Parameter("batches: seed of their order", 5),
+    "batch": Parameter("batches: batch shown, from 1", "1"),
+    "sentence": Parameter("batches: sentence of the batch, from 1", "1"),
+    # Questions.
+    "question": Parameter("the question that is answered"),
+}
+# The values of both runs, for each hyperparameter in which they may differ.
+for _name, _first, _second in (
+    ("schedule", "Noam", "constant"),
+    ("warmup_steps", "200 updates", "25 updates"),
+    ("label_smoothing", "no smoothing", "0.1"),
+    ("norm", "pre-norm", "post-norm"),
+    ("positions", "sine and cosine", "no positions"),
+    ("num_heads", "8 heads", "1 head"),
+):
+    PARAMETERS[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
+    PARAMETERS[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
+# The learning rate's curves: the paper's base model; its warm-up doubled, and its size halved, as the Annotated
+# Transformer compares them; the paper's big model.
+for _number, (_d_model, _warmup) in enumerate(((512.0, 4000.0), (512.0, 8000.0), (256.0, 4000.0), (1024.0, 4000.0)), 1):
+    PARAMETERS[f"d_model{_number}"] = Parameter(f"learning rate: d_model of curve {_number}", _d_model)
+    PARAMETERS[f"warmup{_number}"] = Parameter(f"learning rate: warm-up of curve {_number}", _warmup)
+    PARAMETERS[f"factor{_number}"] = Parameter(f"learning rate: factor of curve {_number}", 1.0)
+
+# In the session: the page of the run before and the page of this run; whether old values began this run.
+_PAGES, _RENAMED = "pages_seen", "old_values_renamed"
+
+
+def default_of(key: str, start=None):
+    """The value of a name where the address has none: the register's, or `start` where the register leaves it open."""
+    default = PARAMETERS[key].default
+    if default is not None and start is not None:
+        raise ValueError(f"{key!r} has the default {default!r} in the register and gets another: {start!r}")
+    return start if default is None else default
+
+
+def read(key: str, start: str = "") -> str:
+    """The value of `key` in the address, else its default; on coming back from another page, what it was then.
 
     Streamlit takes what is not bound to a widget out of the address when the page changes.
     """
+    default = default_of(key, start or None) or ""
     before, now = st.session_state.get(_PAGES, (None, None))
     kept = st.session_state.get(_own(key), default) if before != now else default
     value = st.query_params.get(key, kept)
-    remember(key, value, default)
+    write(key, value, start)
     return value
 
 
-def remember(key: str, value: str, default: str = "") -> None:
+def write(key: str, value: str, start: str = "") -> None:
     """Put the value into the address, or take it out where it is the default."""
     st.session_state[_own(key)] = value
-    if value == default:
+    if value == (default_of(key, start or None) or ""):
         if key in st.query_params:
             del st.query_params[key]
     elif st.query_params.get(key) != value:
         st.query_params[key] = value
 
 
-def number(key: str, default: int) -> int:
-    """A whole number from 1 on that is in the address, else the default."""
-    said = remembered(key, str(default))
-    return int(said) if re.fullmatch(r"[0-9]{1,6}", said) and int(said) else default
+def read_number(key: str, start: int) -> int:
+    """A whole number from 1 on that is in the address, else `start`."""
+    value = read(key, str(start))
+    return int(value) if re.fullmatch(r"[0-9]{1,6}", value) and int(value) else start
+
+
+def note_page(path: str) -> None:
+    """Remember which page this run shows; called once a run, before the page."""
+    _, before = st.session_state.get(_PAGES, (None, None))
+    st.session_state[_PAGES] = (before, path)
+
+
+def rename_old_values() -> None:
+    """Put today's values in place of old ones in the address, and begin anew with them; called before any widget."""
+    today = {
+        key: parameter.renamed[st.query_params[key]]
+        for key, parameter in PARAMETERS.items()
+        if parameter.renamed and st.query_params.get(key) in parameter.renamed
+    }
+    begun_anew = st.session_state.pop(_RENAMED, False)
+    for key, value in today.items():
+        try:
+            st.query_params[key] = value
+        except StreamlitAPIException:  # the Back button: a widget has the name already, and only the session may set it
+            st.session_state[key] = value
+    if today and not begun_anew:
+        st.session_state[_RENAMED] = True
+        st.rerun()
 
 
 def _own(key: str) -> str:

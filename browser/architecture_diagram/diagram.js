@@ -1,16 +1,14 @@
-// The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's figure.
+// The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
+// figure.
+
+import { svgElement as shape } from "../lib/canvas.js";
+import { Echo, mounted } from "../lib/mount.js";
 
 const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
-const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 }; // on a phone the same letters need more of it
+// On a phone the same letters need more of the width.
+const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 };
 const NARROW_BELOW = 480, HIGH = 40, GAP = 16, MARGIN = 30, NUMBER = 26;
-const SVG = "http://www.w3.org/2000/svg";
-
-function shape(tag, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+const STACKS = ["encoder", "decoder"];
 
 class Diagram {
   constructor(root) {
@@ -18,17 +16,18 @@ class Diagram {
     this.size = WIDE;
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(root.querySelector(".diagram"));
-    this.said = new Said();
+    this.echo = new Echo();
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
   }
 
   receive(data) {
     this.data = data;
-    if (this.said.isNews(data.chosen) || !this.boxNamed(this.chosen)) {
+    if (this.echo.isNews(data.chosen) || !this.boxNamed(this.chosen)) {
       this.chosen = this.boxNamed(data.chosen) ? data.chosen : data.first;
-      this.openLayerOf(this.chosen);
+      const { stack, layer } = this.boxNamed(this.chosen);
+      if (Number.isInteger(layer)) this.open[stack] = layer;
     }
-    for (const stack of ["encoder", "decoder"]) this.open[stack] = Math.min(this.open[stack], data[stack].layers.length - 1);
+    for (const stack of STACKS) this.open[stack] = Math.min(this.open[stack], data[stack].layers.length - 1);
     this.draw();
   }
 
@@ -44,24 +43,16 @@ class Diagram {
   }
 
   boxNamed(name) {
-    return this.boxes().find((box) => box.name === name);
-  }
-
-  boxes() {
     const { encoder, decoder, output } = this.data;
-    return [encoder, decoder].flatMap(({ before, layers, after }) => [...before, ...layers.flat(), ...after]).concat(output);
-  }
-
-  openLayerOf(name) {
-    const box = this.boxNamed(name);
-    if (box?.layer !== null && box?.layer !== undefined) this.open[box.stack] = box.layer;
+    const of = ({ before, layers, after }) => [...before, ...layers.flat(), ...after];
+    return [...of(encoder), ...of(decoder), ...output].find((box) => box.name === name);
   }
 
   choose(name) {
     this.chosen = name;
     this.draw();
     this.svg.querySelector(`[data-name="${name}"]`)?.focus();
-    if (this.said.tell(name)) this.setTriggerValue("choice", name);
+    if (this.echo.isWorthReporting(name)) this.setTriggerValue("choice", name);
   }
 
   // Another layer of a stack; a chosen box of the one before gives way to its like.
@@ -75,42 +66,38 @@ class Diagram {
 
   draw() {
     this.svg.replaceChildren();
-    this.places = {};
-    const { left, right, width } = this.size, stacks = [["encoder", left], ["decoder", right]];
-    const height = Math.max(...stacks.map(([stack, x]) => this.tower(stack, x, 0))) + MARGIN; // drawn once to be measured
-    this.svg.replaceChildren();
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    for (const [stack, x] of stacks) this.tower(stack, x, height - MARGIN);
+    this.points = {};
+    const { left, right, width } = this.size;
+    const top = Math.min(this.tower("encoder", left), this.tower("decoder", right));
+    this.svg.setAttribute("viewBox", `0 ${top} ${width} ${MARGIN - top}`);
     this.memory();
   }
 
-  // All boxes of one stack upward from y; returns how high they reach.
-  tower(stack, x, bottom) {
+  // All boxes of one stack upward from 0; returns how far up they reach.
+  tower(stack, x) {
     const { before, layers, after } = this.data[stack], tail = stack === "decoder" ? this.data.output : [];
-    let y = bottom;
-    this.label(x + this.size.box / 2, y + 16, this.data[stack].input);
+    const middle = x + this.size.box / 2;
+    let y = 0;
+    this.label(middle, y + 16, this.data[stack].input);
     for (const box of before) y = this.box(box, x, y);
     y -= GAP;
-    const top = y, boxes = layers[this.open[stack]];
+    const bottom = y;
     const frame = this.svg.appendChild(shape("rect", { class: "frame", rx: 10 }));
-    y -= 14;
-    y = this.layer(boxes, x, y);
-    y -= 12;
-    Object.entries({ x: x - this.size.frame, y, width: this.size.box + this.size.frame + 10, height: top - y }).forEach(([name, value]) => frame.setAttribute(name, value));
+    y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
+    const box = { x: x - this.size.frame, y, width: this.size.box + this.size.frame + 10, height: bottom - y };
+    for (const [name, value] of Object.entries(box)) frame.setAttribute(name, value);
     this.numbers(stack, layers.length, x, y);
-    this.line(x + this.size.box / 2, top + GAP, x + this.size.box / 2, top - 14);
+    this.line(middle, bottom + GAP, middle, bottom - 14);
     y -= NUMBER + 8;
-    this.line(x + this.size.box / 2, y + NUMBER + 8 + 12, x + this.size.box / 2, y);
+    this.line(middle, y + NUMBER + 8 + 12, middle, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
-    this.places[`${stack} end`] = { x: x + this.size.box / 2, y: y };
-    this.places[`${stack} top`] = y;
-    if (tail.length) this.label(x + this.size.box / 2, y - 8, "probabilities of the next token");
-    return bottom - y + (tail.length ? 24 : 10);
+    this.points[`${stack} end`] = { x: middle, y };
+    if (tail.length) this.label(middle, y - 8, "probabilities of the next token");
+    return y - (tail.length ? 24 : 10);
   }
 
-  // The boxes of one layer with the ways around its sub-layers.
+  // The boxes of one layer with the residual connections around its sub-layers.
   layer(boxes, x, y) {
-    const centre = x + this.size.box / 2;
     let start = y;
     for (const box of boxes) {
       if (box.begins) start = y;
@@ -121,24 +108,25 @@ class Diagram {
   }
 
   box(box, x, y) {
-    const top = y - GAP / 2 - HIGH;
-    this.line(x + this.size.box / 2, y, x + this.size.box / 2, top + HIGH);
-    const words = `${box.label}${box.note ? `, ${box.note}` : ""}`;
-    const group = this.button(`box ${box.look}`, words, box.name === this.chosen, () => this.choose(box.name));
+    const top = y - GAP / 2 - HIGH, middle = x + this.size.box / 2;
+    this.line(middle, y, middle, top + HIGH);
+    const name = `${box.label}${box.note ? `, ${box.note}` : ""}`;
+    const group = this.button(`box ${box.look}`, name, box.name === this.chosen, () => this.choose(box.name));
     group.dataset.name = box.name;
     group.append(
       shape("rect", { x, y: top, width: this.size.box, height: HIGH, rx: 6 }),
-      shape("text", { x: x + this.size.box / 2, y: top + (box.note ? 17 : 25) }, box.label),
+      shape("text", { x: middle, y: top + (box.note ? 17 : 25) }, box.label),
     );
-    if (box.note) group.append(shape("text", { class: "small", x: x + this.size.box / 2, y: top + 32 }, box.note));
+    if (box.note) group.append(shape("text", { class: "small", x: middle, y: top + 32 }, box.note));
     this.svg.append(group);
-    this.line(x + this.size.box / 2, top, x + this.size.box / 2, top - GAP / 2);
-    this.places[box.name] = { x, y: top + HIGH / 2 };
+    this.line(middle, top, middle, top - GAP / 2);
+    this.points[box.name] = { x, y: top + HIGH / 2 };
     return top - GAP / 2;
   }
 
   button(className, label, pressed, act) {
-    const group = shape("g", { class: className, role: "button", tabindex: 0, "aria-pressed": pressed, "aria-label": label });
+    const role = { role: "button", tabindex: 0, "aria-pressed": pressed, "aria-label": label };
+    const group = shape("g", { class: className, ...role });
     group.onclick = act;
     group.onkeydown = (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -163,30 +151,33 @@ class Diagram {
       );
       this.svg.append(group);
     }
-    if (shown < count) this.svg.append(shape("text", { class: "small left", x: x + 8 + shown * (NUMBER + 2), y: y - 12 }, `of ${count}`));
+    if (shown === count) return;
+    const after = x + 8 + shown * (NUMBER + 2);
+    this.svg.append(shape("text", { class: "small left", x: after, y: y - 12 }, `of ${count}`));
   }
 
   bypass(x, from, to) {
     const out = x - this.size.frame / 2 - 2;
-    this.svg.append(shape("path", { d: `M${x + this.size.box / 2} ${from} H${out} V${to} H${x - 2}`, "marker-end": "" }));
-    this.arrow(x, to, 1, 0);
+    this.svg.append(shape("path", { d: `M${x + this.size.box / 2} ${from} H${out} V${to} H${x - 2}` }));
+    this.arrow(x, to);
   }
 
   // From the encoder's end to every cross-attention that is shown: keys and values.
   memory() {
-    const end = this.places["encoder end"], cross = this.data.decoder.layers[this.open.decoder].find(({ kind }) => kind === "cross_attention");
+    const boxes = this.data.decoder.layers[this.open.decoder];
+    const cross = boxes.find(({ kind }) => kind === "cross_attention");
     if (!cross) return;
-    const to = this.places[cross.name], turn = this.size.right - this.size.frame - 12;
+    const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 12;
     this.svg.append(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
-    this.arrow(to.x, to.y, 1, 0);
-    this.svg.append(shape("text", { class: "small", x: (end.x + turn) / 2, y: end.y - 18 }, "memory: keys and values"));
+    this.arrow(to.x, to.y);
+    this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");
   }
 
   line(x1, y1, x2, y2) {
     this.svg.append(shape("line", { x1, y1, x2, y2 }));
   }
 
-  arrow(x, y, right) {
+  arrow(x, y) {
     this.svg.append(shape("path", { d: `M${x - 7} ${y - 4} L${x} ${y} L${x - 7} ${y + 4}` }));
   }
 

@@ -1,15 +1,19 @@
-// What is chosen in the explorer, the same for all its views; each is told when it changes.
+// What is chosen in the explorer, the same for all its views; which heads fit it; and how it comes from the address.
 
-// The colours of heads side by side, kept apart by any colour vision.
-const PALETTE = ["#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#8c6bb1", "#a6611a", "#1b9aaa", "#7f7f7f"];
+import { element, withMore } from "../lib/canvas.js";
 
-class Choice {
+const FIRST = {
+  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "predicted",
+  words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
+  sort: "layer", least: 0,
+};
+const TEXTS = ["kind", "view", "rows", "words", "specials", "together", "scale", "kinds", "label", "sort"];
+
+const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
+
+export class Choice {
   constructor(changed) {
-    Object.assign(this, {
-      changed, kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "predicted",
-      words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
-      sort: "layer", least: 0,
-    });
+    Object.assign(this, FIRST, { changed });
     this.several = false; // whether a click adds to what is chosen: shift for those who have no such key
   }
 
@@ -18,36 +22,41 @@ class Choice {
     this.changed();
   }
 
-  has(kind, { layer, head }) {
-    return kind === this.kind && this.heads.some((each) => each.layer === layer && each.head === head);
+  has(kind, head) {
+    return kind === this.kind && this.heads.some((each) => isSame(each, head));
   }
 
   // These heads alone, or with `more` in addition to those that are chosen; once more, and they are so no longer.
   takeHeads(kind, heads, more) {
     if (kind !== this.kind) return this.set({ kind, heads, tokens: [] });
     if (!more && !this.several) return this.set({ heads });
-    const others = this.heads.filter((one) => !heads.some((each) => each.layer === one.layer && each.head === one.head));
+    const others = this.heads.filter((one) => !heads.some((each) => isSame(each, one)));
     const taken = heads.every((each) => this.has(kind, each)) ? others : [...others, ...heads];
     this.set({ heads: taken.length ? taken : this.heads });
   }
 
   // Another kind, with the same heads as far as it has them.
-  takeKind(name, { layers, heads }) {
-    const kept = this.heads.filter((each) => each.layer < layers && each.head < heads);
-    this.set({ kind: name, heads: kept.length ? kept : [{ layer: 0, head: 0 }], tokens: [] });
+  takeKind(kind, size) {
+    this.set({ kind, heads: this.headsWithin(size), tokens: [] });
+  }
+
+  // The chosen heads that a model of this size has, else its first.
+  headsWithin({ layers, heads }) {
+    const within = this.heads.filter((each) => each.layer < layers && each.head < heads);
+    return within.length ? within : FIRST.heads;
   }
 
   // A group of tokens that are shown as one, alone or in addition.
-  takeTokens(side, places, more) {
+  takeTokens(side, positions, more) {
     more ||= this.several;
-    const here = side === this.side ? this.tokens : [], chosen = places.every((place) => here.includes(place));
-    const others = more ? here.filter((token) => !places.includes(token)) : [];
-    const taken = chosen && (more || here.length === places.length) ? others : [...others, ...places];
+    const here = side === this.side ? this.tokens : [], chosen = positions.every((position) => here.includes(position));
+    const others = more ? here.filter((token) => !positions.includes(token)) : [];
+    const taken = chosen && (more || here.length === positions.length) ? others : [...others, ...positions];
     this.set({ side, tokens: taken.sort((one, other) => one - other) });
   }
 
-  holds(side, places) {
-    return side === this.side && places.some((place) => this.tokens.includes(place));
+  holds(side, positions) {
+    return side === this.side && positions.some((position) => this.tokens.includes(position));
   }
 
   // First the tokens go, then all heads but the first.
@@ -57,20 +66,112 @@ class Choice {
   }
 
   // As plain texts for the address.
-  written() {
+  serialize() {
+    const tokens = this.tokens.map((token) => token + 1).join("-"), side = this.side === "queries" ? "q" : "k";
     return {
-      kind: this.kind, view: this.view, heads: this.heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`).join("-"),
-      tokens: this.tokens.length ? `${this.side === "queries" ? "q" : "k"}${this.tokens.map((token) => token + 1).join("-")}` : "",
-      rows: this.rows, words: this.words, specials: this.specials, top: String(this.top), together: this.together,
-      scale: this.scale, kinds: this.kinds, label: this.label, sort: this.sort, least: String(this.least),
+      ...Object.fromEntries(TEXTS.map((name) => [name, this[name]])), top: String(this.top), least: String(this.least),
+      heads: this.heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`).join("-"),
+      tokens: tokens && side + tokens,
     };
   }
 
   // From the address; Python has put right what makes no sense there.
-  read({ heads, tokens, top, least, ...texts }) {
+  parse({ heads, tokens, top, least, ...texts }) {
     Object.assign(this, texts, { top: Number(top), least: Number(least) });
-    this.heads = heads.split("-").map((each) => each.split(".")).map(([layer, head]) => ({ layer: layer - 1, head: head - 1 }));
+    const pairs = heads.split("-").map((each) => each.split("."));
+    this.heads = pairs.map(([layer, head]) => ({ layer: layer - 1, head: head - 1 }));
     this.side = tokens.startsWith("k") ? "keys" : "queries";
     this.tokens = tokens ? tokens.slice(1).split("-").map((token) => token - 1) : [];
   }
+}
+
+// The heads' name; how: "mean of ", "sum of ", or nothing where each is drawn apart.
+export function headsTitle(attention, name, heads, how) {
+  const { layers, heads: each } = attention.kind(name), [{ layer, head }] = heads, title = attention.texts.kinds[name];
+  if (heads.length === 1) return `${title}: layer ${layer + 1}, head ${head + 1}`;
+  if (heads.length === layers * each) return `${title}: ${how}all ${heads.length} heads`;
+  if (heads.length === each && heads.every((one) => one.layer === layer)) {
+    return `${title}: ${how}the ${each} heads of layer ${layer + 1}`;
+  }
+  if (heads.length === layers && heads.every((one) => one.head === head)) {
+    return `${title}: ${how}head ${head + 1} of all layers`;
+  }
+  return `${title}: ${how}${heads.length} heads`;
+}
+
+export function axesText(name, rows) {
+  const steps = `decoder steps, named after the token each ${rows === "fed" ? "was fed" : "predicts"}`;
+  const read = name === "decoder" ? "target tokens as they were fed" : "source tokens";
+  return `Rows: ${name === "encoder" ? "source tokens" : steps}. Columns: ${read}.`;
+}
+
+// What was done to the weights of so many heads, one sentence each; nothing where they are the model's own.
+export function notes(count, { words, specials, top, together, view }) {
+  const subject = view === "lines" ? "The sentence’s colours and the numbers are" : "This is";
+  const result = together === "sum" ? `a row sums to ${count}` : "none of them need look like it";
+  return [
+    words === "words" &&
+      "Pieces are merged into words: weights are summed over the pieces that are read and averaged over the pieces " +
+      "that read.",
+    words === "first pieces" &&
+      "Pieces that continue a word are left out, and so is what they read and what went to them: a row may sum to " +
+      "less than 1.",
+    specials === "hidden" &&
+      "Special tokens are left out and rows are not divided by what remains: each lacks what went there.",
+    specials === "renormalised" &&
+      "Special tokens are left out and each row is divided by what remains, so that it sums to 1 again.",
+    top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,
+    count > 1 && `${subject} the ${together} of ${count} heads: ${result}.`,
+  ].filter(Boolean).join(" ");
+}
+
+// The heads of a kind in the order that is asked for, each with the measured value and whether the filter leaves it.
+export function findHeads(attention, name, { label, sort, least }) {
+  const kind = attention.kind(name), values = kind.measures[sort], atMost = asksForMost(attention, sort);
+  const limit = limitOf(attention, name, { sort, least });
+  const found = attention.everyHead(name).map((each, number) => {
+    const value = values ? values[number] : null, own = kind.labels[number];
+    const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
+    return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };
+  });
+  if (!values) return found;
+  const far = atMost ? Infinity : -Infinity, sign = atMost ? 1 : -1;
+  return found.sort((one, other) => sign * ((one.value ?? far) - (other.value ?? far)) || 0);
+}
+
+const asksForMost = ({ texts }, measure) => texts.measures[measure]?.[2] === "at most";
+
+// The filter's limit: a share of the way, for entropy from the largest that a head of this kind has down to 0.
+export function limitOf(attention, name, { sort, least }) {
+  const values = attention.kind(name).measures[sort];
+  if (!values || !least) return null;
+  return asksForMost(attention, sort) ? ((100 - least) / 100) * Math.max(...values) : least / 100;
+}
+
+// The heads that the filter leaves as rows of a table, each a button, with all that was measured of them.
+export function headRows(attention, choice) {
+  const { kind: name } = choice, kind = attention.kind(name), measures = Object.keys(kind.measures);
+  const rows = findHeads(attention, name, choice).filter(({ fits }) => fits).map(({ layer, head, label }) => {
+    const button = element("button", "", `layer ${layer + 1}, head ${head + 1}`), at = layer * kind.heads + head;
+    button.onclick = (event) => choice.takeHeads(name, [{ layer, head }], withMore(event));
+    button.setAttribute("aria-pressed", choice.has(name, { layer, head }));
+    const values = measures.map((measure) => attention.measureText(measure, kind.measures[measure][at]));
+    return [button, label ?? "no clear pattern", ...values];
+  });
+  return [["head", "label", ...measures], ...rows];
+}
+
+// The same text for the same choice, in whatever order Python and we have put it.
+export const inOrder = (serialized) => JSON.stringify(Object.entries(serialized).sort());
+
+// The component without anything to be seen: it hands on what the address says, at once, and when the explorer on the
+// same page comes later and asks.
+let address;
+const handOn = () => document.dispatchEvent(new CustomEvent("headlight:choice", { detail: address }));
+
+export default function ({ data }) {
+  address = data;
+  handOn();
+  document.addEventListener("headlight:asks", handOn);
+  return () => document.removeEventListener("headlight:asks", handOn);
 }

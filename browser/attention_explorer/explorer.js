@@ -1,94 +1,119 @@
-// The linked explorer: overview, map or lines, sentence and numbers share one choice; nothing here waits for the server.
-// Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is hostile until it
-// is set as text.
+// The linked explorer: overview, map or lines, sentence and numbers share one choice; nothing here waits for the
+// server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
+// hostile until it is set as text.
 
-const KINDS = ["encoder", "decoder", "cross"];
-const TELL_EXPLORER_AFTER = 350; // ms after the last choice
-const WIDE = 820, GUTTER = 32, LONG = 48; // pixels of two panes side by side, between them; tokens that need a whole width
+import { element, withMore } from "../lib/canvas.js";
+import { Echo, mounted } from "../lib/mount.js";
+import { Overview } from "../lib/thumbnails.js";
+import { Choice, axesText, findHeads, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
+import { Lines, PALETTE, Sentence, Table, WeightsMap, chosenIndexes } from "./views.js";
+import { Attention, Shown } from "./weights.js";
+
+const WIDE = 820, GUTTER = 32; // pixels of two panes side by side, and between them
+const LONG = 48; // tokens that need the whole width
 
 class Explorer {
   constructor(root) {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
-    this.said = new Said();
+    this.echo = new Echo();
     this.choice = new Choice(() => this.changed());
-    const linked = {
-      point: (pointed) => this.point(pointed),
-      choose: (side, index, more) => this.choice.takeTokens(side, this.shown.side(side)[index].places, more),
-    };
-    this.overview = new Overview(this.find(".overview canvas"), {
-      point: (head) => this.preview(head),
-      choose: (kind, heads, more) => this.choice.takeHeads(kind, heads.map(({ layer, head }) => ({ layer, head })), more),
-    });
-    this.map = new MapView(this.find(".map canvas"), linked);
-    this.lines = new Lines(this.find(".lines"), linked);
-    this.sentence = new Sentence(this.find(".sentence"), linked);
-    this.weights = new Table(this.find("details.weights"), () => `Weights. ${this.find(".heads_name").textContent}`, () => weightRows(this));
-    this.heads = new Table(this.find("details.heads"), () => `Heads: ${WORDS.kinds[this.choice.kind]}`, () => headRows(this));
+    this.views();
     this.controls();
-    root.addEventListener("keydown", (event) => event.key === "Escape" && this.choice.clear());
     const frame = this.find(".explorer");
-    frame.addEventListener("transitionend", (event) => event.target === frame && this.draw()); // its text colour: another theme
+    // Its text colour has changed: another theme.
+    frame.addEventListener("transitionend", (event) => event.target === frame && this.draw());
     this.resized = new ResizeObserver(() => this.width !== frame.clientWidth && this.draw());
     this.resized.observe(frame);
-    this.heard = (event) => this.address(event.detail);
-    document.addEventListener("headlight:choice", this.heard);
+    this.hear = (event) => this.follow(event.detail);
+    document.addEventListener("headlight:choice", this.hear);
     document.dispatchEvent(new CustomEvent("headlight:asks"));
   }
 
-  leave() {
-    clearTimeout(this.telling);
-    this.resized.disconnect();
-    document.removeEventListener("headlight:choice", this.heard);
-  }
-
-  receive(bytes) {
-    const came = new Attention(bytes), before = this.attention?.header.id;
-    if (came.header.id === before) return;
-    this.attention = came;
-    this.draw();
-    if (before && this.choice.tokens.length) this.choice.set({ tokens: [] }); // places in the sentence before mean nothing in this one
-  }
-
-  // What the address says, told by the component beside this one.
-  address(written) {
-    if (!this.said.isNews(inOrder(written))) return;
-    this.choice.read(written);
-    this.draw();
-  }
-
-  changed() {
-    this.draw();
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => {
-      const written = this.choice.written();
-      if (this.said.tell(inOrder(written))) this.setTriggerValue("choice", written);
-    }, TELL_EXPLORER_AFTER);
+  views() {
+    const linked = {
+      point: (pointed) => this.point(pointed),
+      choose: (side, index, more) => this.choice.takeTokens(side, this.shown.side(side)[index].positions, more),
+    };
+    this.overview = new Overview(this.find(".overview canvas"), {
+      point: (head) => this.preview(head),
+      choose: (kind, heads, more) => {
+        this.choice.takeHeads(kind, heads.map(({ layer, head }) => ({ layer, head })), more);
+      },
+    });
+    this.overview.listenToKeys();
+    this.map = new WeightsMap(this.find(".map canvas"), linked);
+    this.lines = new Lines(this.find(".lines"), linked);
+    this.sentence = new Sentence(this.find(".sentence"), linked);
+    const title = () => `Weights. ${this.find(".heads_name").textContent}`;
+    this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
+    const kind = () => `Heads: ${this.attention.texts.kinds[this.choice.kind]}`;
+    this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.choice));
   }
 
   controls() {
-    const { choice } = this, options = (select, pairs) => pairs.map(([value, text]) => select.add(new Option(text, value)));
-    options(this.find("[name=label]"), [["all", "any"], ...Object.keys(WORDS.patterns).map((name) => [name, name]), ["none", "no clear pattern"]]);
-    options(this.find("[name=sort]"), [["layer", "layer and head"], ...Object.keys(WORDS.measures).map((name) => [name, name])]);
+    const { choice } = this;
     for (const input of this.root.querySelectorAll("[name]")) {
       input.oninput = () => choice.set({ [input.name]: input.type === "range" ? Number(input.value) : input.value });
     }
-    this.find(".rules ul").replaceChildren(...WORDS.rules.map((text) => element("li", "", text)));
     const pressed = (event, name) => event.target.closest("button")?.dataset[name];
     this.find(".kinds").onclick = (event) => {
       const kind = pressed(event, "kind");
       if (kind) choice.takeKind(kind, this.attention.kind(kind));
     };
     this.find(".views").onclick = (event) => pressed(event, "view") && choice.set({ view: pressed(event, "view") });
-    const heads = (fits) => choice.set({ heads: this.attention.everyHead(choice.kind).filter((each) => fits(each, choice.heads[0])) });
-    this.find(".all").onclick = () => heads(() => true);
-    this.find(".layer").onclick = () => heads((each, { layer }) => each.layer === layer);
-    this.find(".across").onclick = () => heads((each, { head }) => each.head === head);
+    const take = (fits) => {
+      choice.set({ heads: this.attention.everyHead(choice.kind).filter((each) => fits(each, choice.heads[0])) });
+    };
+    this.find(".all").onclick = () => take(() => true);
+    this.find(".layer").onclick = () => take((each, { layer }) => each.layer === layer);
+    this.find(".across").onclick = () => take((each, { head }) => each.head === head);
     this.find(".several").onclick = () => {
       choice.several = !choice.several;
       this.find(".several").setAttribute("aria-pressed", choice.several);
     };
     this.find(".clear").onclick = () => choice.clear();
+    this.root.addEventListener("keydown", (event) => event.key === "Escape" && choice.clear());
+  }
+
+  leave() {
+    this.echo.cancel();
+    this.resized.disconnect();
+    document.removeEventListener("headlight:choice", this.hear);
+  }
+
+  receive(bytes) {
+    const came = new Attention(bytes), before = this.attention?.header.id;
+    if (came.header.id === before) return;
+    this.attention = came;
+    if (!before) this.offer(came.texts);
+    this.draw();
+    // Positions in the sentence before mean nothing in this one.
+    if (before && this.choice.tokens.length) this.choice.set({ tokens: [] });
+  }
+
+  // What there is to choose from and to explain, the same for every sentence.
+  offer({ patterns, measures, rules }) {
+    const options = (name, pairs) => pairs.forEach(([value, text]) => this.find(name).add(new Option(text, value)));
+    const twice = (names) => Object.keys(names).map((name) => [name, name]);
+    options("[name=label]", [["all", "any"], ...twice(patterns), ["none", "no clear pattern"]]);
+    options("[name=sort]", [["layer", "layer and head"], ...twice(measures)]);
+    this.find(".rules ul").replaceChildren(...rules.map((text) => element("li", "", text)));
+  }
+
+  // What the address says, handed on by the component beside this one.
+  follow(address) {
+    if (!this.echo.isNews(inOrder(address))) return;
+    this.choice.parse(address);
+    this.draw();
+  }
+
+  changed() {
+    this.draw();
+    this.echo.later(() => {
+      const address = this.choice.serialize();
+      if (this.echo.isWorthReporting(inOrder(address))) this.setTriggerValue("choice", address);
+    });
   }
 
   // Everything anew; what is not in sight is not drawn.
@@ -99,121 +124,163 @@ class Explorer {
     this.half = beside ? (width - GUTTER) / 2 : width;
     this.find(".panes").classList.toggle("beside", beside);
     this.showControls(kind);
-    this.overview.draw(attention, choice, this.half);
-    this.drawHeads(this.chosenHeads());
+    this.drawOverview();
+    this.drawHeads(choice.headsWithin(kind)); // the weights and the address may come one after the other
     this.weights.draw();
     this.heads.draw();
   }
 
-  // Those that this model has: its weights and the address may come one after the other.
-  chosenHeads() {
-    const { layers, heads } = this.attention.kind(this.choice.kind);
-    const fitting = this.choice.heads.filter((each) => each.layer < layers && each.head < heads);
-    return fitting.length ? fitting : [{ layer: 0, head: 0 }];
+  drawOverview() {
+    const { attention, choice, half } = this, { kinds, kind, sort, label, least, scale } = choice;
+    const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
+    const heads = names.flatMap((name) => attention.everyHead(name));
+    const colour = getComputedStyle(this.find(".explorer")).color;
+    this.overview.draw({
+      key: JSON.stringify([attention.header.id, half, kinds, names, sort, label, least, scale, colour]),
+      groups: names.map((name, at) => ({ ...this.group(name), title: names.length > 1 ? titles[at] : "" })),
+      isChosen: (tile) => choice.has(tile.group.name, tile),
+      label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
+    }, half);
+  }
+
+  // The heads of a kind as lib/thumbnails.js has them.
+  group(name) {
+    const { attention, choice } = this, { layers, heads, queries, keys, measures } = attention.kind(name);
+    const sorted = choice.sort in measures, found = findHeads(attention, name, choice);
+    const shape = { rows: queries, columns: keys, causal: name === "decoder" };
+    return {
+      name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1,
+      found: found.map((head) => ({ ...head, faint: !head.fits })),
+      mapOf: (head) => {
+        const values = attention.raw(name, head), perMap = choice.scale === "per map";
+        const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
+        return { ...shape, values, full };
+      },
+      captionsOf: ({ layer, head, label, value }) => {
+        const pattern = label ? attention.texts.patterns[label][0] : "–";
+        if (!sorted) return [pattern];
+        return [`${layer + 1}.${head + 1}`, attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
+      },
+    };
   }
 
   // Map or lines, and sentence, of these heads: the chosen ones, or one that is only pointed at.
   drawHeads(heads) {
     const { attention, choice } = this, name = choice.kind, of = (some) => new Shown(attention, name, some, choice);
-    const before = this.shown, shown = (this.shown = of(heads)), empty = !shown.rows.length || !shown.columns.length, apart = heads.length <= PALETTE.length;
-    this.find(".empty").hidden = !empty;
-    this.find(".map").hidden = empty || choice.view !== "map";
-    this.find(".lines").hidden = empty || choice.view !== "lines";
-    this.find(".heads_name").textContent = headsTitle(attention, name, heads, apart && choice.view === "lines" ? "" : `${choice.together} of `);
-    this.find(".scale_legend").textContent = choice.scale === "0 to 1" ? `colours: 0 to ${shown.most}` : `colours: 0 to ${shown.reach.toFixed(2)}, this map’s largest`;
-    this.find(".axes").textContent = axesWords(shown, choice.rows);
-    this.find(".notes").textContent = notes(shown, choice).join(" ");
-    this.legend(heads, apart);
-    if (before?.name !== name || before.rows.length !== shown.rows.length || before.columns.length !== shown.columns.length) this.pointed = null;
+    const before = this.shown, shown = (this.shown = of(heads));
+    const lines = choice.view === "lines", apart = lines && heads.length <= PALETTE.length;
+    this.find(".empty").hidden = !shown.isEmpty;
+    this.find(".map").hidden = shown.isEmpty || lines;
+    this.find(".lines").hidden = shown.isEmpty || !lines;
+    this.describe(heads, apart);
+    const size = ({ rows, columns }) => `${rows.length} ${columns.length}`;
+    if (before?.name !== name || size(before) !== size(shown)) this.pointed = null;
     this.sentence.draw(shown, choice);
-    if (!empty && choice.view === "map") this.map.draw(shown, choice, this.half);
-    if (!empty && choice.view === "lines") this.lines.draw(apart ? heads.map((head) => of([head])) : [shown], shown, choice, this.half);
+    if (!shown.isEmpty && !lines) this.map.drawWeights(shown, choice, this.half);
+    const each = () => (apart ? heads.map((head) => of([head])) : [shown]);
+    if (!shown.isEmpty && lines) this.lines.draw(each(), shown, choice, this.half);
     this.point(this.pointed);
   }
 
-  legend(heads, apart) {
-    const { view, together } = this.choice, words = apart ? heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`) : [`${together} of ${heads.length} heads: too many for a colour each`];
-    const items = view === "lines" && heads.length > 1 ? words.map((text, number) => {
+  describe(heads, apart) {
+    const { attention, choice, shown } = this, { kind, rows, scale, together } = choice;
+    const set = (selector, text) => (this.find(selector).textContent = text);
+    set(".heads_name", headsTitle(attention, kind, heads, apart ? "" : `${together} of `));
+    const perMap = `${shown.largest.toFixed(2)}, this map’s largest`;
+    set(".scale_legend", `colours: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
+    set(".axes", axesText(kind, rows));
+    set(".notes", notes(heads.length, choice));
+    const names = apart
+      ? heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`)
+      : [`${together} of ${heads.length} heads: too many for a colour each`];
+    const legend = names.map((text, number) => {
       const item = element("span", "", text);
       item.style.borderBottomColor = PALETTE[number];
       return item;
-    }) : [];
-    this.find(".legend").replaceChildren(...items);
+    });
+    this.find(".legend").replaceChildren(...(choice.view === "lines" && heads.length > 1 ? legend : []));
   }
 
   preview(tile) {
-    if (tile && tile.kind === this.choice.kind) this.drawHeads([tile]);
-    else this.drawHeads(this.chosenHeads());
-    if (tile) this.tell(headWords(this.attention, tile));
+    const { attention, choice } = this, own = tile?.group.name === choice.kind;
+    this.drawHeads(own ? [tile] : choice.headsWithin(attention.kind(choice.kind)));
+    if (tile) this.readOut(attention.headText(tile.group.name, tile));
   }
 
   // What is pointed at in one view shows in all: {row, column}, one of them, or null.
   point(pointed) {
     if (!this.shown) return;
     this.pointed = pointed;
-    this.numbers(pointed);
-    if (!this.shown.rows.length || !this.shown.columns.length) return;
+    this.showNumbers(pointed);
+    if (this.shown.isEmpty) return;
     if (this.choice.view === "map") this.map.show(pointed);
     else this.lines.show(pointed);
     this.sentence.show(pointed);
   }
 
-  numbers(pointed) {
-    const { shown, choice } = this, chosen = chosenIndexes(shown, choice);
+  showNumbers(pointed) {
+    const { shown, choice } = this, chosen = chosenIndexes(shown, choice), place = this.find(".numbers");
+    place.replaceChildren();
+    if (shown.isEmpty) return this.readOut("");
     let { row, column } = pointed ?? { [choice.side === "queries" ? "row" : "column"]: chosen[0] };
     const nothing = row === undefined && column === undefined;
-    if (!shown.rows.length || !shown.columns.length) return this.find(".numbers").replaceChildren(), this.tell("");
-    if (nothing) row = Math.floor(shown.values.indexOf(shown.reach) / shown.columns.length);
+    if (nothing) row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
     row ??= shown.largestOfColumn(column);
-    const at = column ?? shown.largestOfRow(row);
-    this.find(".numbers").replaceChildren(...numbersOf(shown, row, at).map(([name, value]) => {
-      const pair = element("div");
-      pair.append(element("dt", "", name), element("dd", "", value));
-      return pair;
-    }));
-    if (nothing) this.tell("The largest weight here. Point at a token, a cell or a head; click to choose, with shift for several; Escape clears.");
-    else if (!pointed) this.tell(tokensWords(shown, choice.side, chosen));
-    else if (pointed.row !== undefined && pointed.column !== undefined) this.tell(cellWords(shown, row, at));
-    else this.tell(tokensWords(shown, pointed.row === undefined ? "keys" : "queries", [pointed.row ?? pointed.column]));
+    column ??= shown.largestOfRow(row);
+    for (const [name, value] of shown.numbersOf(row, column)) {
+      place.append(element("div", "", element("dt", "", name), element("dd", "", value)));
+    }
+    if (nothing) {
+      this.readOut(
+        "The largest weight here. Point at a token, a cell or a head; click to choose, with shift for several; " +
+          "Escape clears.",
+      );
+    } else if (!pointed) this.readOut(shown.tokensText(choice.side, chosen));
+    else if (pointed.row === undefined) this.readOut(shown.tokensText("keys", [pointed.column]));
+    else if (pointed.column === undefined) this.readOut(shown.tokensText("queries", [pointed.row]));
+    else this.readOut(shown.cellText(row, column));
   }
 
-  tell(text) {
+  readOut(text) {
     this.find(".readout").textContent = text;
   }
 
   showControls(kind) {
-    const { choice, attention } = this, { sort } = choice;
+    const { choice, attention } = this, { sort } = choice, { told, measures } = attention.texts;
     for (const name of ["kind", "view"]) {
-      for (const button of this.root.querySelectorAll(`[data-${name}]`)) button.setAttribute("aria-pressed", button.dataset[name] === choice[name]);
+      for (const button of this.root.querySelectorAll(`[data-${name}]`)) {
+        button.setAttribute("aria-pressed", button.dataset[name] === choice[name]);
+      }
     }
     for (const input of this.root.querySelectorAll("[name]")) input.value = choice[input.name];
-    for (const option of this.find("[name=sort]").options) option.disabled = option.value !== "layer" && !kind.measures[option.value];
+    for (const option of this.find("[name=sort]").options) {
+      option.disabled = option.value !== "layer" && !kind.measures[option.value];
+    }
     this.find(".naming").hidden = choice.kind === "encoder";
-    this.find(".told").textContent = WORDS.told[choice.kind];
+    this.find(".explanation").textContent = told[choice.kind];
     this.find(".top_value").textContent = choice.top === 100 ? "all weight" : `top ${choice.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
-      this.find(".least span").textContent = WORDS.measures[sort][2];
-      this.find(".least_value").textContent = choice.least ? measureText(sort, limitOf(kind, sort, choice.least)) : "any";
+      const limit = limitOf(attention, choice.kind, choice);
+      this.find(".least span").textContent = measures[sort][2];
+      this.find(".least_value").textContent = limit === null ? "any" : attention.measureText(sort, limit);
     }
-    const found = findHeads(attention, choice.kind, choice), left = found.filter(({ stays }) => stays).length;
-    this.find(".count").textContent = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "click one, shift-click several";
+    const found = findHeads(attention, choice.kind, choice), left = found.filter(({ fits }) => fits).length;
+    const count = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "";
+    this.find(".count").textContent = count || "click one, shift-click several";
     if (this.looked !== kind) this.showLook(kind);
   }
 
   // Once a kind of a sentence: a button that is focused stays where it is.
   showLook(kind) {
     this.looked = kind;
-    this.find(".look").replaceChildren(...kind.look.map(([layer, head, words]) => {
-      const item = element("li"), button = element("button", "", words);
+    const items = kind.look.map(([layer, head, text]) => {
+      const button = element("button", "", text);
       button.onclick = (event) => this.choice.takeHeads(this.choice.kind, [{ layer, head }], withMore(event));
-      item.append(button);
-      return item;
-    }));
+      return element("li", "", button);
+    });
+    this.find(".look").replaceChildren(...items);
   }
 }
-
-// The same words for the same choice, in whatever order Python and we have put it.
-const inOrder = (written) => JSON.stringify(Object.entries(written).sort());
 
 export default mounted(Explorer);

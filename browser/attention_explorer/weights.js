@@ -1,30 +1,38 @@
-// All attention of a sentence as it travelled, and what is shown of it: heads averaged, pieces merged, weights left out.
+// All attention of a sentence as it travelled, and what is shown of it: heads averaged, pieces merged, weights left
+// out; in numbers and in sentences.
 
-class Attention {
+import { cellText } from "../lib/heatmap.js";
+import { everyHead } from "../lib/thumbnails.js";
+
+export class Attention {
   // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
   constructor(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), length = view.getUint32(0, true);
     this.header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-    const start = bytes.byteOffset + 4 + length;
-    const aligned = start % 2 ? bytes.slice(4 + length).buffer : bytes.buffer;
-    this.weights = new Uint16Array(aligned, start % 2 ? 0 : start, (bytes.byteLength - 4 - length) / 2);
+    this.weights = new Uint16Array(bytes.slice(4 + length).buffer);
     this.steps = this.header.steps;
+    this.texts = this.header.texts; // names and explanations of kinds, patterns and measures
+  }
+
+  get kinds() {
+    return Object.keys(this.header.kinds);
   }
 
   kind(name) {
     return this.header.kinds[name];
   }
 
-  // What reads and what is read; a decoder row has the token it was fed and the one it predicts, and is named after one.
+  // What reads and what is read; a decoder row has the token it was fed and the one it predicts, named after one.
   sides(name, rows) {
-    const { source, fed, predicted } = this.header.sides;
-    return { queries: name === "encoder" ? source : rows === "fed" ? fed : predicted, keys: name === "decoder" ? fed : source };
+    const { source, fed, predicted } = this.header.sides, step = rows === "fed" ? fed : predicted;
+    return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
   }
 
   // One head as it is, in parts of `steps`: [queries * keys], a view on the bytes.
   raw(name, { layer, head }) {
-    const { offset, heads, queries, keys } = this.kind(name), start = offset + (layer * heads + head) * queries * keys;
-    return this.weights.subarray(start, start + queries * keys);
+    const { offset, heads, queries, keys } = this.kind(name), cells = queries * keys;
+    const start = offset + (layer * heads + head) * cells;
+    return this.weights.subarray(start, start + cells);
   }
 
   // Some heads summed, weights from 0 to their number.
@@ -39,41 +47,66 @@ class Attention {
   }
 
   everyHead(name) {
-    const { layers, heads } = this.kind(name);
-    return Array.from({ length: layers * heads }, (_, number) => ({ layer: Math.floor(number / heads), head: number % heads }));
+    return everyHead(this.kind(name));
+  }
+
+  measureText(measure, value) {
+    if (value === null || value === undefined) return "–";
+    const unit = this.texts.measures[measure][1];
+    if (unit === "%") return `${Math.round(100 * value)} %`;
+    return unit ? `${value.toFixed(2)} ${unit}` : value.toFixed(2);
+  }
+
+  // One head in a sentence: its pattern, where it has one, and its two general measures.
+  headText(name, { layer, head }) {
+    const { heads, labels, measures } = this.kind(name), at = layer * heads + head, label = labels[at];
+    const value = (measure) => this.measureText(measure, measures[measure]?.[at]);
+    const seen = label && `in ${value(label)} of its rows the largest weight is ${this.texts.patterns[label][1]}`;
+    return (
+      `${this.texts.kinds[name]}, layer ${layer + 1}, head ${head + 1}: ${seen ?? "no clear pattern"}. ` +
+      `Confidence ${value("confidence")}, mean entropy of its rows ${value("entropy")}.`
+    );
   }
 }
 
-// A matrix ready to be drawn: `rows` and `columns` are {text, places}, places the tokens behind them, rows of the
-// decoder with what they were `fed` and `predict`.
-class Shown {
+// A matrix ready to be drawn: `rows` and `columns` are {text, positions}, positions of the tokens behind them, rows of
+// the decoder with what they were `fed` and `predict`.
+export class Shown {
   constructor(attention, name, heads, { rows, words, specials, top, together }) {
-    Object.assign(this, { attention, name, heads });
-    const sides = attention.sides(name, rows), { keys } = attention.kind(name);
+    Object.assign(this, { attention, name, heads, together });
+    const sides = attention.sides(name, rows);
     this.rows = grouped(sides.queries, words, specials);
     this.columns = grouped(sides.keys, words, specials);
-    if (name === "decoder") this.rows = this.rows.filter(({ places }) => this.columns[0]?.places[0] <= places.at(-1)); // else nothing is left to read
+    if (name === "decoder") { // without rows that have nothing left to read
+      this.rows = this.rows.filter(({ positions }) => this.columns[0]?.positions[0] <= positions.at(-1));
+    }
     if (name !== "encoder") this.nameSteps();
     this.most = together === "sum" ? heads.length : 1; // what a row can sum to
-    this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4; // a weight of the model itself is exact to four decimals
-    const sum = attention.sum(name, heads), part = this.most / heads.length;
-    this.values = new Float64Array(this.rows.length * this.columns.length);
+    // A weight of the model itself is exact to four decimals.
+    this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4;
+    this.values = this.merged(attention.sum(name, heads), attention.kind(name).keys);
+    if (specials === "renormalised") this.renormalise();
+    this.kept = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
+  }
+
+  // Weights summed over the pieces of the word that is read, averaged over those of the word that reads.
+  merged(sum, keys) {
+    const values = new Float64Array(this.rows.length * this.columns.length), part = this.most / this.heads.length;
     this.rows.forEach((row, r) => {
       this.columns.forEach((column, c) => {
-        let weight = 0; // summed over the pieces of the word that is read, averaged over those of the word that reads
-        for (const query of row.places) for (const key of column.places) weight += sum[query * keys + key];
-        this.values[r * this.columns.length + c] = (part * weight) / row.places.length;
+        let weight = 0;
+        for (const query of row.positions) for (const key of column.positions) weight += sum[query * keys + key];
+        values[r * this.columns.length + c] = (part * weight) / row.positions.length;
       });
     });
-    if (specials === "renormalised") this.renormalise();
-    this.kept = top < 100 ? kept(this.values, this.rows.length, this.columns.length, top / 100) : null;
+    return values;
   }
 
   nameSteps() {
     const { fed, predicted } = this.attention.header.sides;
     for (const row of this.rows) {
-      row.fed = row.places.map((place) => fed.tokens[place]).join("");
-      row.predicts = row.places.map((place) => predicted.tokens[place]).join("");
+      row.fed = row.positions.map((position) => fed.tokens[position]).join("");
+      row.predicts = row.positions.map((position) => predicted.tokens[position]).join("");
     }
   }
 
@@ -81,9 +114,14 @@ class Shown {
   renormalise() {
     const { values, columns, most } = this;
     for (let start = 0; start < values.length; start += columns.length) {
-      const row = values.subarray(start, start + columns.length), sum = row.reduce((total, weight) => total + weight, 0);
+      const row = values.subarray(start, start + columns.length);
+      const sum = row.reduce((total, weight) => total + weight, 0);
       if (sum > 0) row.forEach((weight, at) => (row[at] = (most * weight) / sum));
     }
+  }
+
+  get isEmpty() {
+    return !this.rows.length || !this.columns.length;
   }
 
   side(name) {
@@ -94,12 +132,12 @@ class Shown {
     return this.values[row * this.columns.length + column];
   }
 
-  isOpen(row, column) {
-    return this.name !== "decoder" || this.columns[column].places[0] <= this.rows[row].places.at(-1);
+  isMasked(row, column) {
+    return this.name === "decoder" && this.columns[column].positions[0] > this.rows[row].positions.at(-1);
   }
 
   isShown(row, column) {
-    return this.isOpen(row, column) && (!this.kept || this.kept[row * this.columns.length + column] === 1);
+    return !this.isMasked(row, column) && (!this.kept || this.kept[row * this.columns.length + column] === 1);
   }
 
   // Of what is shown: weights that were left out count neither here nor there.
@@ -123,50 +161,108 @@ class Shown {
   }
 
   largestOfRow(row) {
-    let best = 0;
-    for (let column = 1; column < this.columns.length; column++) if (this.at(row, column) > this.at(row, best)) best = column;
-    return best;
+    return largestIndex(this.columns, (column) => this.at(row, column));
   }
 
   largestOfColumn(column) {
-    let best = 0;
-    for (let row = 1; row < this.rows.length; row++) if (this.at(row, column) > this.at(best, column)) best = row;
-    return best;
+    return largestIndex(this.rows, (row) => this.at(row, column));
   }
 
-  get reach() {
+  get largest() {
     return this.values.reduce((most, value) => Math.max(most, value), 0);
   }
 
   // The weight that the strongest colour stands for.
   full(scale) {
-    return scale === "per map" ? this.reach || 1 : this.most;
+    return scale === "per map" ? this.largest || 1 : this.most;
+  }
+
+  // In sentences
+
+  readerText(row) {
+    const { text, fed, predicts } = this.rows[row];
+    return fed === undefined ? `“${text}”` : `The step fed “${fed}”, to predict “${predicts}”,`;
+  }
+
+  weightText(row, column) {
+    return this.at(row, column).toFixed(this.digits);
+  }
+
+  cellText(row, column) {
+    const weight = this.isMasked(row, column) ? null : this.weightText(row, column);
+    return `${cellText(this.readerText(row), this.columns[column].text, weight)}.`;
+  }
+
+  // Tokens of a side: what they read most, or what reads them most, summed where they are several.
+  tokensText(side, indexes) {
+    const others = this.side(side === "queries" ? "keys" : "queries"), several = indexes.length > 1;
+    const sums = others.map((_, at) => this.sumOf(side, indexes, at)), most = sums.indexOf(Math.max(...sums));
+    const names = indexes.map((index) => `“${this.side(side)[index].text}”`).join(", "), other = others[most].text;
+    const weight = sums[most].toFixed(several ? 3 : this.digits);
+    const total = sums.reduce((sum, each) => sum + each, 0).toFixed(2);
+    if (side === "keys") {
+      const are = several ? "together are" : "is";
+      return `${names} ${are} read most in the row “${other}”: ${weight}; over all rows ${total}.`;
+    }
+    if (several) return `${names} together read “${other}” most: ${weight} in sum, of ${total}.`;
+    return `${this.readerText(indexes[0])} reads “${other}” most: ${weight}.`;
+  }
+
+  // Names and values of the panel: of one row and one column.
+  numbersOf(row, column) {
+    const { text, fed, predicts } = this.rows[row], largest = this.largestOfRow(row);
+    const steps = fed === undefined ? [["token that reads", text]] : [["fed", fed], ["predicts", predicts]];
+    return [
+      ...steps,
+      ["reads", this.columns[column].text],
+      ["weight", this.isMasked(row, column) ? "masked" : this.weightText(row, column)],
+      ["row’s largest", `${this.weightText(row, largest)} on ${this.columns[largest].text}`],
+      ["row’s entropy", this.most > 1 ? "– (of a sum)" : `${this.entropy(row).toFixed(2)} nats`],
+    ];
+  }
+
+  // The rows of a table, first its head.
+  tableRows() {
+    const name = ({ text, fed, predicts }) => (fed === undefined ? text : `fed ${fed}, predicts ${predicts}`);
+    const weight = (row, column) => {
+      if (this.isMasked(row, column)) return "masked";
+      return this.isShown(row, column) ? this.weightText(row, column) : "left out";
+    };
+    return [
+      ["reads", ...this.columns.map(({ text }) => text), "entropy"],
+      ...this.rows.map((group, row) => {
+        return [name(group), ...this.columns.map((_, column) => weight(row, column)), this.entropy(row).toFixed(2)];
+      }),
+    ];
   }
 }
 
-// Tokens of a side as they are shown: single, merged into words, or a word's first piece alone; specials left out or not.
+const largestIndex = (groups, weight) => groups.reduce((best, _, at) => (weight(at) > weight(best) ? at : best), 0);
+
+// Tokens of a side as they are shown: single, merged into words, or a word's first piece alone; specials may be left
+// out.
 function grouped({ tokens, special, words }, as, specials) {
-  const groups = [], hidden = new Set(specials !== "shown" ? special : []);
-  tokens.forEach((token, place) => {
-    if (hidden.has(place)) return;
-    const before = groups.at(-1), inside = before && before.word === words[place];
-    if (!inside || as === "pieces") groups.push({ text: token, word: words[place], places: [place] });
+  const groups = [], hidden = new Set(specials === "shown" ? [] : special);
+  tokens.forEach((token, position) => {
+    if (hidden.has(position)) return;
+    const before = groups.at(-1), inside = before && before.word === words[position];
+    if (!inside || as === "pieces") groups.push({ text: token, word: words[position], positions: [position] });
     else if (as === "words") {
       before.text += token;
-      before.places.push(place);
+      before.positions.push(position);
     }
   });
   return groups;
 }
 
 // Of each row the largest weights that together hold this share of it: 1 where kept.
-function kept(values, rows, columns, share) {
-  const marks = new Uint8Array(rows * columns);
-  for (let row = 0; row < rows; row++) {
-    const order = Array.from({ length: columns }, (_, column) => row * columns + column).sort((one, other) => values[other] - values[one]);
-    const total = order.reduce((sum, cell) => sum + values[cell], 0);
+export function largestTogether(values, columns, share) {
+  const marks = new Uint8Array(values.length);
+  for (let start = 0; start < values.length; start += columns) {
+    const cells = Array.from({ length: columns }, (_, column) => start + column);
+    const total = cells.reduce((sum, cell) => sum + values[cell], 0);
     let sum = 0;
-    for (const cell of order) {
+    for (const cell of cells.sort((one, other) => values[other] - values[one])) {
       if (sum >= share * total) break;
       marks[cell] = 1;
       sum += values[cell];

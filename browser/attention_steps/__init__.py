@@ -1,33 +1,12 @@
 """The steps of one attention block, every matrix drawn in the browser and the sum behind any cell written out there."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
-_FOLDER = Path(__file__).parent
+from browser.bundle import component
 
-
-def _read(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-_SCRIPTS = (
-    "../lib/drawing.js",
-    "../lib/mount.js",
-    "numbers.js",
-    "matrix.js",
-    "sums.js",
-    "panels.js",
-    "steps.js",
-)
-
-_steps = st.components.v2.component(
-    "attention_steps",
-    html=_read("steps.html"),
-    css=_read("../lib/controls.css") + _read("steps.css"),
-    js="".join(map(_read, _SCRIPTS)),
-)
+_steps = component("attention_steps", "attention_steps/steps")
 
 
 def attention_steps(
@@ -40,24 +19,20 @@ def attention_steps(
     """Show a block (see figures.stages) with a query, a key and a dimension chosen, each counted from 1.
 
     Pointing at a cell and choosing another one happen in the browser alone. Back come what was chosen (query, key,
-    dimension), and a cell of the mask that was clicked (query, key) where the payload lets them be. Both are triggers:
-    the same choice may be reported again after the Back button, and must be heard.
+    dimension), and a cell of the mask that was clicked (query, key) where the payload lets them be.
     """
 
-    def told(name: str):
-        return st.session_state[key].get(name)
-
-    def choose() -> None:
-        place = tuple(map(int, told("choice")))
-        st.session_state[f"{key}_known"]["known"] = place
-        on_choice(*place)
+    def choose(choice: list[int]) -> None:
+        position = tuple(map(int, choice))
+        st.session_state[f"{key}_known"]["known"] = position
+        on_choice(*position)
 
     given, turn = _given(payload, chosen, key)
     _steps(
-        data={**payload, "chosen": list(given), "turn": turn},
-        key=key,
-        on_choice_change=choose,
-        on_mask_change=lambda: on_mask(*map(int, told("mask"))) if on_mask else None,
+        {**payload, "chosen": list(given), "turn": turn},
+        key,
+        choice=choose,
+        mask=lambda cell: on_mask(*map(int, cell)) if on_mask else None,
     )
 
 

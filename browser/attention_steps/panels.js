@@ -1,60 +1,107 @@
-// The matrices of a step, those that Python names and those that belong to the chosen query: the neuron view.
+// The panels of a step, those that Python names and those that belong to the chosen query, the neuron view; and the
+// picture of each: what the heatmap draws of it.
+
+import { shortened } from "../lib/canvas.js";
+import { Grid, number } from "../lib/format.js";
+import { Geometry, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+
+const ROW = 18, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8, LARGEST_CELL = 44, WIDEST_CELL = 26; // pixels
+const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20;
+const MANY_ROWS = 24, VERY_MANY_ROWS = 48, FEW_COLUMNS = 16;
+const WITH_ALL_HEADS = new Set(["query", "key", "value", "concatenated"]); // a frame stands around the chosen one
 
 // What a step's panels are with their arrays.
-function panelsOf(step, data, grids) {
+export function panelsOf(step, data, grids) {
+  const masked = (row, column) => !grids.open.at(row, column);
   return step.panels.map((panel) => ({
     ...panel,
     grid: grids[panel.array],
-    closed: panel.recipe?.kind === "masked" || panel.scale === "weights" ? (row, column) => !grids.open.at(row, column) : null,
-    frame: panel.columns === "model" && FRAMED.has(panel.array) ? [data.head * data.d_k, data.d_k] : null,
-    start: panel.columns === "head" ? data.head * data.d_k + 1 : 1,
+    masked: panel.recipe?.kind === "masked" || panel.scale === "weights" ? masked : null,
+    frame: panel.columns === "model" && WITH_ALL_HEADS.has(panel.array) ? [data.head * data.d_k, data.d_k] : null,
+    first: panel.columns === "head" ? data.head * data.d_k + 1 : 1,
   }));
 }
 
-const FRAMED = new Set(["query", "key", "value", "concatenated"]);
-
 // Query against every key, or every value by its weight, one dimension a column, one under the other.
-function neuronsOf(name, data, grids, query) {
-  if (name === "products") return queryAgainstKeys(data, grids, query);
-  if (name === "values") return valuesByWeight(data, grids, query);
-  return [];
+export function neuronsOf(name, data, grids, query) {
+  const token = `“${shortened(data.queries[query])}”`;
+  const shared = { columns: "head", scale: "signed", first: data.head * data.d_k + 1, recipe: null };
+  const panels = { products: queryAgainstKeys, values: valuesByWeight }[name]?.(grids, query, token) ?? [];
+  return panels.map((panel) => ({ ...shared, ...panel }));
 }
 
-function grid(rows, columns, value) {
-  const made = new Float32Array(rows * columns);
+function gridOf(rows, columns, value) {
+  const values = new Float32Array(rows * columns);
   for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) made[row * columns + column] = value(row, column);
+    for (let column = 0; column < columns; column++) values[row * columns + column] = value(row, column);
   }
-  return new Grid(rows, columns, made);
+  return new Grid(rows, columns, values);
 }
 
-function strip(grid, index) {
+function rowOf(grid, index) {
   return new Grid(1, grid.columns, grid.row(index));
 }
 
-function queryAgainstKeys(data, { head_query, head_key, products }, query) {
-  const start = data.head * data.d_k + 1, token = `“${shortened(data.queries[query])}”`;
+function queryAgainstKeys({ head_query, head_key, products }, query, token) {
   const left = (_, column) => head_query.at(query, column), right = (row, column) => head_key.at(row, column);
-  const terms = grid(head_key.rows, head_key.columns, (row, column) => left(row, column) * right(row, column));
-  const shared = { columns: "head", scale: "signed", start };
+  const terms = gridOf(head_key.rows, head_key.columns, (row, column) => left(row, column) * right(row, column));
   return [
-    { ...shared, text: `q of ${token}`, rows: "query", grid: strip(head_query, query), recipe: null },
-    { ...shared, text: "k of every key", rows: "keys", grid: head_key, recipe: null },
+    { text: `q of ${token}`, rows: "query", grid: rowOf(head_query, query) },
+    { text: "k of every key", rows: "keys", grid: head_key },
     {
-      ...shared, text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`, rows: "keys",
-      grid: terms, recipe: { kind: "term", left, right }, notes: (key) => `Σ ${number(products.at(query, key), 2)}`,
+      text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
+      rows: "keys", grid: terms, recipe: { kind: "term", left, right },
+      notes: (key) => `Σ ${number(products.at(query, key), 2)}`,
     },
   ];
 }
 
-function valuesByWeight(data, { head_value, head_output, weights }, query) {
-  const start = data.head * data.d_k + 1, token = `“${shortened(data.queries[query])}”`;
+function valuesByWeight({ head_value, head_output, weights }, query, token) {
   const left = (row) => weights.at(query, row), right = (row, column) => head_value.at(row, column);
-  const terms = grid(head_value.rows, head_value.columns, (row, column) => left(row) * right(row, column));
-  const shared = { columns: "head", scale: "signed", start, reach: head_value.reach };
+  const terms = gridOf(head_value.rows, head_value.columns, (row, column) => left(row) * right(row, column));
+  const limit = head_value.limit, notes = (key) => `× ${number(left(key), 4)}`, sum = rowOf(head_output, query);
   return [
-    { ...shared, text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, recipe: null, notes: (key) => `× ${number(left(key), 4)}` },
-    { ...shared, text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right } },
-    { ...shared, text: `their sum: what ${token} gets from this head`, rows: "query", grid: strip(head_output, query), recipe: null },
+    { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, notes, limit },
+    { text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
+    { text: `their sum: what ${token} gets from this head`, rows: "query", grid: sum, limit },
   ];
+}
+
+// What the heatmap draws of a panel in this width; `limit` is the value that full colour stands for.
+export function pictureOf(panel, { queries, keys }, query, width) {
+  const { grid, scale, masked } = panel;
+  const rows = { queries, keys, query: [queries[query]] }[panel.rows];
+  const columns = panel.columns === "keys" ? keys : null;
+  const notes = panel.notes ? rows.map((_, row) => panel.notes(row)) : null;
+  const left = Math.max(rowLabelsWidth(queries), rowLabelsWidth(keys));
+  const limit = scale === "weights" ? 1 : panel.limit || grid.limit || 1;
+  const share = (row, column) => {
+    const value = grid.at(row, column);
+    return Number.isFinite(value) && !masked?.(row, column) ? value / limit : NaN;
+  };
+  const valueText = (row, column, short) => {
+    return masked?.(row, column) ? "" : cellNumber(grid.at(row, column), scale, short);
+  };
+  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, width);
+  return {
+    geometry, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
+    upright: columns !== null && fitUpright(columns, geometry.wide), first: panel.first, frame: panel.frame,
+  };
+}
+
+// Two decimals; where cells are small, one, and of a weight two without the 0 before them.
+export function cellNumber(value, scale, short) {
+  if (!short) return number(value, 2);
+  return scale === "weights" ? number(value, 2).replace(/^0/, "") : number(value, 1);
+}
+
+// Cells as large as there is room for: square between tokens, low where there are many rows.
+export function geometryOf({ rows, columns }, labels, left, notes, width) {
+  const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
+  const room = Math.max(columns * LEAST_COLUMN, width - left - notes - 2);
+  const wide = Math.min(labels || few ? LARGEST_CELL : WIDEST_CELL, room / columns);
+  const low = rows > MANY_ROWS ? least : few ? TALL_ROW : ROW;
+  const above = labels && (fitUpright(labels, wide) ? UPRIGHT_HIGH : slantedHeight(labels));
+  const high = labels ? Math.max(least, wide) : low;
+  return new Geometry({ rows, columns, left, top: above ?? NUMBERS_HIGH, wide, high, after: notes + 2, below: 3 });
 }

@@ -1,16 +1,26 @@
-// The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from Python;
-// here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
+// The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
+// Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
-const TELL_AFTER = 350; // ms after the last choice, so that moving quickly asks the server once
+import { element, prepare, setFormula } from "../lib/canvas.js";
+import { Grid, MINUS, number, tiny } from "../lib/format.js";
+import { Heatmap } from "../lib/heatmap.js";
+import { Echo, mounted } from "../lib/mount.js";
+import { neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { Sums, sumText } from "./sums.js";
+
 const NEAR = 300; // pixels above and below what is in sight
-const LEAST_WORDS = 400; // pixels: words stand beside a map that leaves them as much
-const NEURONS = { products: "Neuron view: one query against all keys", values: "The weighted average, dimension by dimension" };
+const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
+const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
+const NEURONS = {
+  products: "Neuron view: one query against all keys",
+  values: "The weighted average, dimension by dimension",
+};
 
 class Steps {
   constructor(root) {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
-    this.drawn = []; // {matrix, panel, entry}
+    this.echo = new Echo();
     this.resized = new ResizeObserver(() => this.data && this.width !== this.list.clientWidth && this.draw());
     this.list = this.find(".steps");
     this.resized.observe(this.list);
@@ -30,7 +40,7 @@ class Steps {
   }
 
   leave() {
-    clearTimeout(this.telling);
+    this.echo.cancel();
     clearTimeout(this.later);
     this.resized.disconnect();
   }
@@ -39,7 +49,8 @@ class Steps {
 
   take([query, key, dimension]) {
     this.chosen = this.inside({ query: query - 1, key: key - 1, dimension: dimension - 1 });
-    this.told = [query, key, dimension].join();
+    this.echo.forget();
+    this.echo.isNews([query, key, dimension].join());
   }
 
   inside({ query, key, dimension }) {
@@ -54,23 +65,17 @@ class Steps {
   chooseOnly(some) {
     this.chosen = this.inside({ ...this.chosen, ...some });
     this.draw();
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => {
-      const told = [this.chosen.query + 1, this.chosen.key + 1, this.chosen.dimension + 1];
-      if (told.join() !== this.told) this.setTriggerValue("choice", told);
-      this.told = told.join();
-    }, TELL_AFTER);
+    this.echo.later(() => {
+      const choice = [this.chosen.query + 1, this.chosen.key + 1, this.chosen.dimension + 1];
+      if (this.echo.isWorthReporting(choice.join())) this.setTriggerValue("choice", choice);
+    });
   }
 
   // A cell of a panel as what it stands for.
   standsFor(panel, { row, column }) {
-    const some = {};
-    if (panel.rows === "queries") some.query = row;
-    if (panel.rows === "keys") some.key = row;
-    if (panel.columns === "keys") some.key = column;
-    if (panel.columns === "model") some.dimension = column;
-    if (panel.columns === "head") some.dimension = this.data.head * this.data.d_k + column;
-    return some;
+    const dimension = panel.columns === "head" ? this.data.head * this.data.d_k + column : column;
+    const byRow = { queries: { query: row }, keys: { key: row } }[panel.rows];
+    return { ...byRow, ...(panel.columns === "keys" ? { key: column } : { dimension }) };
   }
 
   // The chosen cell of a panel; -1 where the chosen dimension is another head's.
@@ -86,18 +91,15 @@ class Steps {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
     this.find(".dimension input").max = this.grids.query.columns;
-    const group = (place, name, tokens, choose) => {
-      const heading = element("span", "name", name);
-      const buttons = tokens.map((token, index) => {
-        const button = element("button", "token", token);
-        button.onclick = () => choose(index);
-        return button;
-      });
-      place.replaceChildren(heading, ...buttons);
-    };
     const tokens = JSON.stringify([queries, keys]);
     if (tokens === this.tokens) return;
     this.tokens = tokens;
+    const group = (place, name, tokens, choose) => {
+      const button = (token, index) => {
+        return Object.assign(element("button", "token", token), { onclick: () => choose(index) });
+      };
+      place.replaceChildren(element("span", "name", name), ...tokens.map(button));
+    };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));
   }
@@ -110,9 +112,8 @@ class Steps {
       this.order = order;
       this.entries = this.data.steps.map((step) => new Entry(step.name));
       this.list.replaceChildren(...this.entries.map(({ item }) => item));
-      this.drawn = [];
     }
-    this.entries.forEach((entry, index) => entry.say(this.data.steps[index]));
+    this.entries.forEach((entry, index) => entry.describe(this.data.steps[index]));
   }
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
@@ -123,27 +124,27 @@ class Steps {
       const { top, bottom } = item.getBoundingClientRect();
       return bottom > -NEAR && top < innerHeight + NEAR;
     };
-    const near = this.entries.map(inSight), places = [...near.keys()];
+    const near = this.entries.map(inSight), indexes = [...near.keys()];
     this.markChosen();
     this.list.removeAttribute("data-drawn");
-    places.filter((place) => near[place]).forEach((place) => this.drawStep(place));
-    this.drawLater(places.filter((place) => !near[place]));
+    indexes.filter((index) => near[index]).forEach((index) => this.drawStep(index));
+    this.drawLater(indexes.filter((index) => !near[index]));
   }
 
-  drawLater([place, ...others]) {
+  drawLater([index, ...others]) {
     clearTimeout(this.later);
-    if (place === undefined) return this.list.setAttribute("data-drawn", "");
+    if (index === undefined) return this.list.setAttribute("data-drawn", "");
     this.later = setTimeout(() => {
-      this.drawStep(place);
+      this.drawStep(index);
       this.drawLater(others);
     });
   }
 
-  drawStep(place) {
-    const entry = this.entries[place], step = this.data.steps[place];
-    const groups = [panelsOf(step, this.data, this.grids), neuronsOf(step.name, this.data, this.grids, this.chosen.query)];
-    groups.forEach((panels, group) => this.drawPanels(entry, group, panels, this.width));
-    this.tell(entry, null);
+  drawStep(index) {
+    const { data, grids } = this, entry = this.entries[index], step = data.steps[index];
+    this.drawPanels(entry, 0, panelsOf(step, data, grids));
+    this.drawPanels(entry, 1, neuronsOf(step.name, data, grids, this.chosen.query));
+    this.writeSum(entry, null);
   }
 
   markChosen() {
@@ -155,27 +156,20 @@ class Steps {
     this.find(".dimension input").value = this.chosen.dimension + 1;
   }
 
-  drawPanels(entry, place, panels, width) {
-    entry.makeRoom(place, panels.length, (matrixEntry, index) => ({
-      look: (cell) => this.tell(entry, cell && { place, index, cell }),
-      choose: (cell) => this.clicked(entry, entry.panels[place][index], cell),
+  // Group 0 of an entry's panels are the step's own, group 1 the neuron view.
+  drawPanels(entry, group, panels) {
+    entry.makeRoom(group, panels.length, (index) => ({
+      point: (cell) => this.writeSum(entry, cell && { group, index, cell }),
+      choose: (cell) => this.clicked(entry, entry.panels[group][index], cell),
     }));
-    entry.panels[place] = panels;
-    panels.forEach((panel, index) => entry.shown[place][index].draw(this.picture(panel), this.cellIn(panel), width, panel));
-    const small = panels.length === 1 && panels[0].columns === "keys" && entry.shown[place][0].matrix.width + LEAST_WORDS < width;
-    if (place === 0) entry.item.classList.toggle("beside", small);
-  }
-
-  picture(panel) {
-    const { queries, keys } = this.data;
-    const rows = { queries, keys, query: [queries[this.chosen.query]] }[panel.rows];
-    const columns = panel.columns === "keys" ? keys : null;
-    const name = panel.text ?? panel.symbol.replace(/<[^>]*>/g, "");
-    const label = `${name}: ${rows.length} rows, ${panel.grid.columns} columns. Arrow keys move, Enter chooses.`;
-    return {
-      grid: panel.grid, rows, columns, scale: panel.scale, closed: panel.closed, frame: panel.frame, start: panel.start,
-      reach: panel.reach, named: Math.max(labelWidth(queries), labelWidth(keys)), notes: panel.notes ? rows.map((_, row) => panel.notes(row)) : null, square: columns !== null, label,
-    };
+    entry.panels[group] = panels;
+    panels.forEach((panel, index) => {
+      const picture = pictureOf(panel, this.data, this.chosen.query, this.width);
+      entry.figures[group][index].draw(panel, picture, this.cellIn(panel));
+    });
+    if (group === 1) return;
+    const small = panels.length === 1 && panels[0].columns === "keys";
+    entry.item.classList.toggle("beside", small && entry.figures[0][0].width + LEAST_TEXT < this.width);
   }
 
   clicked(entry, panel, cell) {
@@ -184,11 +178,11 @@ class Steps {
   }
 
   // Write out the sum of the cell that is pointed at; otherwise of the chosen one in the step's first matrix.
-  tell(entry, found) {
-    const { place, index, cell } = found ?? { place: 0, index: 0, cell: null };
-    const panel = entry.panels[place][index], { row, column } = cell ?? this.cellIn(panel);
-    if (row < 0 || column < 0) return entry.byHand(`Dimension ${this.chosen.dimension + 1} is another head's.`);
-    entry.byHand(sumWords(this.sums.of(panel, row, column), `${this.data.whose} has`));
+  writeSum(entry, pointed) {
+    const { group, index, cell } = pointed ?? { group: 0, index: 0, cell: null };
+    const panel = entry.panels[group][index], { row, column } = cell ?? this.cellIn(panel);
+    if (row < 0 || column < 0) return entry.write(`Dimension ${this.chosen.dimension + 1} is another head's.`);
+    entry.write(sumText(this.sums.of(panel, row, column), `${this.data.whose} has`));
   }
 }
 
@@ -196,71 +190,95 @@ class Steps {
 class Entry {
   constructor(name) {
     this.name = name;
-    this.item = element("li", `step ${name}`);
     this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
     this.title = element("h3");
     this.formula = element("p", "formula");
-    this.places = [element("div", "panels"), element("div", "panels neurons")];
+    this.groups = [element("div", "panels"), element("div", "panels neurons")];
     this.panels = [[], []];
-    this.shown = [[], []];
+    this.figures = [[], []];
     const { shape, why, hand, see, gap } = this.parts;
+    const neurons = NEURONS[name] ? [element("h4", "", NEURONS[name]), this.groups[1]] : [];
     hand.setAttribute("aria-live", "polite");
-    this.item.append(this.title, this.formula, shape, why, this.places[0], hand, see, gap);
-    if (NEURONS[name]) this.item.insertBefore(this.places[1], see), this.item.insertBefore(element("h4", "", NEURONS[name]), this.places[1]);
+    const parts = [this.title, this.formula, shape, why, this.groups[0], hand, ...neurons, see, gap];
+    this.item = element("li", `step ${name}`, ...parts);
   }
 
-  say(step) {
+  describe(step) {
     this.title.textContent = step.title;
-    formula(this.formula, step.formula);
+    setFormula(this.formula, step.formula);
     for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
-    this.parts.gap.textContent = step.gap === null ? "" : `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
+    const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
+    this.parts.gap.textContent = step.gap === null ? "" : gap;
   }
 
-  byHand(text) {
+  write(text) {
     if (this.parts.hand.textContent !== text) this.parts.hand.textContent = text;
   }
 
-  makeRoom(place, count, hear) {
-    if (this.shown[place].length === count) return;
-    this.shown[place] = Array.from({ length: count }, (_, index) => new Figure(hear(this, index)));
-    this.places[place].replaceChildren(...this.shown[place].map(({ figure }) => figure));
+  makeRoom(group, count, hearing) {
+    if (this.figures[group].length === count) return;
+    this.figures[group] = Array.from({ length: count }, (_, index) => new Figure(hearing(index)));
+    this.groups[group].replaceChildren(...this.figures[group].map(({ figure }) => figure));
   }
 }
 
-// A matrix with its name and the range of its colours.
+// A heatmap with its name and the range of its colours.
 class Figure {
-  constructor({ look, choose }) {
-    this.figure = element("figure");
+  constructor({ point, choose }) {
     this.caption = element("figcaption");
-    this.scroller = element("div", "scroller");
     this.cursor = element("i", "cursor");
-    const canvas = element("canvas");
-    this.scroller.append(canvas, this.cursor);
-    this.figure.append(this.caption, this.scroller);
-    this.matrix = new Matrix(canvas, {
+    this.canvas = element("canvas");
+    this.scroller = element("div", "scroller", this.canvas, this.cursor);
+    this.figure = element("figure", "", this.caption, this.scroller);
+    this.heatmap = new Heatmap(this.canvas, {
       choose,
-      look: (cell) => {
+      point: (cell) => {
         this.frame(cell);
-        look(cell);
+        point(cell);
       },
     });
+    this.canvas.onfocus = () => this.heatmap.pointed || this.heatmap.pointAt(this.chosen);
   }
 
-  draw(picture, chosen, width, panel) {
-    this.matrix.draw(picture, chosen, width);
-    const range = panel.scale === "weights" ? "0 to 1" : `${MINUS}${number(this.matrix.shown, 2)} (blue) to ${number(this.matrix.shown, 2)} (orange)`;
+  get width() {
+    return this.heatmap.geometry.width;
+  }
+
+  // The chosen row and column are framed in the colour of text: other colours are taken by values.
+  draw(panel, picture, { row, column }) {
+    this.chosen = { row: Math.max(0, row), column: Math.max(0, column) };
+    const { geometry, limit } = picture, { rows, columns } = panel.grid;
+    const pen = prepare(this.canvas, geometry.width, geometry.height);
+    const name = panel.text ?? panel.symbol.replace(/<[^>]*>/g, "");
+    const label = `${name}: ${rows} rows, ${columns} columns. Arrow keys move, Enter chooses.`;
+    this.heatmap.draw(pen, picture, label);
+    pen.strokeStyle = pen.fillStyle;
+    pen.lineWidth = 2;
+    if (row >= 0) this.heatmap.frameRow(pen, row);
+    pen.setLineDash([3, 2]);
+    if (column >= 0) this.heatmap.frameColumn(pen, column);
+    pen.setLineDash([]);
+    const most = number(limit, 2);
+    this.describe(panel, picture.signed ? `${MINUS}${most} (blue) to ${most} (orange)` : "0 to 1");
+    this.frame(this.heatmap.pointed);
+    if (row >= 0 && geometry.bottom > SCROLLS_FROM) {
+      this.scroller.scrollTop = geometry.top + (row + 0.5) * geometry.high - this.scroller.clientHeight / 2;
+    }
+  }
+
+  describe(panel, range) {
     if (panel.text) this.caption.textContent = panel.text;
-    else formula(this.caption, panel.symbol);
-    this.caption.append(element("small", "", ` ${picture.grid.rows} × ${picture.grid.columns}, colours ${range}`));
-    this.frame(this.matrix.under);
+    else setFormula(this.caption, panel.symbol);
+    this.caption.append(element("small", "", ` ${panel.grid.rows} × ${panel.grid.columns}, colours ${range}`));
   }
 
   frame(cell) {
     this.cursor.hidden = !cell;
     if (!cell) return;
-    const { left, top, wide, high } = this.matrix;
+    const { left, top, wide, high } = this.heatmap.geometry;
     Object.assign(this.cursor.style, {
-      left: `${left + cell.column * wide - 1}px`, top: `${top + cell.row * high - 1}px`, width: `${Math.max(4, wide) + 2}px`, height: `${high + 2}px`,
+      left: `${left + cell.column * wide - 1}px`, top: `${top + cell.row * high - 1}px`,
+      width: `${Math.max(4, wide) + 2}px`, height: `${high + 2}px`,
     });
   }
 }

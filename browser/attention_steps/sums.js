@@ -1,9 +1,12 @@
 // How one cell came about, from the numbers before it: recomputed here in double precision, and written out.
 
+import { shortened } from "../lib/canvas.js";
+import { MINUS, number, tiny } from "../lib/format.js";
+
 const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 710 of a computer's
 const SHOWN_TERMS = 4; // the largest of a sum; the others are added up
 
-class Sums {
+export class Sums {
   constructor(data, grids) {
     Object.assign(this, { data, grids });
   }
@@ -23,105 +26,95 @@ class Sums {
     return `“${token}”, dimension ${dimension + 1}`;
   }
 
-  // The largest products one by one, the others together.
-  added(terms, label) {
-    const order = terms.map((_, index) => index).sort((a, b) => Math.abs(terms[b].value) - Math.abs(terms[a].value));
-    const shown = order.slice(0, SHOWN_TERMS), rest = order.slice(SHOWN_TERMS);
-    const parts = shown.map((index) => {
-      const { left, right, value, where } = terms[index];
-      return `${left} × ${right} = ${number(value)} (${label} ${where})`;
-    });
-    const sum = terms.reduce((total, { value }) => total + value, 0);
-    if (rest.length) {
-      const others = rest.reduce((total, index) => total + terms[index].value, 0);
-      parts.push(`${rest.length} other${rest.length > 1 ? "s" : ""} together: ${number(others)}`);
-    }
-    return { parts, sum };
-  }
-
-  product(lefts, rights, label, where) {
+  // A dot product: its largest terms one by one, the others together. where(index) names a term.
+  product(lefts, rights, where) {
     const terms = Array.from(lefts, (left, index) => {
-      return { left: number(left), right: number(rights[index]), value: left * rights[index], where: where(index) };
+      return { left, right: rights[index], value: left * rights[index], index };
     });
-    return this.added(terms, label);
+    const total = (some) => some.reduce((sum, { value }) => sum + value, 0), sum = total(terms);
+    terms.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
+    const parts = terms.splice(0, SHOWN_TERMS).map(({ left, right, value, index }) => {
+      return `${number(left)} × ${number(right)} = ${number(value)} (${where(index)})`;
+    });
+    if (terms.length) parts.push(`${others(terms.length)} together: ${number(total(terms))}`);
+    return { parts, sum };
   }
 
   column(grid, index) {
     return Array.from({ length: grid.rows }, (_, row) => grid.at(row, index));
   }
 
+  // A dimension of the model as a column of the chosen head, and whose it is, counted from 1.
+  inHead(dimension) {
+    const { head, d_k } = this.data, owner = Math.floor(dimension / d_k);
+    return { inside: dimension - head * d_k, owner: owner + 1, isChosen: owner === head };
+  }
+
   projected({ left, right, bias, of_head }, row, column) {
-    const { head, d_k } = this.data, weights = this.grids[right];
-    const inside = of_head ? column - head * d_k : column;
-    if (inside < 0 || inside >= weights.columns) {
-      const owner = Math.floor(column / d_k) + 1;
+    const { inside, owner, isChosen } = this.inHead(column), at = of_head ? inside : column;
+    if (of_head && !isChosen) {
       return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
     }
-    const lefts = this.grids[left].row(row), offset = this.grids[bias].at(0, inside);
-    const { parts, sum } = this.product(lefts, this.column(weights, inside), "dimension", (index) => index + 1);
-    parts.push(`bias: ${number(offset)}`);
-    return { parts, value: sum + offset };
+    const lefts = this.grids[left].row(row), rights = this.column(this.grids[right], at);
+    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
+    const offset = this.grids[bias].at(0, at);
+    return { parts: [...parts, `bias: ${number(offset)}`], value: sum + offset };
   }
 
   cut({ of }, row, column) {
     const from = this.data.head * this.data.d_k + column;
-    const value = this.grids[of].at(row, from);
-    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value };
+    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value: this.grids[of].at(row, from) };
   }
 
   dot({ left, right }, row, column) {
     const first = this.data.head * this.data.d_k + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
-    const { parts, sum } = this.product(lefts, rights, "dimension", (index) => first + index);
+    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
     return { parts, value: sum };
   }
 
   divided({ of }, row, column) {
-    const { d_k } = this.data, product = this.grids[of].at(row, column);
-    return { parts: [`${number(product)} / √${d_k} = ${number(product)} / ${number(Math.sqrt(d_k))}`], value: product / Math.sqrt(d_k) };
+    const { d_k } = this.data, product = this.grids[of].at(row, column), root = Math.sqrt(d_k);
+    return { parts: [`${number(product)} / √${d_k} = ${number(product)} / ${number(root)}`], value: product / root };
   }
 
-  isOpen(row, column) {
-    return this.grids.open.at(row, column) > 0;
+  isMasked(row, column) {
+    return !this.grids.open.at(row, column);
   }
 
   masked({ of }, row, column) {
-    if (this.isOpen(row, column)) return { parts: ["open: the score stays"], value: this.grids[of].at(row, column) };
-    return { parts: ["closed"], value: -Infinity, own: -Infinity };
+    if (this.isMasked(row, column)) return { parts: ["masked"], value: -Infinity, own: -Infinity };
+    return { parts: ["unmasked: the score stays"], value: this.grids[of].at(row, column) };
   }
 
   softmax({ of }, row, column) {
-    const scores = this.grids[of].row(row), keys = [...scores.keys()].filter((key) => this.isOpen(row, key));
+    const scores = this.grids[of].row(row), keys = [...scores.keys()].filter((key) => !this.isMasked(row, key));
     if (!keys.length) {
-      return { parts: ["every key of this row is closed: 0 / 0. PyTorch's fused kernel gives 0 for such a row"], value: 0 };
+      const fused = "PyTorch's fused kernel gives 0 for such a row";
+      return { parts: [`every key of this row is masked: 0 / 0. ${fused}`], value: 0 };
     }
-    if (!this.isOpen(row, column)) return { parts: [`closed: exp(${MINUS}∞) = 0`], value: 0 };
-    const most = Math.max(...keys.map((key) => scores[key])), less = most > LARGE_SCORE ? most : 0;
-    const powers = keys.map((key) => Math.exp(scores[key] - less)), sum = powers.reduce((total, power) => total + power, 0);
-    const power = Math.exp(scores[column] - less), taken = less ? ` ${MINUS} ${number(less)}, the row's largest` : "";
-    const largest = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
-    const spelled = largest.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
-    const others = keys.length - largest.length;
-    if (others) spelled.push(`${others} other${others > 1 ? "s" : ""}`);
-    return {
-      parts: [`exp(${number(scores[column])}${taken}) = ${number(power)}`, `the sum of the row's ${keys.length}: ${number(sum)} (${spelled.join(", ")})`],
-      value: power / sum,
-      sign: "; their ratio",
-    };
+    if (this.isMasked(row, column)) return { parts: [`masked: exp(${MINUS}∞) = 0`], value: 0 };
+    const largest = Math.max(...keys.map((key) => scores[key])), taken = largest > LARGE_SCORE ? largest : 0;
+    const powers = keys.map((key) => Math.exp(scores[key] - taken)), power = Math.exp(scores[column] - taken);
+    const sum = powers.reduce((total, each) => total + each, 0);
+    const order = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
+    const terms = order.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
+    const rest = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
+    if (rest) terms.push(others(rest));
+    const exponential = `exp(${number(scores[column])}${less}) = ${number(power)}`;
+    const parts = [exponential, `the sum of the row's ${keys.length}: ${number(sum)} (${terms.join(", ")})`];
+    return { parts, value: power / sum, sign: "; their ratio" };
   }
 
   weighted({ left, right }, row, column) {
-    const terms = Array.from(this.grids[left].row(row), (weight, key) => {
-      const value = this.grids[right].at(key, column);
-      return { left: number(weight), right: number(value), value: weight * value, where: `“${shortened(this.data.keys[key])}”` };
-    });
-    const { parts, sum } = this.added(terms, "from");
+    const values = this.column(this.grids[right], column), token = (key) => `from “${shortened(this.data.keys[key])}”`;
+    const { parts, sum } = this.product(this.grids[left].row(row), values, token);
     return { parts, value: sum };
   }
 
-  placed({ of }, row, column, own) {
-    const { head, d_k } = this.data, inside = column - head * d_k, owner = Math.floor(column / d_k) + 1;
-    if (inside < 0 || inside >= d_k) return { parts: [`written by head ${owner}`], value: null };
+  placed({ of }, row, column) {
+    const { inside, owner, isChosen } = this.inHead(column);
+    if (!isChosen) return { parts: [`written by head ${owner}`], value: null };
     return { parts: [`column ${inside + 1} of what head ${owner} wrote`], value: this.grids[of].at(row, inside) };
   }
 
@@ -135,27 +128,24 @@ class Sums {
     const mean = values.reduce((total, value) => total + value, 0) / count;
     const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
     const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;
-    const centred = values[column] - mean, spread = Math.sqrt(variance + epsilon);
-    return {
-      parts: [
-        `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))}) / ${number(spread)} = ${number(centred / spread)}`,
-        `× γ ${number(gamma)}`, `+ β ${number(beta)}`,
-      ],
-      value: (centred / spread) * gamma + beta,
-      sign: " gives",
-      joined: " ",
-    };
+    const deviation = Math.sqrt(variance + epsilon), scaled = (values[column] - mean) / deviation;
+    const centred = `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))})`;
+    const division = `${centred} / ${number(deviation)} = ${number(scaled)}`;
+    const parts = [division, `× γ ${number(gamma)}`, `+ β ${number(beta)}`];
+    return { parts, value: scaled * gamma + beta, sign: " gives", joined: " " };
   }
 
   // A cell of the neuron view: one term of the dot product, or of the weighted average.
-  term({ left, right, label }, row, column) {
+  term({ left, right }, row, column) {
     const a = left(row, column), b = right(row, column);
     return { parts: [`${number(a)} × ${number(b)}`], value: a * b };
   }
 }
 
-// The words for a cell: the computation, its result, and how far the model's own number is from it.
-function sumWords({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {
+const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
+
+// A cell in a sentence: the computation, its result, and how far the model's own number is from it.
+export function sumText({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {
   if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(own)}.`;
   const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
   const same = Object.is(value, own) || value === own ? 0 : Math.abs(value - own);

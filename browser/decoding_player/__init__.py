@@ -1,37 +1,10 @@
 """The decoding player: a translation that is stepped through and played in the browser, sent there once."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-import streamlit as st
+from browser.bundle import component
 
-_FOLDER = Path(__file__).parent
-
-
-def _read(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-_SCRIPTS = (
-    "../lib/drawing.js",
-    "../lib/mount.js",
-    "../lib/echo.js",
-    "../lib/playback.js",
-    "strips.js",
-    "player.js",
-)
-
-_player = st.components.v2.component(
-    "decoding_player",
-    html=_read("player.html"),
-    css=_read("../lib/controls.css") + _read("player.css"),
-    js="".join(
-        map(
-            _read,
-            ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js", "strips.js", "player.js"),
-        )
-    ),
-)
+_player = component("decoding_player", "decoding_player/player")
 
 
 def decoding_player(
@@ -44,18 +17,13 @@ def decoding_player(
 ) -> None:
     """Show `steps` (see figures.decoding) from `step` on, counted from 1.
 
-    Playing happens in the browser alone. Back come: the step where the visitor stopped, a head chosen among all
-    (layer, head, counted from 0), and a candidate taken instead of the model's choice (step, id). All three are
-    triggers: the same step may be reported again after the Back button, and must be heard.
+    Playing happens in the browser alone. Back come: the step where the user stopped, a head chosen among all (layer,
+    head, counted from 0), and a candidate taken instead of the model's choice (step, id).
     """
-
-    def told(name: str):
-        return st.session_state[key].get(name)
-
     _player(
-        data={**steps, "step": step},
-        key=key,
-        on_step_change=lambda: on_step(int(told("step"))),
-        on_head_change=lambda: on_head(*map(int, told("head"))),
-        on_take_change=lambda: on_take(*map(int, told("take"))),
+        {**steps, "step": step},
+        key,
+        step=lambda value: on_step(int(value)),
+        head=lambda value: on_head(*map(int, value)),
+        take=lambda value: on_take(*map(int, value)),
     )

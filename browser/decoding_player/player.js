@@ -1,5 +1,11 @@
 // The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
-// Token text is hostile until it is set as text. Python puts drawing.js, playhead.js and strips.js before it.
+// Token text is hostile until it is set as text.
+
+import { blue, element } from "../lib/canvas.js";
+import { floats } from "../lib/format.js";
+import { mounted } from "../lib/mount.js";
+import { Playhead } from "../lib/playback.js";
+import { Strip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
@@ -11,12 +17,12 @@ class Player {
     this.find = (selector) => root.querySelector(selector);
     this.playhead = new Playhead(this.find, 1, MILLISECONDS_A_STEP, {
       draw: () => this.show(),
-      words: (step) => step,
+      valueOf: (step) => step,
       send: (step) => this.setTriggerValue("step", step),
     });
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
-    const tell = (text) => (this.find(".readout").textContent = text);
-    this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), tell, choose));
+    const readOut = (text) => (this.find(".readout").textContent = text);
+    this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), readOut, choose));
     this.resized = new ResizeObserver(() => this.data && this.drawStrips());
     this.resized.observe(this.find(".heads"));
   }
@@ -54,13 +60,9 @@ class Player {
 
   layOut() {
     const { source, fed, next } = this.data;
-    const chip = (token) => {
-      const item = element("li");
-      item.append(element("span", "token", token), element("span", "note"));
-      return item;
-    };
+    const chip = (token) => element("li", "", element("span", "token", token), element("span", "note"));
     this.find(".source").replaceChildren(...source.map(chip));
-    // One place more than was fed: the last is for the piece that the last step predicts.
+    // One chip more than was fed: the last is for the piece that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
   }
 
@@ -91,13 +93,13 @@ class Player {
 
   showNext(step) {
     const chips = this.find(".target").children;
-    for (let place = this.step; place < chips.length; place++) {
-      const next = place === this.step;
-      chips[place].className = next ? (step.forced ? "next forced" : "next") : "later";
-      chips[place].style.backgroundColor = "";
-      chips[place].title = next ? "the piece that follows; it is fed in the next step" : "";
+    for (let position = this.step; position < chips.length; position++) {
+      const next = position === this.step, chip = chips[position];
+      chip.className = next ? (step.forced ? "next forced" : "next") : "later";
+      chip.style.backgroundColor = "";
+      chip.title = next ? "the piece that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
-      chips[place].lastChild.textContent = next ? step.chance : "0.00";
+      chip.lastChild.textContent = next ? step.chance : "0.00";
     }
   }
 
@@ -114,7 +116,8 @@ class Player {
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = candidate.token;
       const takable = step.takable && !candidate.special;
-      button.setAttribute("aria-label", candidate.taken ? `${candidate.token}, taken` : `Take ${candidate.token} instead`);
+      const label = candidate.taken ? `${candidate.token}, taken` : `Take ${candidate.token} instead`;
+      button.setAttribute("aria-label", label);
       button.title = candidate.taken ? "taken in this translation" : "take this piece instead and decode on";
       button.disabled = !candidate.taken && !takable;
       button.onclick = () => {
@@ -129,13 +132,8 @@ class Player {
   }
 
   candidateRow() {
-    const row = element("tr"), piece = element("td", "piece"), bar = element("td", "bar"), inside = element("div");
-    piece.append(element("button"));
-    piece.firstChild.type = "button";
-    inside.append(element("i"), element("span"));
-    bar.append(inside);
-    row.append(element("td", "rank"), piece, bar);
-    return row;
+    const bar = element("td", "bar", element("div", "", element("i"), element("span")));
+    return element("tr", "", element("td", "rank"), element("td", "piece", element("button")), bar);
   }
 
   drawStrips() {

@@ -1,17 +1,61 @@
-// A component of a page from a class: one player for each place it is put into, given the data anew whenever they come.
-function mounted(Player) {
-  const players = new WeakMap();
+// How a component stands on its page: made once for each place, given data whenever they come, and reporting back
+// without being moved by the echo of its own report.
+
+const REPORT_AFTER = 350; // ms after the last key or click, so that moving quickly asks the server once
+
+// The function that Streamlit calls, from a class with receive(data) and leave().
+export function mounted(Component) {
+  const components = new WeakMap();
   return ({ parentElement, data, setTriggerValue }) => {
-    let player = players.get(parentElement);
-    if (!player) {
-      player = new Player(parentElement);
-      players.set(parentElement, player);
+    let component = components.get(parentElement);
+    if (!component) {
+      component = new Component(parentElement);
+      components.set(parentElement, component);
     }
-    player.setTriggerValue = setTriggerValue;
-    player.receive(data);
+    component.setTriggerValue = setTriggerValue;
+    component.receive(data);
     return () => {
-      player.leave();
-      players.delete(parentElement);
+      component.leave();
+      components.delete(parentElement);
     };
   };
+}
+
+// What was reported to the server and what the address says: its texts (or numbers) are compared as they are.
+export class Echo {
+  constructor() {
+    this.timer = null;
+    this.forget();
+  }
+
+  forget() {
+    this.sent = []; // what was reported and has not come back yet
+    this.address = undefined;
+  }
+
+  // Whether the address says something that was not reported from here: then it decides what is shown.
+  isNews(text) {
+    const echo = this.sent.indexOf(text);
+    const news = echo < 0 && text !== this.address;
+    this.sent = this.sent.slice(echo + 1);
+    this.address = text;
+    return news;
+  }
+
+  // Whether it is another text than the server has; then it counts as reported.
+  isWorthReporting(text) {
+    if (text === (this.sent.at(-1) ?? this.address)) return false;
+    this.sent.push(text);
+    return true;
+  }
+
+  // Report in a while, unless something else is reported before.
+  later(report) {
+    this.cancel();
+    this.timer = setTimeout(report, REPORT_AFTER);
+  }
+
+  cancel() {
+    clearTimeout(this.timer);
+  }
 }

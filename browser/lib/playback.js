@@ -1,15 +1,15 @@
-// A player's place: buttons, slider, keys and a clock move it through its moments, and where it rests is reported.
+// A player's position: buttons, slider, keys and a clock move it through its steps, and where it rests is reported.
 
-const REPORT_AFTER = 350; // after the last key or click, so that moving quickly asks the server once
+import { isShortcut } from "./canvas.js";
+import { Echo } from "./mount.js";
 
-class Playhead {
-  // Moments are numbered from `first` on. draw() shows the one at `at`; words(at) is what the address says of it, and
-  // send(words) tells the server.
-  constructor(find, first, millisecondsAMoment, { draw, words, send }) {
-    Object.assign(this, { find, first, last: first, at: first, millisecondsAMoment, draw, words, send });
+export class Playhead {
+  // Steps are numbered from `first` on. draw() shows the one at `at`; valueOf(at) is what the address has for it, and
+  // send(value) reports it to the server.
+  constructor(find, first, millisecondsAStep, { draw, valueOf, send }) {
+    Object.assign(this, { find, first, last: first, at: first, millisecondsAStep, draw, valueOf, send });
     this.timer = null;
-    this.reporting = null;
-    this.said = new Said();
+    this.echo = new Echo();
     const go = (target) => () => this.seek(target());
     find(".first").onclick = go(() => this.first);
     find(".back").onclick = go(() => this.at - 1);
@@ -24,12 +24,12 @@ class Playhead {
   // Stop, and forget what was reported: what is shown from here on is another one.
   startAnew() {
     this.pause(false);
-    this.said.forget();
+    this.echo.forget();
   }
 
-  // Whether the address says something new that was not said from here: then it decides where to stand.
-  isNews(said) {
-    return this.said.isNews(said);
+  // Whether the address says something new that was not reported from here: then it decides where to stand.
+  isNews(value) {
+    return this.echo.isNews(value);
   }
 
   place(at) {
@@ -64,7 +64,7 @@ class Playhead {
       this.move(this.at + 1);
       if (this.at === this.last) this.pause();
       else this.schedule();
-    }, this.millisecondsAMoment / Number(this.find("select").value));
+    }, this.millisecondsAStep / Number(this.find("select").value));
   }
 
   pause(report = true) {
@@ -76,19 +76,18 @@ class Playhead {
   }
 
   report() {
-    this.keepQuiet();
-    this.reporting = setTimeout(() => {
-      const words = this.words(this.at);
-      if (!this.timer && this.said.tell(words)) this.send(words);
-    }, REPORT_AFTER);
+    this.echo.later(() => {
+      const value = this.valueOf(this.at);
+      if (!this.timer && this.echo.isWorthReporting(value)) this.send(value);
+    });
   }
 
   keepQuiet() {
-    clearTimeout(this.reporting);
+    this.echo.cancel();
   }
 
   key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's: Alt and left is Back
+    if (isShortcut(event)) return;
     if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
     const moves = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: this.first, End: this.last };
     if (event.key in moves) this.seek(moves[event.key]);
@@ -118,7 +117,6 @@ class Playhead {
 
   leave() {
     clearTimeout(this.timer);
-    clearTimeout(this.reporting);
+    this.echo.cancel();
   }
 }
-

@@ -1,39 +1,32 @@
-// A curve over the training with a marker at the moment shown. Its numbers, ticks and words come from Python.
+// A curve over the training with a marker at the snapshot shown. Its numbers, ticks and texts come from Python.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { element, svgElement as drawn } from "../lib/canvas.js";
+
 const LEFT = 34, RIGHT = 16, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
+const ROOM_FOR_A_STEP = 36;
 
-function drawn(tag, attributes, text) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-class Curve {
-  // seek(moment) is told where the pointer went down or was dragged.
+export class Curve {
+  // seek(snapshot) hears where the pointer went down or was dragged.
   constructor(seek) {
-    this.figure = element("figure");
     this.title = element("span");
-    this.said = element("b");
-    const caption = element("figcaption");
-    caption.append(this.title, this.said);
+    this.value = element("b");
     this.picture = drawn("svg", { role: "img" });
     this.picture.onpointerdown = this.picture.onpointermove = (event) => {
-      if (event.buttons & 1) seek(Math.round(this.moment(event.clientX - this.picture.getBoundingClientRect().left)));
+      const { left } = this.picture.getBoundingClientRect();
+      if (event.buttons & 1) seek(Math.round(this.snapshotAt(event.clientX - left)));
     };
-    this.figure.append(caption, this.picture);
+    this.figure = element("figure", "", element("figcaption", "", this.title, this.value), this.picture);
   }
 
-  x(place) {
-    return LEFT + (place / this.length) * (this.width - LEFT - RIGHT);
+  x(position) {
+    return LEFT + (position / this.length) * (this.width - LEFT - RIGHT);
   }
 
   y(value) {
     return TOP + (1 - Math.min(1, value / this.curve.high)) * (HEIGHT - TOP - BOTTOM);
   }
 
-  moment(x) {
+  snapshotAt(x) {
     return ((x - LEFT) / (this.width - LEFT - RIGHT)) * this.length;
   }
 
@@ -42,7 +35,7 @@ class Curve {
     this.title.textContent = curve.title;
   }
 
-  // Draw what does not change from moment to moment into this width.
+  // Draw what does not change from snapshot to snapshot into this width.
   layOut(width) {
     this.width = width;
     const { picture, curve } = this;
@@ -54,9 +47,9 @@ class Curve {
       drawn("text", { x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, label),
     ]);
     const every = (width - LEFT - RIGHT) / this.steps.length < ROOM_FOR_A_STEP ? 2 : 1;
-    this.steps.forEach(([place, label], index) => {
+    this.steps.forEach(([position, label], index) => {
       if (index % every) return;
-      parts.push(drawn("text", { x: this.x(place), y: HEIGHT - 4, "text-anchor": "middle" }, label));
+      parts.push(drawn("text", { x: this.x(position), y: HEIGHT - 4, "text-anchor": "middle" }, label));
     });
     this.marker = drawn("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
     this.dot = drawn("circle", { class: "dot", r: 4.5 });
@@ -64,21 +57,20 @@ class Curve {
   }
 
   line({ x, y, faint, dots }) {
-    const points = x.map((place, index) => [this.x(place), this.y(y[index])]);
+    const points = x.map((position, index) => [this.x(position), this.y(y[index])]);
     const path = drawn("polyline", { class: faint ? "faint" : "main", points: points.join(" ") });
     return [path, ...(dots ? points.map(([cx, cy]) => drawn("circle", { class: "point", cx, cy, r: 2.5 })) : [])];
   }
 
-  show(moment) {
-    const at = this.curve.at[moment], said = this.curve.said[moment];
-    this.said.textContent = said || "–";
-    this.picture.setAttribute("aria-label", `${this.curve.title}: ${said || "not yet known"}`);
-    this.marker.setAttribute("x1", this.x(moment));
-    this.marker.setAttribute("x2", this.x(moment));
+  show(snapshot) {
+    const at = this.curve.at[snapshot], text = this.curve.said[snapshot];
+    this.value.textContent = text || "–";
+    this.picture.setAttribute("aria-label", `${this.curve.title}: ${text || "not yet known"}`);
+    this.marker.setAttribute("x1", this.x(snapshot));
+    this.marker.setAttribute("x2", this.x(snapshot));
     this.dot.setAttribute("visibility", at ? "visible" : "hidden");
     if (!at) return;
     this.dot.setAttribute("cx", this.x(at[0]));
     this.dot.setAttribute("cy", this.y(at[1]));
   }
 }
-

@@ -1,44 +1,40 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
+import { ARROWS, blue, element, isShortcut, shortened } from "../lib/canvas.js";
+
 const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
-const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-class HeadMap {
-  // tell(text) gets the cell under the pointer, or that the keys went to, in words.
-  constructor(place, tell) {
-    this.place = place;
-    this.tell = tell;
+export class HeadMap {
+  // readOut(text) gets the cell under the pointer, or that the keys went to, in words.
+  constructor(place, readOut) {
+    this.readOut = readOut;
     this.table = element("table", "map");
     this.table.setAttribute("role", "grid");
     this.table.setAttribute("aria-readonly", "true");
     this.table.tabIndex = 0;
     this.table.onpointerover = this.table.onclick = (event) => this.point(event.target.closest("td[id]"));
-    this.table.onpointerleave = () => this.point(null);
+    this.table.onpointerleave = this.table.onblur = () => this.point(null);
     this.table.onfocus = () => this.under || this.point(this.cells[0]);
-    this.table.onblur = () => this.point(null);
     this.table.onkeydown = (event) => this.key(event);
     place.replaceChildren(this.table);
   }
 
-  // Show the chosen head at a moment, in this width.
-  draw(data, maps, moment, width) {
+  // Show the chosen head at a snapshot, in this width.
+  draw(data, snapshots, current, width) {
     const tokens = JSON.stringify([data.queries, data.predicts, data.keys, data.causal]);
-    Object.assign(this, { data, maps, moment });
+    Object.assign(this, { data, snapshots, current });
     if (tokens !== this.tokens) this.layOut();
     this.tokens = tokens;
     this.fit(width);
-    this.table.setAttribute("aria-label", `${data.kind}, ${data.name}, at ${data.moments[moment].place}`);
-    for (let row = 0, index = 0; row < maps.rows; row++) {
-      for (let column = 0; column < maps.columns; column++, index++) {
-        if (maps.isOpen(row, column)) this.fill(this.cells[index], this.weight(row, column));
+    this.table.setAttribute("aria-label", `${data.kind}, ${data.name}, at ${data.moments[current].place}`);
+    for (let row = 0, index = 0; row < snapshots.rows; row++) {
+      for (let column = 0; column < snapshots.columns; column++, index++) {
+        if (snapshots.isMasked(row, column)) continue;
+        this.fill(this.cells[index], snapshots.weight(current, data, row, column));
       }
     }
-    this.say();
-  }
-
-  weight(row, column) {
-    return this.maps.weight(this.moment, this.data.layer, this.data.head, row, column);
+    this.describe();
   }
 
   fill(cell, weight) {
@@ -50,59 +46,53 @@ class HeadMap {
   layOut() {
     const { queries, predicts, keys } = this.data;
     const header = (token, scope, className) => {
-      const cell = element("th", className);
-      cell.scope = scope;
-      cell.append(element("span", "", shortened(token)));
-      cell.title = token;
-      return cell;
+      const cell = element("th", className, element("span", "", shortened(token)));
+      return Object.assign(cell, { scope, title: token });
     };
-    const head = element("tr");
-    head.append(header(predicts ? "fed" : "token", "col", "corner"), ...keys.map((key) => header(key, "col", "key")));
+    const corner = header(predicts ? "fed" : "token", "col", "corner");
+    const head = element("tr", "", corner, ...keys.map((key) => header(key, "col", "key")));
     if (predicts) head.append(header("to predict", "col", "corner predicts"));
     const rows = queries.map((query, row) => {
-      const line = element("tr");
-      line.append(header(query, "row", "query"), ...keys.map((_, column) => this.cell(row, column)));
-      if (predicts) line.append(element("td", "predicts", shortened(predicts[row])));
-      return line;
+      const cells = keys.map((_, column) => this.cell(row, column));
+      if (predicts) cells.push(element("td", "predicts", shortened(predicts[row])));
+      return element("tr", "", header(query, "row", "query"), ...cells);
     });
-    const body = element("tbody"), top = element("thead");
-    top.append(head);
-    body.append(...rows);
-    this.table.replaceChildren(top, body);
+    const body = element("tbody", "", ...rows);
+    this.table.replaceChildren(element("thead", "", head), body);
     this.cells = [...body.querySelectorAll("td[id]")];
     this.under = null;
   }
 
   cell(row, column) {
-    const open = this.maps.isOpen(row, column);
-    const cell = element("td", open ? "" : "closed");
+    const masked = this.snapshots.isMasked(row, column);
+    const cell = element("td", masked ? "closed" : "");
     cell.id = `cell-${row}-${column}`;
-    if (!open) cell.setAttribute("aria-label", "masked");
+    if (masked) cell.setAttribute("aria-label", "masked");
     return cell;
   }
 
   // Cells as large as this width allows, labels upright where they fit above them.
   fit(width) {
-    const { queries, predicts, keys } = this.data, foretells = predicts && width >= ROOM_FOR_PREDICTIONS;
+    const { queries, predicts, keys } = this.data, predictions = predicts && width >= ROOM_FOR_PREDICTIONS;
     const longest = (tokens) => LETTER * Math.max(3, ...tokens.map((token) => shortened(token).length)) + 10;
     const slanted = Math.min(TALLEST_KEYS, 0.9 * longest(keys) + 4);
-    const left = longest(queries), right = foretells ? Math.max(66, longest(predicts)) : 0.5 * slanted;
+    const left = longest(queries), right = predictions ? Math.max(66, longest(predicts)) : 0.5 * slanted;
     const gaps = keys.length + 3; // a pixel around each cell, as in player.css
     const cell = Math.floor(Math.min(LARGEST_CELL, (width - left - right - gaps) / keys.length));
     const upright = longest(keys) - 10 <= cell;
     this.table.style.setProperty("--cell", `${Math.max(SMALLEST_CELL, cell)}px`);
     this.table.style.setProperty("--left", `${left}px`);
     this.table.style.setProperty("--top", `${upright ? UPRIGHT_KEYS : slanted}px`);
-    this.table.style.marginRight = `${foretells ? 0 : right}px`;
+    this.table.style.marginRight = `${predictions ? 0 : right}px`;
     this.table.classList.toggle("upright", upright);
-    this.table.classList.toggle("without_predictions", !foretells);
+    this.table.classList.toggle("without_predictions", !predictions);
     this.table.classList.toggle("without_values", cell < SMALLEST_CELL_WITH_VALUE);
     this.table.classList.toggle("dense", cell < 15);
   }
 
   key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in MOVES)) return;
-    const [row, column] = this.under ? this.position() : [0, 0], [down, right] = MOVES[event.key];
+    if (isShortcut(event) || !(event.key in ARROWS)) return;
+    const [row, column] = this.under ? this.position() : [0, 0], [down, right] = ARROWS[event.key];
     const found = this.table.querySelector(`#cell-${row + down}-${column + right}`);
     if (found) this.point(found);
     event.preventDefault();
@@ -115,17 +105,16 @@ class HeadMap {
     cell?.classList.add("under");
     if (cell) this.table.setAttribute("aria-activedescendant", cell.id);
     else this.table.removeAttribute("aria-activedescendant");
-    this.say();
+    this.describe();
   }
 
   position() {
     return this.under.id.split("-").slice(1).map(Number);
   }
 
-  say() {
-    if (!this.under) return this.tell("");
+  describe() {
+    if (!this.under) return this.readOut("");
     const [row, column] = this.position(), { layer, head } = this.data;
-    this.tell(cellWords(this.data, this.maps, this.moment, { layer, head, row, column }));
+    this.readOut(this.snapshots.cellText(this.current, { layer, head, row, column }));
   }
 }
-

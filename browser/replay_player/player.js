@@ -1,40 +1,49 @@
-// The film player. All numbers and sentences come from Python; here they are only shown, one moment at a time.
-// Token text is hostile until it is set as text. Python puts drawing.js, playhead.js and the other files before it.
+// The training replay. All numbers and sentences come from Python; here they are only shown, one snapshot at a time.
+// Token text is hostile until it is set as text.
 
-const MILLISECONDS_A_MOMENT = 700;
-const NEWEST = -1; // what the address says of the end of a film that grows, as in __init__.py
+import { POINTED, element } from "../lib/canvas.js";
+import { mounted } from "../lib/mount.js";
+import { Playhead } from "../lib/playback.js";
+import { Overview, everyHead } from "../lib/thumbnails.js";
+import { Curve } from "./curves.js";
+import { HeadMap } from "./head_map.js";
+import { Snapshots, Strip } from "./snapshots.js";
+
+const MILLISECONDS_A_SNAPSHOT = 700;
+const NEWEST = -1; // what the address says of the end of a replay that grows, as in __init__.py
 const HALF_A_THUMB = 8; // of the slider
 
 class Player {
   constructor(root) {
     this.find = (selector) => root.querySelector(selector);
-    this.playhead = new Playhead(this.find, 0, MILLISECONDS_A_MOMENT, {
+    this.playhead = new Playhead(this.find, 0, MILLISECONDS_A_SNAPSHOT, {
       draw: () => this.show(),
-      words: (moment) => (this.data.following && moment === this.playhead.last ? NEWEST : this.data.steps[moment]),
+      valueOf: (at) => (this.data.following && at === this.playhead.last ? NEWEST : this.data.steps[at]),
       send: (step) => this.setTriggerValue("step", step),
     });
     this.playhead.startAnew();
-    const seek = (moment) => this.playhead.seek(moment);
-    const tell = (selector) => (text) => (this.find(`${selector} .readout`).textContent = text);
-    this.strip = new FilmStrip(this.find(".strip"), seek);
-    const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
-    this.overview = new Overview(this.find(".all"), tell(".heads"), choose);
-    this.map = new HeadMap(this.find(".large"), tell(".head"));
+    const seek = (snapshot) => this.playhead.seek(snapshot);
+    this.strip = new Strip(this.find(".strip"), seek);
+    this.overview = new Overview(this.find(".all"), {
+      look: (tile, cell) => this.look(cell && { layer: tile.layer, head: tile.head, ...cell }),
+      choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
+    });
+    this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
     this.curves = [];
     this.newCurve = () => new Curve(seek);
     this.resized = new ResizeObserver(() => this.data && this.arrange());
     this.resized.observe(this.find(".player"));
   }
 
-  get moment() {
+  get current() {
     return this.playhead.at;
   }
 
   receive(data) {
-    const step = this.data?.steps[this.moment]; // where it stands; in a film that grows, moments may be thinned out
-    const atTheEnd = this.data?.following && this.moment === this.playhead.last;
+    const step = this.data?.steps[this.current]; // where it stands: in a replay that grows, snapshots may be left out
+    const atTheEnd = this.data?.following && this.current === this.playhead.last;
     this.data = data;
-    this.maps = new Maps(data);
+    this.snapshots = new Snapshots(data);
     this.playhead.last = data.steps.length - 1;
     if (this.playhead.isNews(data.step)) this.playhead.place(this.nearest(data.step));
     else this.playhead.place(this.nearest(atTheEnd ? NEWEST : step));
@@ -53,7 +62,7 @@ class Player {
     return distances.indexOf(Math.min(...distances));
   }
 
-  // What does not change from moment to moment
+  // What does not change from snapshot to snapshot
 
   layOut() {
     const { data } = this;
@@ -63,10 +72,8 @@ class Player {
     this.find(".axes").textContent = data.axes;
     this.find(".chips").replaceChildren(
       ...data.next.map((token) => {
-        const item = element("li"), bar = element("span", "bar");
-        bar.append(element("i"));
-        item.append(element("span", "token", token), bar, element("span", "note"));
-        return item;
+        const bar = element("span", "bar", element("i"));
+        return element("li", "", element("span", "token", token), bar, element("span", "note"));
       }),
     );
     while (this.curves.length < data.curves.length) this.curves.push(this.newCurve());
@@ -81,10 +88,10 @@ class Player {
     this.show();
   }
 
-  // One moment
+  // One snapshot
 
   show() {
-    const { data, moment, maps } = this, now = data.moments[moment];
+    const { data, current, snapshots } = this, now = data.moments[current];
     this.playhead.show(now.spoken);
     this.find(".place").textContent = now.place;
     this.find(".text").textContent = now.wrote;
@@ -92,20 +99,39 @@ class Player {
     this.find(".target b").textContent = now.right ? "✓ exactly" : "";
     this.find(".now").textContent = now.head;
     this.showChances();
-    this.curves.forEach((curve) => curve.show(moment));
-    this.strip.draw(data, maps, moment, Math.floor(this.find(".reel").clientWidth));
+    this.curves.forEach((curve) => curve.show(current));
+    this.strip.draw(data, snapshots, current, Math.floor(this.find(".reel").clientWidth));
     const slider = this.find(".slider").style, margin = this.strip.edge - HALF_A_THUMB;
     slider.marginInline = `${margin}px`; // so that the thumb stands above its frame
     slider.width = `calc(100% - ${2 * margin}px)`;
-    this.overview.draw(data, maps, moment, this.find(".heads").clientWidth);
-    this.map.draw(data, maps, moment, this.find(".large").clientWidth);
+    this.drawOverview();
+    this.map.draw(data, snapshots, current, this.find(".large").clientWidth);
+  }
+
+  drawOverview() {
+    const { data, current, snapshots } = this, { layers, heads } = data;
+    const group = {
+      layers, heads, rows: snapshots.rows, columns: snapshots.columns,
+      found: everyHead(data), sorted: false, captions: 0,
+      mapOf: (tile) => snapshots.map(current, tile),
+    };
+    const isChosen = ({ layer, head }) => layer === data.layer && head === data.head;
+    const label = `${layers} layers by ${heads} heads at ${data.moments[current].place}`;
+    this.overview.draw({ groups: [group], isChosen, colour: POINTED, label }, this.find(".heads").clientWidth);
+    this.look(this.looked);
+  }
+
+  // What is under the pointer, in words: {layer, head, row, column} or null.
+  look(found) {
+    this.looked = found;
+    this.find(".heads .readout").textContent = found ? this.snapshots.cellText(this.current, found) : "";
   }
 
   showChances() {
     const chips = this.find(".chips").children;
-    this.data.chances[this.moment].forEach(([chance, words], place) => {
-      chips[place].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
-      chips[place].lastChild.textContent = words;
+    this.data.chances[this.current].forEach(([chance, text], position) => {
+      chips[position].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
+      chips[position].lastChild.textContent = text;
     });
   }
 }

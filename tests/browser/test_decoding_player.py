@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
+from browser.bundle import bundle
 from transformer import Beam
 from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map
@@ -156,15 +157,13 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
     )
     steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
     page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
-    files = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js", "strips.js", "player.js")
-    script = "".join((PLAYER / name).read_text() for name in files)
     page.evaluate(
         """async ([script, data]) => {
           const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
           const parentElement = document.getElementById("place");
           player.default({ parentElement, data: { ...data, step: 1 }, setTriggerValue: () => {} });
         }""",
-        [script, steps],
+        [bundle(PLAYER / "player.js"), steps],
     )
     expect(page.locator(".chips.source .token").first).to_have_text(evil)
     expect(page.locator("td.piece button").first).to_have_text(evil)

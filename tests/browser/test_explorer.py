@@ -11,9 +11,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
-from browser.attention_explorer import SCRIPT
+from browser.bundle import bundle
 from transformer import Translator
-from transformer.interpret.head_patterns import row_entropy
+from transformer.arrays import entropy
 from views.attention.explorer_payload import explorer_blob
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,7 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
         "reads": trace.source_tokens[1],
         "weight": f"{weights[1]:.4f}",
         "row’s largest": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
-        "row’s entropy": f"{row_entropy(weights[None])[0]:.2f} nats",
+        "row’s entropy": f"{entropy(weights):.2f} nats",
     }
     expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.next_tokens[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(trace.source_tokens[1])
@@ -281,7 +281,7 @@ def test_hostile_tokens_are_only_text(page, trace):
           const parentElement = document.getElementById("place");
           explorer.default({ parentElement, data: new Uint8Array(bytes), setTriggerValue: () => {} });
         }""",
-        [SCRIPT, list(blob)],
+        [bundle(EXPLORER / "explorer.js"), list(blob)],
     )
     page.get_by_text("Table of these weights").click()
     page.locator(QUERIES).first.hover()

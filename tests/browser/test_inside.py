@@ -119,12 +119,12 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     canvas = page.locator("li.step.mask .panels canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
-    expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are closed")
-    expect(hand(page, "softmax")).to_contain_text("closed: exp(−∞) = 0")
+    expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
+    expect(hand(page, "softmax")).to_contain_text("masked: exp(−∞) = 0")
     page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))
     other = elsewhere.new_page()
     other.goto(page.url)
-    expect(other.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are closed")
+    expect(other.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
     other.close()
 
 

@@ -9,22 +9,21 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
-from plots.palette import short_weight
-from transformer.training.replay import FILE, Film, load_film
-from views.training.replay_payload import film_payload
-from views.training.replay_text import focus_of, output_words
+from browser.bundle import bundle
+from plots.text import short_weight
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from views.training.replay_payload import ShownHead, replay_payload
+from views.training.replay_text import focus_of, output_text
 
 ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "replay_player"
-SHARED = ("../lib/drawing.js", "../lib/mount.js", "../lib/echo.js", "../lib/playback.js")
-FILES = (*SHARED, "maps.js", "head_map.js", "curves.js", "player.js")
 NAME = "en-fr"
-LAYER_LABEL, HEAD_LABEL = 46, 20  # pixels, as in maps.js
+LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
 
 
 @pytest.fixture(scope="module")
-def film() -> Film:
-    return load_film(ROOT / "checkpoints" / NAME / FILE)
+def film() -> TrainingReplay:
+    return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
 
 
 def link(address: str, **query: str) -> str:
@@ -32,18 +31,18 @@ def link(address: str, **query: str) -> str:
     return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
 
 
-def shows(page: Page, film: Film, moment: int) -> None:
+def shows(page: Page, film: TrainingReplay, moment: int) -> None:
     """Wait until the player stands at this moment, with its step and its output."""
     expect(page.locator(".place")).to_have_text(f"Step {film.steps[moment]:,} of {film.steps[-1]:,}")
-    expect(page.locator(".wrote .text")).to_have_text(output_words(film.reels[0].outputs[moment])[0])
+    expect(page.locator(".wrote .text")).to_have_text(output_text(film.trajectories[0].outputs[moment])[0])
 
 
-def cells(film: Film, moment: int, layer: int, head: int) -> list[str]:
-    return [short_weight(weight) for weight in film.reels[0].cross[moment, layer, head].round(4).ravel()]
+def cells(film: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
+    return [short_weight(weight) for weight in film.trajectories[0].cross[moment, layer, head].round(4).ravel()]
 
 
 def slider(page: Page):
-    return page.get_by_role("slider", name="Moment of the training")
+    return page.get_by_role("slider", name="Snapshot of the training")
 
 
 def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, film):
@@ -52,11 +51,11 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
     slider(page).fill("10")
     shows(page, film, 10)
     expect(page.locator("table.map td[id]")).to_have_text(cells(film, 10, 2, 4))
-    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.reels[0].probabilities[10]])
+    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.trajectories[0].probabilities[10]])
     loss, score, focus = page.locator(".curves b").all()
     expect(loss).to_have_text(re.compile(r"^4\.\d\d$"))
     expect(score).to_have_text("3.9")
-    expect(focus).to_have_text(short_weight(film.reels[0].cross[10, 2, 4].max(axis=-1).mean()))
+    expect(focus).to_have_text(short_weight(film.trajectories[0].cross[10, 2, 4].max(axis=-1).mean()))
     expect(slider(page)).to_have_attribute(
         "aria-valuetext", re.compile(r"^step 500 of 5,000: loss 4\.\d\d, wrote: J'ai")
     )
@@ -66,7 +65,7 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
 def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
     page.goto(link(address, moment="500"))
     shows(page, film, 10)
-    page.get_by_role("button", name="One moment forward").focus()
+    page.get_by_role("button", name="One snapshot forward").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     shows(page, film, 12)
@@ -102,11 +101,11 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
-    layers, heads = film.reels[0].cross.shape[1:3]
-    across, down = (box["width"] - LAYER_LABEL) / heads, (box["height"] - HEAD_LABEL) / layers
-    place = (box["x"] + LAYER_LABEL + 4 * across + 4, box["y"] + HEAD_LABEL + 2 * down + 4)
+    layers, heads = film.trajectories[0].cross.shape[1:3]
+    across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
+    place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
     page.mouse.move(*place)
-    first = film.reels[0].cross[23, 2, 4, 0, 0]
+    first = film.trajectories[0].cross[23, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
         f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
     )
@@ -146,7 +145,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
     table.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    weight = film.reels[0].cross[13, 2, 4, 3, 2]
+    weight = film.trajectories[0].cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
         f"Layer 3, head 5: fed “adore”, to predict “▁mon”, reads “▁my” with weight {weight:.3f}"
     )
@@ -157,7 +156,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
 def test_masked_cells_are_blank(page, address, film):
     page.goto(link(address, moment="1000", kind="decoder"))
     shows(page, film, 13)
-    rows = len(film.reels[0].fed_tokens)
+    rows = len(film.trajectories[0].fed_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
     expect(page.locator(".head .readout")).to_contain_text("may not read “adore”, which comes later")
@@ -166,7 +165,7 @@ def test_masked_cells_are_blank(page, address, film):
 def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, film):
     page.goto(link(address, layer="2", head="5"))
     shows(page, film, 0)
-    page.get_by_role("button", name="Last moment").click()
+    page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile("moment=5000"))
     at_rest(page)
     second = elsewhere.new_page()
@@ -197,7 +196,7 @@ def test_the_film_shuts_no_one_out(browser, address, film, width, scheme):
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(link(address, moment="1000", probe=film.reels[2].source_text, kind="encoder"))
+    page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)
     shuts_no_one_out(page)
@@ -238,7 +237,7 @@ def put_up(page: Page, data: dict) -> None:
           const setTriggerValue = (name, value) => window.told.push([name, value]);
           window.receive = (data) => { player.default({ parentElement, data, setTriggerValue }); };
         }""",
-        "".join((PLAYER / name).read_text() for name in FILES),
+        bundle(PLAYER / "player.js"),
     )
     receive(page, data)
 
@@ -247,13 +246,15 @@ def receive(page: Page, data: dict) -> None:
     page.evaluate("data => window.receive(data)", data)
 
 
-def growing(film: Film, moments: list[int], step: int = -1) -> dict:
+def growing(film: TrainingReplay, moments: list[int], step: int = -1) -> dict:
     """What the player gets of a training under way that has kept these moments so far."""
-    reel = film.reels[0]
+    reel = film.trajectories[0]
     kept = {name: getattr(reel, name)[moments] for name in ("encoder", "decoder", "cross", "probabilities")}
     part = type(reel)(**{**vars(reel), **kept, "outputs": tuple(reel.outputs[moment] for moment in moments)})
-    so_far = Film(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
-    payload = film_payload(so_far, part, focus_of(so_far, part, "cross"), "cross", 0, 0, ("English", "French"))
+    so_far = TrainingReplay(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
+    payload = replay_payload(
+        so_far, part, focus_of(so_far, part, "cross"), ShownHead("cross", 0, 0), ("English", "French")
+    )
     return {**payload, "step": step, "following": True}
 
 
@@ -264,14 +265,14 @@ def test_a_film_that_grows_is_followed_until_the_visitor_scrubs_back(page, film)
     expect(slider(page)).to_be_disabled()
     receive(page, growing(film, list(range(9))))
     expect(place).to_have_text("Step 300 of 300")
-    page.get_by_role("button", name="One moment back").click()
+    page.get_by_role("button", name="One snapshot back").click()
     expect(place).to_have_text("Step 200 of 300")
     page.wait_for_function("window.told.length === 1")
     receive(page, growing(film, list(range(11)), step=200))  # the address as told, and two moments more
     expect(place).to_have_text("Step 200 of 500")
     receive(page, growing(film, list(range(0, 13, 2)), step=200))  # every second moment dropped: the nearest one
     expect(place).to_have_text("Step 150 of 800")
-    page.get_by_role("button", name="Last moment").click()
+    page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
     receive(page, growing(film, list(range(0, 17, 2))))
     expect(place).to_have_text("Step 1,750 of 1,750".replace("1,750", f"{film.steps[16]:,}"))

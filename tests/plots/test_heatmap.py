@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from plots.heatmap import attention_map_figure, map_title
-from plots.palette import head_name
-from plots.text import chance_words, describe_map, is_word, least_certain_step, percent, strongest_reading
+from plots.text import chance_words, head_name, is_word, percent
 from transformer.interpret.trace import attention_map, masked_maps
 from views.questions.figures import overview_figure
+from views.translate.text import describe_map, least_certain_step, strongest_reading
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(tr
     assert figure.layout.xaxis.side == "top"
     assert list(figure.layout.xaxis.tickvals) == list(range(len(trace.source_tokens)))
     assert figure.layout.yaxis.scaleanchor == "x", "cells must be square"
-    assert "predicts" in figure.layout.yaxis.title.text
+    assert "output" in figure.layout.yaxis.title.text
 
 
 def test_equal_tokens_keep_their_own_ticks(translator):

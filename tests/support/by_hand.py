@@ -67,10 +67,20 @@ class ByHand:
         total = stream + output
         result = total if pre else self.norm(f"{place}_residual", total)
         self.stages[kind, layer] = {
-            "stream": stream, "x": x, "memory": memory, "query": query, "key": key, "value": value,
-            "products": np.stack(products), "scores": np.stack(scores), "weights": np.stack(weights),
-            "concatenated": concatenated, "output": output, "total": total, "result": result,
-        }  # fmt: skip
+            "residual": stream,
+            "x": x,
+            "memory": memory,
+            "query": query,
+            "key": key,
+            "value": value,
+            "products": np.stack(products),
+            "scores": np.stack(scores),
+            "weights": np.stack(weights),
+            "concatenated": concatenated,
+            "output": output,
+            "total": total,
+            "result": result,
+        }
         return result
 
     def feed_forward(self, place: str, x: np.ndarray) -> np.ndarray:

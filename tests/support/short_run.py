@@ -8,10 +8,9 @@ import torch
 from support.tiny import make_pairs, tiny_experiment
 
 from transformer import files
-from transformer.config import Experiment, FilmConfig, TokenizerConfig
-from transformer.files import load_sealed
-from transformer.training import state as resume
-from transformer.training import trainer, updates, validation
+from transformer.config import Experiment, ReplayConfig, TokenizerConfig
+from transformer.files import load_checksummed
+from transformer.training import state, trainer, updates, validation
 from transformer.training.run import train
 
 CPU = torch.device("cpu")
@@ -27,7 +26,7 @@ def experiment() -> Experiment:
     settings = {"max_steps": 12, "batch_tokens": 150, "validate_every": 5, "save_every": 3, "cooldown_steps": 4}
     plain = tiny_experiment(**settings, join_probability=0.2, average_last=2)
     model = replace(plain.model, dropout=0.2, d_model=16, d_ff=24, vocab_size=88)
-    return replace(plain, model=model, tokenizer=TokenizerConfig(88), film=FilmConfig([["red dog.", "rot Hund."]]))
+    return replace(plain, model=model, tokenizer=TokenizerConfig(88), replay=ReplayConfig([["red dog.", "rot Hund."]]))
 
 
 def run(out: Path, resume: bool = False) -> None:
@@ -36,7 +35,7 @@ def run(out: Path, resume: bool = False) -> None:
 
 def end_of(out: Path) -> dict:
     """All that a run ends with, but for times."""
-    state = load_sealed(out / "resume" / "state.safetensors")
+    state = load_checksummed(out / "resume" / "state.safetensors")
     progress = json.loads(bytes(state.pop("progress").tolist()))
     for times in (progress, *progress["history"]):
         times.pop("seconds")
@@ -50,8 +49,9 @@ def end_of(out: Path) -> dict:
 
 def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> None:
     """Let the function at `place` stop its run when it is called for the given time."""
-    module = next(module for module in (trainer, updates, validation, resume, files) if hasattr(module, place))
-    original, calls = getattr(module, place), []
+    owners = (trainer, updates, validation, state, state.SavedRun, files)
+    owner = next(owner for owner in owners if hasattr(owner, place))
+    original, calls = getattr(owner, place), []
 
     def count(*arguments, **named):
         calls.append(1)
@@ -59,4 +59,4 @@ def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> No
             raise stop
         return original(*arguments, **named)
 
-    monkeypatch.setattr(module, place, count)
+    monkeypatch.setattr(owner, place, count)

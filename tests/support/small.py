@@ -1,8 +1,14 @@
 """Small models for the tests: a different number for every dimension, so that swapped axes fail."""
 
+from types import SimpleNamespace
+
 import torch
 
 from transformer.config import ModelConfig
+from transformer.interpret.activations import record
+from transformer.interpret.hooks import modules_named
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
 BATCH, SOURCE, TARGET = 8, 7, 5
@@ -36,10 +42,10 @@ def small_model(seed: int = 1, **changes) -> Transformer:
 
 
 def unlike_model(seed: int = 1, **changes) -> Transformer:
-    """A small model with a generator of its own and sharp predictions, so that it does not merely repeat its input."""
+    """A small model that does not merely repeat its input: its own output projection and sharp predictions."""
     model = small_model(seed, share_embeddings=False, **changes)
     with torch.no_grad():
-        model.generator.weight.mul_(2.0)
+        model.output_projection.weight.mul_(2.0)
     return model
 
 
@@ -54,14 +60,25 @@ def random_sources(*lengths: int, seed: int = 1) -> list[list[int]]:
 
 
 def mark_end(model: Transformer, bias: float) -> Transformer:
-    """Give the model a generator bias for end of sentence, so that translations end at various lengths."""
-    return bias_generator(model, {model.config.end_id: bias})
+    """Give the model an output bias for end of sentence, so that translations end at various lengths."""
+    return bias_logits(model, {model.config.end_id: bias})
 
 
-def bias_generator(model: Transformer, biases: dict[int, float]) -> Transformer:
+def bias_logits(model: Transformer, biases: dict[int, float]) -> Transformer:
     """Add to the logit of these ids, whatever the input."""
     bias = torch.zeros(model.config.vocab_size)
     for id, value in biases.items():
         bias[id] = value
-    model.generator.bias = torch.nn.Parameter(bias)
+    model.output_projection.bias = torch.nn.Parameter(bias)
     return model
+
+
+def attention_blocks(model: Transformer, kind: str) -> list[MultiHeadAttention]:
+    """The attention of a kind, first layer first."""
+    return [block for _, block in modules_named(model, AttentionKind(kind).block_name("*"))]
+
+
+def record_one(model: Transformer, source, decoder_input, **request) -> SimpleNamespace:
+    """What a recorded pass over one sentence shows, without the batch axis: the weights of each kind, and logits."""
+    seen = record(model, [source], [decoder_input], **request)
+    return SimpleNamespace(**{kind: seen.weights(kind)[:, 0] for kind in AttentionKind}, logits=seen.logits[0])

@@ -3,11 +3,12 @@
 from collections import defaultdict
 
 import torch
+from support.small import attention_blocks
 
 from transformer.decoding.beam import beam_search
 from transformer.decoding.sampling import Greedy, decode
-from transformer.interpret.hooks import KINDS, attention_blocks
 from transformer.model.attention import attention_weights
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
 
@@ -15,7 +16,7 @@ def stitched_while_decoding(model: Transformer, source: list[int], strategy=None
     """Attention as cached decoding computes it, row by row, {(kind, layer): [heads, rows, keys]}, and what was fed."""
     rows = defaultdict(list)
     handles = []
-    for kind in KINDS:
+    for kind in AttentionKind:
         for layer, block in enumerate(attention_blocks(model, kind)):
 
             def hook(core, arguments, output, place=(kind, layer)):

@@ -7,9 +7,19 @@ from pathlib import Path
 from transformer.config import DataConfig, Experiment, ModelConfig, TokenizerConfig, TrainingConfig
 
 WORDS = {
-    "red": "rot", "blue": "blau", "green": "grün", "small": "klein", "big": "groß", "old": "alt",
-    "dog": "Hund", "cat": "Katze", "house": "Haus", "tree": "Baum", "car": "Wagen", "bird": "Vogel",
-}  # fmt: skip
+    "red": "rot",
+    "blue": "blau",
+    "green": "grün",
+    "small": "klein",
+    "big": "groß",
+    "old": "alt",
+    "dog": "Hund",
+    "cat": "Katze",
+    "house": "Haus",
+    "tree": "Baum",
+    "car": "Wagen",
+    "bird": "Vogel",
+}
 VOCABULARY = 90
 
 
@@ -26,19 +36,32 @@ def make_pairs(number: int, seed: int) -> list[tuple[str, str]]:
 def tiny_experiment(**training) -> Experiment:
     """A configuration that learns the tiny language in seconds."""
     settings = {
-        "max_steps": 250, "batch_tokens": 400, "warmup_steps": 60, "rate_factor": 0.35,
-        "validate_every": 100, "save_every": 50, "validate_sentences": 30,
-        "average_last": 1, "cooldown_steps": 80, "join_probability": 0.1,
-    }  # fmt: skip
+        "max_steps": 250,
+        "batch_tokens": 400,
+        "warmup_steps": 60,
+        "rate_factor": 0.35,
+        "validate_every": 100,
+        "save_every": 50,
+        "validate_sentences": 30,
+        "average_last": 1,
+        "cooldown_steps": 80,
+        "join_probability": 0.1,
+    }
     return Experiment(
         model=ModelConfig(
-            vocab_size=VOCABULARY, num_encoder_layers=2, num_decoder_layers=1, num_heads=4, d_model=48, d_ff=80,
-            dropout=0.0, max_length=24,
+            vocab_size=VOCABULARY,
+            num_encoder_layers=2,
+            num_decoder_layers=1,
+            num_heads=4,
+            d_model=48,
+            d_ff=80,
+            dropout=0.0,
+            max_length=24,
         ),
         tokenizer=TokenizerConfig(vocab_size=VOCABULARY),
         training=TrainingConfig(**{**settings, **training}),
         data=DataConfig("Tiny pairs", "Plain", "Schlicht", "CC0", "made up by the tests"),
-    )  # fmt: skip
+    )
 
 
 def write_toml(path: Path, experiment: Experiment) -> Path:

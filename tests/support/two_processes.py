@@ -13,6 +13,7 @@ from transformer.__main__ import main
 from transformer.training import trainer
 from transformer.training.distributed import joined
 from transformer.training.run import train
+from transformer.training.state import SavedRun
 
 
 def stop_and_resume(folder: Path) -> None:
@@ -42,14 +43,14 @@ def stop_and_resume(folder: Path) -> None:
 
 def fail(folder: Path) -> None:
     """The first process cannot save at step 5."""
-    save_state = trainer.save_state
+    save = SavedRun.save
 
     def full(*state):
         if state[3].step == 5:
             raise OSError(28, "No space left on device", "the disk")
-        save_state(*state)
+        save(*state)
 
-    trainer.save_state = full
+    SavedRun.save = full
     sys.exit(main([*json.loads((folder / "arguments.json").read_text())]))
 
 

@@ -9,17 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support.small import small_config
+from support.small import small_config, small_model
 from support.tiny import VOCABULARY
 
-from transformer.checkpoint import (
-    Checkpoint,
-    find_checkpoints,
-    load_checkpoint,
-    save_checkpoint,
-    save_tensors,
-    write_atomically,
-)
+from transformer.checkpoint import Checkpoint, find_checkpoints, load_checkpoint, save_checkpoint
+from transformer.files import load_checksummed, save_checksummed, save_tensors, write_atomically
+from transformer.interpret.parameters import parameter_rows
 from transformer.model.transformer import Transformer
 
 FILES = ["config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"]
@@ -120,3 +115,26 @@ Translator.load({str(checkpoint_folder)!r}, "cpu")
 sys.exit("torch._dynamo" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
+
+
+def test_the_output_projection_keeps_its_first_name_in_files(tmp_path, tokenizer):
+    """A checkpoint with embeddings of its own, as every version has written it: its projection is called generator."""
+    model = small_model(vocab_size=len(tokenizer), share_embeddings=False)
+    save_checkpoint(tmp_path, Checkpoint(model, tokenizer), torch.float32)
+    stored = load_file(tmp_path / "model.safetensors")
+    assert torch.equal(stored["generator.weight"], model.output_projection.weight)
+    assert not any("output_projection" in name for name in stored)
+    loaded = load_checkpoint(tmp_path).model
+    assert torch.equal(loaded.output_projection.weight, model.output_projection.weight)
+    assert {row.name for row in parameter_rows(model)} == stored.keys()
+
+
+def test_a_checksummed_state_of_before_is_read(tmp_path):
+    """Such a file has its checksum over the names as they stand in it."""
+    weights = {"weight/generator.weight": torch.arange(6.0).reshape(2, 3), "step/a": torch.tensor(3.0)}
+    save_checksummed(tmp_path / "old", weights)
+    save_checksummed(
+        tmp_path / "new", {name.replace("generator", "output_projection"): w for name, w in weights.items()}
+    )
+    assert (tmp_path / "old").read_bytes() == (tmp_path / "new").read_bytes()
+    assert set(load_checksummed(tmp_path / "old")) == {"weight/output_projection.weight", "step/a"}

@@ -7,7 +7,7 @@ import pytest
 from support.small import small_config
 from support.tiny import tiny_experiment, write_toml
 
-from transformer.config import DataConfig, FilmConfig, ModelConfig, TokenizerConfig, TrainingConfig, load_experiment
+from transformer.config import DataConfig, ModelConfig, ReplayConfig, TokenizerConfig, TrainingConfig, load_experiment
 from transformer.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -74,9 +74,21 @@ def test_configurations_are_frozen():
 
 
 def test_an_experiment_survives_its_toml(tmp_path):
-    film = FilmConfig([["I can't.", "Ça ne va pas."], ["Go!", 'Er sagt: "Los!"']])
-    experiment = dataclasses.replace(tiny_experiment(seed=5, compile=False, patience=3), film=film)
+    replay = ReplayConfig([["I can't.", "Ça ne va pas."], ["Go!", 'Er sagt: "Los!"']])
+    experiment = dataclasses.replace(tiny_experiment(seed=5, compile=False, patience=3), replay=replay)
     assert load_experiment(write_toml(tmp_path / "tiny.toml", experiment)) == experiment
+
+
+def test_a_replay_is_read_by_its_former_name_too_but_not_by_both(tmp_path):
+    experiment = dataclasses.replace(tiny_experiment(), replay=ReplayConfig([["red dog.", "rot Hund."]]))
+    path = write_toml(tmp_path / "tiny.toml", experiment)
+    text = path.read_text(encoding="utf-8")
+    assert text.count("[replay]") == 1
+    path.write_text(text.replace("[replay]", "[film]"), encoding="utf-8")
+    assert load_experiment(path) == experiment
+    path.write_text(f"{text}[film]\nprobes = []\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"\[film\] and \[replay\] are one table"):
+        load_experiment(path)
 
 
 def test_the_models_vocabulary_is_the_tokenizers(tmp_path):
@@ -103,6 +115,7 @@ def test_there_are_shipped_configurations():
         ("model = 3", "must be a table"),
         ("[training]\nmax_steps = 'many'", "max_steps must be int, not 'many'"),
         ("[film]\nprobe = []", r"Unknown setting 'probe' in \[film\]"),
+        ("[replay]\nprobe = []", r"Unknown setting 'probe' in \[replay\]"),
         ("[data]\nname = 'x'", r"\[data\] needs 'source_language'"),
         ("", r"\[data\] needs 'name'"),
     ],

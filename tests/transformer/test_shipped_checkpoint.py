@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.small import record_one
 from support.stitched import stitched_while_decoding
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.data.batching import read_samples
 from transformer.decoding.sampling import DecodingState
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS, silenced
-from transformer.training.replay import FILE, load_film
+from transformer.interpret.hooks import zero_ablated
+from transformer.model.names import AttentionKind
+from transformer.training.replay import REPLAY_FILE, load_replay
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 SENTENCES = {
@@ -78,16 +79,16 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
-def test_it_has_a_film_of_its_training(name):
+def test_it_has_a_replay_of_its_training(name):
     """From step 0 to the end of the training, at most 2 MB; at step 0 it writes no target, in the end at least one."""
     folder = CHECKPOINTS / name
-    film = load_film(folder / FILE)
-    assert (folder / FILE).stat().st_size <= 2e6
-    assert film.steps[0] == 0 and film.steps[-1] >= 0.9 * film.losses[-1, 0] and len(film.steps) >= 20
-    assert film.losses[-1, 1] < film.losses[0, 1] / 2
-    for reel in film.reels:
-        assert reel.outputs[0] != reel.target_text and reel.probabilities[-1].mean() > 0.5
-    assert any(reel.outputs[-1] == reel.target_text for reel in film.reels)
+    replay = load_replay(folder / REPLAY_FILE)
+    assert (folder / REPLAY_FILE).stat().st_size <= 2e6
+    assert replay.steps[0] == 0 and replay.steps[-1] >= 0.9 * replay.losses[-1, 0] and len(replay.steps) >= 20
+    assert replay.losses[-1, 1] < replay.losses[0, 1] / 2
+    for trajectory in replay.trajectories:
+        assert trajectory.outputs[0] != trajectory.target_text and trajectory.probabilities[-1].mean() > 0.5
+    assert any(trajectory.outputs[-1] == trajectory.target_text for trajectory in replay.trajectories)
 
 
 def test_its_samples_are_pairs_it_was_not_trained_on(shipped, folder):
@@ -110,18 +111,18 @@ def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
 def test_its_traces_obey_the_laws(shipped):
     trace = shipped.trace("I love my teacher.")
     assert trace.finished
-    for kind in KINDS:
+    for kind in AttentionKind:
         np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
     assert (np.triu(trace.decoder, 1) == 0).all()
     with torch.inference_mode():
         plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0]
-    assert torch.equal(record(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
+    assert torch.equal(record_one(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
 
 
 def test_its_attention_while_decoding_equals_the_replay(shipped):
     source = list(shipped.trace("Where is the book?").source_ids)
     stitched, fed = stitched_while_decoding(shipped.model, source)
-    replay = record(shipped.model, source, fed)
+    replay = record_one(shipped.model, source, fed)
     for (kind, layer), rows in stitched.items():
         torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
 
@@ -130,7 +131,7 @@ def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped, folder)
     sentences = list(SENTENCES[folder.name])
     config = shipped.model.config
     heads = [("cross", layer, head) for layer in range(config.num_decoder_layers) for head in range(config.num_heads)]
-    with silenced(shipped.model, heads):
+    with zero_ablated(shipped.model, heads):
         assert len(set(shipped.translate(sentences))) == 1
     assert len(set(shipped.translate(sentences))) == len(sentences)
 

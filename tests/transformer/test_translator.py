@@ -9,7 +9,7 @@ from support.tiny import make_pairs
 
 from transformer import Beam, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
-from transformer.interpret.hooks import silenced
+from transformer.interpret.hooks import zero_ablated
 from transformer.interpret.trace import Trace
 
 HOSTILE = [
@@ -157,11 +157,11 @@ def test_many_visitors_share_one_translator(trained):
     texts = ["red dog.", "small blue cat.", "old house.", "big green tree car."]
     heads = [("encoder", 1, 0), ("cross", 0, 2)]
 
-    def trace_silenced(text: str) -> Trace:
-        with silenced(trained.model, heads):
+    def trace_ablated(text: str) -> Trace:
+        with zero_ablated(trained.model, heads):
             return trained.trace(text)
 
-    plain, silent = [trained.trace(text) for text in texts], [trace_silenced(text) for text in texts]
+    plain, ablated = [trained.trace(text) for text in texts], [trace_ablated(text) for text in texts]
     start = threading.Barrier(8)
 
     def visit(number: int) -> None:
@@ -169,7 +169,7 @@ def test_many_visitors_share_one_translator(trained):
         start.wait()
         for turn in range(6):
             if (turn + number) % 2:
-                found, expected = trace_silenced(texts[which]), silent[which]
+                found, expected = trace_ablated(texts[which]), ablated[which]
             else:
                 found, expected = trained.trace(texts[which]), plain[which]
                 assert trained.translate([texts[which]]) == [expected.target_text]
@@ -178,7 +178,7 @@ def test_many_visitors_share_one_translator(trained):
             np.testing.assert_array_equal(found.next_probabilities, expected.next_probabilities)
 
     assert all(
-        (one.next_probabilities[0] != other.next_probabilities[0]) for one, other in zip(plain, silent, strict=True)
+        (one.next_probabilities[0] != other.next_probabilities[0]) for one, other in zip(plain, ablated, strict=True)
     )
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(visit, range(8)))

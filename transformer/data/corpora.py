@@ -23,9 +23,14 @@ TATOEBA = {
     "en-de": "https://www.manythings.org/anki/deu-eng.zip",
     "en-fr": "https://www.manythings.org/anki/fra-eng.zip",
 }
-_HELD_OUT = 2000  # pairs each in valid and test
+LONGEST = 46  # characters of a random text; an everyday sentence has as many
+SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}  # pairs of random texts
+
+_HELD_OUT = 2000  # pairs of Tatoeba each in valid and test
 _CHUNK = 1 << 16
 _REPORT_BYTES = 1 << 20
+_MARKS = ".,?!'-"
+_LONGEST_WORD = 9
 
 
 def download_tatoeba(pair: str, out: Path, url: str | None = None) -> list[Path]:
@@ -151,13 +156,6 @@ def _connected_groups(pairs: list[tuple[str, str]]) -> list[list[tuple[str, str]
 def _plain(text: str) -> str:
     """The text without case and punctuation, so that "Hi." and "hi!" count as the same sentence."""
     return re.sub(r"[\W_]+", " ", text.casefold()).strip()
-
-
-LONGEST = 46  # characters; an everyday sentence has as many
-SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}
-
-_MARKS = ".,?!'-"
-_LONGEST_WORD = 9
 
 
 def write_reversals(out: Path, seed: int = 1) -> list[Path]:

@@ -10,6 +10,10 @@ from ..errors import DataError
 
 logger = logging.getLogger(__name__)
 
+TextPairs = Sequence[tuple[str, str]]  # source and target
+
+_SHOWN = 5  # line numbers named a reason
+
 
 class Pairs(list):
     """Sentence pairs, source and target, and `lines`: the number of each one's line, from 1, in the file `name`."""
@@ -25,7 +29,7 @@ def read_pairs(path: Path) -> Pairs:
     Lines without exactly one tab, with an empty side, or not in UTF-8 are skipped, and reported by reason with their
     numbers. Raises DataError when the file cannot be read or nothing usable is in it.
     """
-    pairs, lines, skipped = [], [], Skipped()
+    pairs, lines, skipped = [], [], SkippedLines()
     opener = gzip.open if str(path).endswith(".gz") else open
     try:
         with opener(path, "rb") as file:
@@ -61,10 +65,7 @@ def _parse_pair(line: bytes) -> tuple[str, str]:
     return sides[0], sides[1]
 
 
-_SHOWN = 5  # line numbers named a reason
-
-
-class Skipped:
+class SkippedLines:
     """Counts lines by the reason why they were skipped; true when there is one."""
 
     def __init__(self):
@@ -81,7 +82,7 @@ class Skipped:
         """Such as "3 lines: 1 without a tab (line 2), 2 with an empty side (lines 5, 8)"; empty when there is none."""
         if not self:
             return ""
-        reasons = ", ".join(f"{len(lines)} {reason}{_places(lines)}" for reason, lines in self._lines.items())
+        reasons = ", ".join(f"{len(lines)} {reason}{_numbers(lines)}" for reason, lines in self._lines.items())
         return f"{len(self)} {'line' if len(self) == 1 else 'lines'}: {reasons}"
 
 
@@ -90,7 +91,7 @@ def first_of(lines: Sequence[int], most: int) -> str:
     return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
 
 
-def _places(lines: list[int | None]) -> str:
+def _numbers(lines: list[int | None]) -> str:
     known = [line for line in lines if line is not None]
     if not known:
         return ""

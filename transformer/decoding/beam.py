@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from ..data.batching import Ids
+from ..model.names import Name
 from ..model.transformer import Transformer
 from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
 
-PENALTIES = ("gnmt", "length")
+
+class Penalty(Name):
+    """How a translation's log-probability is made independent of its length."""
+
+    GNMT = "gnmt"
+    LENGTH = "length"
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,12 @@ class Beam:
 
     size: int = 4
     alpha: float = 0.6
-    penalty: str = "gnmt"
+    penalty: Penalty = Penalty.GNMT
 
     def __post_init__(self):
         if self.size < 1 or self.alpha < 0:
             raise ValueError(f"size must be at least 1 and alpha not negative, got {self}")
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {self.penalty!r}")
+        object.__setattr__(self, "penalty", Penalty(self.penalty))
 
     @property
     def label(self) -> str:
@@ -41,7 +47,7 @@ class Beam:
 
     def length_penalty(self, length: int) -> float:
         """What the log-probability of a translation of `length` tokens is divided by."""
-        return ((5 + length) / 6) ** self.alpha if self.penalty == "gnmt" else length**self.alpha
+        return ((5 + length) / 6) ** self.alpha if self.penalty == Penalty.GNMT else length**self.alpha
 
 
 @dataclass
@@ -58,9 +64,9 @@ class _Search:
 @torch.inference_mode()
 def beam_search(
     model: Transformer,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Ids],
     beam: Beam,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Ids] | None = None,
     memory: torch.Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence of the batch its translations found, best first, at most `beam.size` of them.
@@ -121,13 +127,13 @@ def _advance(
 ) -> list[int] | None:
     """Take the next step of one sentence; returns the row each new past came from, or None when it is done."""
     pasts, scores, origins = [], [], []
-    for place, (total, index) in enumerate(zip(best, indices, strict=True)):
+    for rank, (total, index) in enumerate(zip(best, indices, strict=True)):
         origin, token = divmod(index, vocab_size)
         if total == -math.inf or len(pasts) == beam.size:
             break
         past = [*search.pasts[origin], token]
         ended = token == model.config.end_id
-        if ended and place >= beam.size:
+        if ended and rank >= beam.size:
             continue  # below the beam: it would not have been kept
         if ended or len(past) == search.limit:
             search.found.append(Hypothesis(tuple(past), total, total / beam.length_penalty(len(past)), ended))

@@ -1,4 +1,7 @@
-"""From source ids to target ids, token by token: greedy and sampling. Beam search stands in `beam`."""
+"""Decoding token by token, each chosen from the distribution of the step: greedy, and sampling with truncation.
+
+Beam search, which keeps several translations at once, stands in `beam`.
+"""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.batching import pad
-from ..interpret.attention_block import masked_softmax
+from ..arrays import softmax
+from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.transformer import Transformer
 
@@ -59,9 +62,7 @@ class Hypothesis:
 class DecodingState:
     """The sentences under way: their memory's keys and values, the caches, and what has to be masked."""
 
-    def __init__(
-        self, model: Transformer, sources: Sequence[Sequence[int]], capacity: int, memory: Tensor | None = None
-    ):
+    def __init__(self, model: Transformer, sources: Sequence[Ids], capacity: int, memory: Tensor | None = None):
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
@@ -88,7 +89,7 @@ class DecodingState:
             cache.reorder(rows)
 
 
-def length_limits(model: Transformer, sources: Sequence[Sequence[int]]) -> list[int]:
+def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
     """The most tokens each translation may have: the source's and a margin, within the model's positions."""
     return [min(len(source) + LENGTH_MARGIN, model.config.max_length) for source in sources]
 
@@ -103,9 +104,9 @@ def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
 @torch.inference_mode()
 def decode(
     model: Transformer,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Ids],
     strategy: Greedy | Sampling,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
@@ -148,9 +149,7 @@ def decode(
     ]
 
 
-def check_batch(
-    model: Transformer, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None
-) -> list[list[int]]:
+def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:
     """The prefixes as lists, empty where none was asked for.
 
     Raises ValueError for an empty batch, an empty or too long source, or a prefix that leaves no room.
@@ -196,43 +195,42 @@ def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]],
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
-    """One step's distribution before and after. All arrays are [vocab], by id, and probabilities sum to 1.
+class Truncation:
+    """One step's distribution as sampling draws from it. All arrays are [vocab], by id, and probabilities sum to 1.
 
-    own: softmax of the logits; tempered: softmax of the logits / temperature; kept: True where a token may still be
-    drawn; final: tempered, 0 where not kept, divided by what remains. `order` has the ids by falling logit.
+    own: softmax of the logits; scaled: softmax of the logits / temperature; kept: True where a token may still be
+    drawn; final: scaled, 0 where not kept, divided by what remains. `order` has the ids by falling logit.
     """
 
     logits: np.ndarray
     own: np.ndarray
-    tempered: np.ndarray
+    scaled: np.ndarray
     kept: np.ndarray
     final: np.ndarray
     order: np.ndarray
 
     @property
     def kept_mass(self) -> float:
-        """What the kept tokens have of the tempered distribution."""
-        return float(self.tempered[self.kept].sum())
+        """What the kept tokens have of the distribution scaled by temperature."""
+        return float(self.scaled[self.kept].sum())
 
 
-def cut(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Cut:
+def truncate(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Truncation:
     """Divide by the temperature, keep the `top_k` best (0: all), then of these the fewest that hold `top_p` of them.
 
     That order is the one of Hugging Face's `generate`; top-p is Holtzman et al. 2020, eq. 2. The best token always
     stays. Raises ValueError for a temperature or top_p that is not positive, a top_p above 1, or a negative top_k.
     """
     if not temperature > 0 or top_k < 0 or not 0 < top_p <= 1:
-        raise ValueError(f"cannot cut with temperature={temperature}, top_k={top_k}, top_p={top_p}")
+        raise ValueError(f"cannot truncate with temperature={temperature}, top_k={top_k}, top_p={top_p}")
     logits = np.asarray(logits, dtype=np.float64)
-    everywhere = np.ones(logits.shape, dtype=bool)
-    own, tempered = masked_softmax(logits, everywhere), masked_softmax(logits / temperature, everywhere)
+    own, scaled = softmax(logits), softmax(logits / temperature)
     order = np.argsort(-logits, kind="stable")
     kept = np.zeros(logits.shape, dtype=bool)
     kept[order[: top_k or len(order)]] = True
     if top_p < 1:
-        among = np.where(kept, tempered, 0.0)[order] / tempered[kept].sum()
+        among = np.where(kept, scaled, 0.0)[order] / scaled[kept].sum()
         before = np.cumsum(among) - among  # the mass of all better ones
         kept[order[before >= top_p]] = False
-    final = np.where(kept, tempered, 0.0)
-    return Cut(logits, own, tempered, kept, final / final.sum(), order)
+    final = np.where(kept, scaled, 0.0)
+    return Truncation(logits, own, scaled, kept, final / final.sum(), order)

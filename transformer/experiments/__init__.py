@@ -1,1 +1,1 @@
-"""What a page tries out on the spot, each a small computation of its own."""
+"""Small computations that show one idea each, run when a page asks for them."""

@@ -1,17 +1,17 @@
-"""Why scores are divided by the root of d_k: spread of dot products and what softmax makes of them. NumPy only."""
+"""Why scores are divided by sqrt(d_k): how random dot products grow, and what softmax makes of them. NumPy only."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..interpret.attention_block import masked_softmax
+from ..arrays import softmax
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)  # d_k that are drawn
 _SAMPLES, _KEYS = 400, 10  # rows that are drawn for each size, keys a row
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class RandomProducts:
     """What random queries and keys do at each of `sizes`: [sizes], averages over many rows of `keys` keys.
 
     Their components are independent, normal, with mean 0 and variance 1. `products` and `scores` are the standard
@@ -30,22 +30,28 @@ class Spread:
     gradient_scaled: np.ndarray
 
 
-def random_spread(seed: int, sizes: tuple[int, ...] = SIZES, keys: int = _KEYS) -> Spread:
+def measure_random_products(seed: int, sizes: tuple[int, ...] = SIZES, keys: int = _KEYS) -> RandomProducts:
     """Measure random vectors (paper, 3.2.1, footnote 4: q k has mean 0 and variance d_k)."""
-    columns = np.array([_measure(np.random.default_rng([seed, size]), size, keys) for size in sizes]).T
-    return Spread(sizes, keys, *columns)
+    rows = [_measure(np.random.default_rng([seed, size]), size, keys) for size in sizes]
+    return RandomProducts(sizes, keys, **{name: np.array([row[name] for row in rows]) for name in rows[0]})
 
 
-def _measure(generator: np.random.Generator, d_k: int, keys: int) -> tuple[float, ...]:
+def _measure(generator: np.random.Generator, d_k: int, keys: int) -> dict[str, float]:
     queries = generator.standard_normal((_SAMPLES, 1, d_k))
     products = (queries * generator.standard_normal((_SAMPLES, keys, d_k))).sum(axis=-1)
     scores = products / np.sqrt(d_k)
-    weights = [masked_softmax(part, np.ones_like(part, dtype=bool)) for part in (products, scores)]
-    largest = [part.max(axis=-1).mean() for part in weights]
-    return products.std(), scores.std(), *largest, *(throughput(part).mean() for part in weights)
+    weights, weights_scaled = softmax(products), softmax(scores)
+    return {
+        "products": products.std(),
+        "scores": scores.std(),
+        "largest": weights.max(axis=-1).mean(),
+        "largest_scaled": weights_scaled.max(axis=-1).mean(),
+        "gradient": softmax_jacobian_norm(weights).mean(),
+        "gradient_scaled": softmax_jacobian_norm(weights_scaled).mean(),
+    }
 
 
-def throughput(weights: np.ndarray) -> np.ndarray:
+def softmax_jacobian_norm(weights: np.ndarray) -> np.ndarray:
     """The sum of |d weight_i / d score_j| over i and j of each row: [..., keys] -> [...].
 
     The derivative of softmax is weight_i (1 - weight_i) on the diagonal and -weight_i weight_j beside it, so the sum is

@@ -1,4 +1,4 @@
-"""What becomes of a row of attention whose every key is masked, by the three ways in use; computed, not told."""
+"""What becomes of a row of attention whose every key is masked, by the three ways in use."""
 
 import math
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from torch.nn import functional as F
 
 
 @dataclass(frozen=True)
-class ClosedRow:
+class FullyMaskedRow:
     """The weights of such a row: with -inf before softmax, with -1e9 in place of the scores, and as PyTorch's fused
-    kernel must have had them, told from what it gives for the identity as values."""
+    kernel has them, read from its output for the identity as values."""
 
     with_infinity: tuple[float, ...]
     with_large_number: tuple[float, ...]
     fused: tuple[float, ...]
 
 
-def closed_row(scores: list[float]) -> ClosedRow:
+def fully_masked_row(scores: list[float]) -> FullyMaskedRow:
     """Compute all three for a row of scores, in float32."""
     row = torch.tensor(scores)
-    closed = torch.zeros(len(scores), dtype=torch.bool)
+    mask = torch.zeros(len(scores), dtype=torch.bool)
     query, keys = torch.ones(1, 1), row[:, None]  # one dimension: query times key is the score itself
     fused = F.scaled_dot_product_attention(
-        query[None, None], keys[None, None], torch.eye(len(scores))[None, None], closed[None]
+        query[None, None], keys[None, None], torch.eye(len(scores))[None, None], mask[None]
     )
-    return ClosedRow(
-        tuple(row.masked_fill(~closed, -math.inf).softmax(dim=-1).tolist()),
-        tuple(row.masked_fill(~closed, -1e9).softmax(dim=-1).tolist()),
-        tuple(fused[0, 0, 0].tolist()),
+    return FullyMaskedRow(
+        with_infinity=tuple(row.masked_fill(~mask, -math.inf).softmax(dim=-1).tolist()),
+        with_large_number=tuple(row.masked_fill(~mask, -1e9).softmax(dim=-1).tolist()),
+        fused=tuple(fused[0, 0, 0].tolist()),
     )

@@ -54,7 +54,7 @@ def layout(made_by: str, axes: tuple[str, ...], x: Tensor) -> Layout:
     return Layout(made_by, axes, x.numpy().copy(), tuple(x.shape), x.stride(), x.is_contiguous())
 
 
-def strangers(wrong: Layout, d_model: int) -> np.ndarray:
+def misplaced_cells(wrong: Layout, d_model: int) -> np.ndarray:
     """Of each row of each head, how many cells belong to another token than the row's own: [heads, tokens]."""
     cells = wrong.cells[0]  # heads tokens d_k
     rows = np.arange(cells.shape[1])[None, :, None]

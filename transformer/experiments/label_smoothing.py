@@ -7,11 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ConfigError
+from ..model.names import Name
 
-ALL, OTHERS = "all classes", "all but target and padding"
-FORMS = (ALL, OTHERS)
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NARROWINGS = 90  # of an interval of length 1: it ends below the distance of two neighbouring numbers
+
+
+class SmoothingForm(Name):
+    """Over which classes the mass is spread."""
+
+    ALL = "all classes"
+    OTHERS = "all but target and padding"
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,13 @@ class Smoothing:
     LabelSmoothing. `classes` counts padding. Raises ConfigError for what cannot be.
     """
 
-    form: str
+    form: SmoothingForm
     epsilon: float
     classes: int
 
     def __post_init__(self):
-        if self.form not in FORMS:
-            raise ConfigError(f"The form of smoothing must be one of {', '.join(FORMS)}, not {self.form!r}.")
+        if self.form not in tuple(SmoothingForm):
+            raise ConfigError(f"The form of smoothing must be one of {', '.join(SmoothingForm)}, not {self.form!r}.")
         if not 0 <= self.epsilon < 1:
             raise ConfigError(f"Epsilon must be at least 0 and less than 1, not {self.epsilon}.")
         if self.classes < 3:
@@ -40,17 +46,17 @@ class Smoothing:
     @property
     def others(self) -> int:
         """How many classes share what the right class lacks."""
-        return self.classes - 1 if self.form == ALL else self.classes - 2
+        return self.classes - 1 if self.form == SmoothingForm.ALL else self.classes - 2
 
     @property
     def right(self) -> float:
         """The mass of the right class."""
-        return 1 - self.epsilon + (self.epsilon / self.classes if self.form == ALL else 0.0)
+        return 1 - self.epsilon + (self.epsilon / self.classes if self.form == SmoothingForm.ALL else 0.0)
 
     @property
     def wrong(self) -> float:
         """The mass of each of the others."""
-        return self.epsilon / (self.classes if self.form == ALL else self.classes - 2)
+        return self.epsilon / (self.classes if self.form == SmoothingForm.ALL else self.classes - 2)
 
     @property
     def entropy(self) -> float:
@@ -64,7 +70,7 @@ class Smoothing:
         """
         ids = np.asarray(ids)
         table = np.full((len(ids), self.classes), self.wrong)
-        if self.form == OTHERS:
+        if self.form == SmoothingForm.OTHERS:
             table[:, pad_id] = 0.0
         table[np.arange(len(ids)), ids] = self.right
         table[ids == pad_id] = 0.0
@@ -87,7 +93,7 @@ class Smoothing:
     def find_minimum(self) -> tuple[float, float]:
         """The confidence of the least cross-entropy and that loss, searched for by golden section.
 
-        The closed form is (right, entropy); the search knows nothing of it. Near its minimum the loss is so flat that
+        The closed form is (right, entropy), which the search does not use. Near its minimum the loss is so flat that
         rounding hides a confidence's digits beyond the eighth.
         """
         low, high = 0.0, 1.0

@@ -4,10 +4,19 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from ..config import Norm
 from ..errors import ConfigError
 from ..interpret.attention_block import BlockParameters, Stages, compute_stages, differences
+from ..model.names import Name
 
-MASKS = ("none", "causal")
+
+class ToyMask(Name):
+    """The mask that a toy block begins with."""
+
+    NONE = "none"
+    CAUSAL = "causal"
+
+
 LARGEST = 1000.0  # of a number that may be typed
 _MOST = {"batch": 3, "tokens": 6, "d_model": 16, "num_heads": 8}
 
@@ -20,7 +29,7 @@ class ToyShape:
     tokens: int = 3
     d_model: int = 8
     num_heads: int = 2
-    norm: str = "post"
+    norm: Norm = Norm.POST
 
     def __post_init__(self):
         for name, most in _MOST.items():
@@ -34,38 +43,38 @@ class ToyShape:
 
 @dataclass(frozen=True, eq=False)
 class ToyNumbers:
-    """Everything that goes into a toy block. x: [batch, tokens, d_model]; open_cells: [batch, tokens, tokens]."""
+    """Everything that goes into a toy block. x: [batch, tokens, d_model]; unmasked: [batch, tokens, tokens]."""
 
     x: np.ndarray
-    open_cells: np.ndarray
+    unmasked: np.ndarray
     parameters: BlockParameters
 
     def stages(self) -> Stages:
         """What comes out, in float64."""
-        return compute_stages(self.x, None, self.open_cells, self.parameters)
+        return compute_stages(self.x, None, self.unmasked, self.parameters)
 
 
-def toy_numbers(shape: ToyShape, seed: int, mask: str = "none") -> ToyNumbers:
+def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) -> ToyNumbers:
     """Numbers with one decimal, so that they can be multiplied by hand, small enough for softmax to stay soft.
 
-    `mask` is "none" or "causal"; raises ConfigError for another.
+    Raises ConfigError for an unknown mask.
     """
-    if mask not in MASKS:
-        raise ConfigError(f"mask must be one of {', '.join(MASKS)}, not {mask!r}.")
+    if mask not in tuple(ToyMask):
+        raise ConfigError(f"mask must be one of {', '.join(ToyMask)}, not {mask!r}.")
     generator = np.random.default_rng([seed, *_MOST.values()])
     d_model = shape.d_model
 
-    def draw(*size: int, spread: float) -> np.ndarray:
-        return np.round(spread * generator.standard_normal(size), 1) + 0.0  # no negative zeros
+    def draw(*size: int, deviation: float) -> np.ndarray:
+        return np.round(deviation * generator.standard_normal(size), 1) + 0.0  # no negative zeros
 
-    x = draw(shape.batch, shape.tokens, d_model, spread=1.0)
-    matrices = [draw(d_model, d_model, spread=0.5) for _ in range(4)]
-    biases = [draw(d_model, spread=0.1) for _ in range(4)]
+    x = draw(shape.batch, shape.tokens, d_model, deviation=1.0)
+    matrices = [draw(d_model, d_model, deviation=0.5) for _ in range(4)]
+    biases = [draw(d_model, deviation=0.1) for _ in range(4)]
     parameters = BlockParameters(
         *matrices, *biases, np.ones(d_model), np.zeros(d_model), 1e-5, shape.num_heads, shape.norm
     )
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
-    return ToyNumbers(x, np.tril(cells) if mask == "causal" else cells, parameters)
+    return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 
 
 TABLES = ("X", "W_Q", "W_K", "W_V", "W_O", "biases", "γ and β")
@@ -99,10 +108,8 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
 
 def single_precision(stages: Stages) -> Stages:
     """The same in float32, as a model holds it."""
-    arrays = {field.name: getattr(stages, field.name) for field in fields(Stages)}
-    return Stages(
-        **{name: value if value.dtype == bool else value.astype(np.float32) for name, value in arrays.items()}
-    )
+    arrays = (getattr(stages, field.name) for field in fields(Stages))
+    return Stages(*(value if value.dtype == bool else value.astype(np.float32) for value in arrays))
 
 
 def rounding_gaps(stages: Stages) -> dict[str, float]:

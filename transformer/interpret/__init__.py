@@ -1,1 +1,1 @@
-"""Looking inside: activations captured by hooks, and what is measured on them."""
+"""The model at work: activations recorded in one pass, and what is measured on them."""

@@ -1,66 +1,186 @@
-"""One teacher-forced pass with every attention observed."""
+"""One teacher-forced pass, recorded: a request names the modules whose calls are kept, and what is changed.
 
-from collections.abc import Sequence
+Whatever else this package shows of the model at work is read from the `Activations` of such a pass:
+
+    seen = record(model, [source_ids], [decoder_input_ids])
+    seen.weights("cross")  # layers batch heads queries keys
+"""
+
+import contextlib
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..model.attention import attention_weights, causal_mask
+from ..data.batching import Ids, pad
+from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
+from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
-from .hooks import watched
+from .hooks import Change, changed, hooked, modules_named
+
+# What can be kept: query, key, value and mask of every head; token embeddings without positions and with them; and
+# besides these each sub-layer and the residual connection around it.
+ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
+EMBEDDINGS = ("positions",)
+RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_residual")
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What one teacher-forced pass showed.
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a pass keeps and what it changes: by default it keeps every attention and changes nothing.
 
-    encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
-    cross: [layers, heads, target, source], logits: [target, vocab].
+    keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules and what to
+    make of their output, such as `zero_ablation` gives; what is kept has been changed already. source_mask: [batch, 1,
+    1, source], target_mask: broadcastable to [batch, 1, target, target], True = may attend; None for the masks that the
+    ids ask for. logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the
+    pass can be differentiated.
     """
 
-    encoder: Tensor
-    decoder: Tensor
-    cross: Tensor
-    logits: Tensor
+    keep: tuple[str, ...] = ATTENTION
+    change: tuple[Change, ...] = ()
+    source_mask: Tensor | None = None
+    target_mask: Tensor | None = None
+    logits_to_keep: int | None = None
+    gradients: bool = False
 
 
-@dataclass(frozen=True)
-class SourceRecording:
-    """What the encoder's pass showed: its maps [layers, heads, source, source] and the memory [1, source, d_model]."""
+_EVERY_ATTENTION = Request()
 
-    encoder: Tensor
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What a module was given and what it gave back."""
+
+    inputs: tuple
+    output: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderActivations:
+    """The encoder's half of a pass; `memory` [batch, source, d_model] may serve to decode before the other half."""
+
     memory: Tensor
+    source_mask: Tensor | None
+    calls: Mapping[str, tuple[Call, ...]]
 
 
-def record(model: Transformer, source: Sequence[int], fed: Sequence[int]) -> Recording:
-    """One teacher-forced pass over one sentence with every attention watched.
-
-    source: ids ending with end of sentence; fed: ids beginning with begin of sentence, what the decoder reads.
-    The logits are bit-identical to an unobserved pass. Raises ValueError when the model is in training mode, whose
-    dropout would make the maps of one pass differ from the next.
+@dataclass(frozen=True, eq=False)
+class Activations:
+    """What a pass showed. logits: [batch, target, vocab]; memory: [batch, source, d_model]; hidden: the decoder's last
+    vectors, [batch, target, d_model]; calls: of each module that was asked for, by its name.
     """
-    return record_target(model, record_source(model, source), fed)
+
+    logits: Tensor
+    memory: Tensor
+    hidden: Tensor
+    calls: Mapping[str, tuple[Call, ...]]
+
+    def call(self, name: str) -> Call:
+        """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""
+        if len(self.calls.get(name, ())) != 1:
+            raise ValueError(f"one call of {name!r} expected, {len(self.calls.get(name, ()))} were kept")
+        return self.calls[name][0]
+
+    def attention(self, kind: AttentionKind | str) -> list[Call]:
+        """The calls of a kind's attention, first layer first: given query, key, value and mask."""
+        pattern = f"{AttentionKind(kind).block_name('*')}.core"
+        return [self.call(name) for name in self.calls if fnmatch.fnmatchcase(name, pattern)]
+
+    def weights(self, kind: AttentionKind | str) -> Tensor:
+        """The attention weights of a kind: [layers, batch, heads, queries, keys]."""
+        return torch.stack([weights_of(core) for core in self.attention(kind)])
 
 
-@torch.inference_mode()
-def record_source(model: Transformer, source: Sequence[int]) -> SourceRecording:
-    """The encoder's half of `record`; its memory may serve to decode before the other half."""
-    with watched(model, "encoder", _weights) as maps:
-        memory = model.encode(torch.tensor([list(source)], device=model.device), None)  # one sentence: no padding
-    return SourceRecording(torch.stack(maps), memory)
+def weights_of(core: Call) -> Tensor:
+    """The weights that the fused kernel never shows, from the queries, keys and mask that it was given."""
+    query, key, _, mask = core.inputs
+    return attention_weights(query, key, mask)
 
 
-@torch.inference_mode()
-def record_target(model: Transformer, seen: SourceRecording, fed: Sequence[int]) -> Recording:
-    """The decoder's half of `record`."""
-    target = torch.tensor([list(fed)], device=model.device)
-    with watched(model, "decoder", _weights) as decoder, watched(model, "cross", _weights) as cross:
-        hidden = model.decode(target, seen.memory, causal_mask(len(fed), model.device), None)
-        logits = model.generator(hidden)
-    return Recording(seen.encoder, torch.stack(decoder), torch.stack(cross), logits[0])
+def scores_of(core: Call) -> Tensor:
+    """The scores of an attention before its mask: [batch, heads, queries, keys]."""
+    return attention_scores(*core.inputs[:2])
 
 
-def _weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, output: Tensor) -> Tensor:
-    """The weights of a batch of one sentence: [heads, queries, keys]."""
-    return attention_weights(query, key, mask)[0]
+def unmasked_of(core: Call) -> Tensor:
+    """True where a query might attend, for all heads alike: [batch, queries, keys]."""
+    query, key, _, mask = core.inputs
+    shape = (query.shape[0], query.shape[2], key.shape[2])
+    if mask is None:
+        return torch.ones(shape, dtype=torch.bool, device=query.device)
+    return mask.expand(query.shape[0], 1, *mask.shape[-2:])[:, 0].expand(shape)
+
+
+def record(
+    model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
+) -> Activations:
+    """One teacher-forced pass over a batch of sentences.
+
+    sources: ids ending with end of sentence; decoder_inputs: ids beginning with begin of sentence. The logits are
+    bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, and for
+    a model in training mode, whose dropout would make each pass another.
+    """
+    return record_decoder(model, record_encoder(model, sources, request), decoder_inputs, request)
+
+
+def record_encoder(
+    model: Transformer, sources: Sequence[Ids], request: Request = _EVERY_ATTENTION
+) -> EncoderActivations:
+    """The encoder's half of `record`."""
+    ids = pad(sources, model.config.pad_id, model.device)
+    mask = request.source_mask
+    if mask is None and _padded(sources):
+        mask = padding_mask(ids, model.config.pad_id)
+    with _recording(model, request, Stack.ENCODER) as calls:
+        memory = model.encode(ids, mask)
+    return EncoderActivations(memory, mask, _frozen(calls))
+
+
+def record_decoder(
+    model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
+) -> Activations:
+    """The decoder's half of `record`, for the same request."""
+    ids = pad(decoder_inputs, model.config.pad_id, model.device)
+    mask = request.target_mask
+    if mask is None:
+        padded = _padded(decoder_inputs)
+        mask = target_mask(ids, model.config.pad_id) if padded else causal_mask(ids.shape[1], model.device)
+    with _recording(model, request, Stack.DECODER) as calls:
+        hidden = model.decode(ids, encoder.memory, mask, encoder.source_mask)
+        logits = model.output_projection(hidden[:, -(request.logits_to_keep or ids.shape[1]) :])
+    both = {name: (*encoder.calls.get(name, ()), *calls.get(name, ())) for name in (*encoder.calls, *calls)}
+    return Activations(logits, encoder.memory, hidden, _frozen(both))
+
+
+@contextlib.contextmanager
+def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[dict[str, list[Call]]]:
+    """Within the block, this thread's passes through a stack are changed as requested and leave their calls."""
+    if model.training:
+        raise ValueError("recording expects a model in eval mode, got one in training mode")
+    elsewhere = tuple(f"{other}." for other in Stack if other is not stack)
+    patterns = (pattern for pattern in request.keep if not pattern.startswith(elsewhere))
+    modules = {name: module for pattern in patterns for name, module in modules_named(model, pattern)}
+    calls: dict[str, list[Call]] = {name: [] for name in modules}
+    with (
+        torch.inference_mode(not request.gradients),
+        torch.set_grad_enabled(request.gradients),
+        changed(model, request.change),  # before the other hooks, so that these see what was changed
+        hooked((module, partial(_keep, calls[name])) for name, module in modules.items()),
+    ):
+        yield calls
+
+
+def _keep(calls: list[Call], module: nn.Module, inputs: tuple, output: Tensor) -> None:
+    calls.append(Call(inputs, output))
+
+
+def _padded(rows: Sequence[Ids]) -> bool:
+    return len({len(row) for row in rows}) > 1
+
+
+def _frozen(calls: Mapping[str, Sequence[Call]]) -> Mapping[str, tuple[Call, ...]]:
+    return MappingProxyType({name: tuple(each) for name, each in calls.items() if each})

@@ -1,8 +1,15 @@
-"""One multi-head attention stage by stage, from its input to the LayerNorm around it, in NumPy and float64."""
+"""One attention block step by step, from its input to the LayerNorm around it: as recorded, and recomputed in NumPy."""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
+
+from ..arrays import softmax, to_array
+from ..config import Norm
+from ..data.batching import Ids
+from ..model.names import AttentionKind
+from ..model.transformer import Transformer
+from .activations import Request, record, scores_of, unmasked_of, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,22 +32,22 @@ class BlockParameters:
     beta: np.ndarray
     epsilon: float
     num_heads: int
-    norm: str
+    norm: Norm
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
     """Every intermediate result of one attention block for a batch. Nothing here is changed later.
 
-    stream: [batch, queries, d_model], what comes along the residual way; x: what the block reads of it, the same with
+    residual: [batch, queries, d_model], the residual stream that comes in; x: what the block reads of it, the same with
     post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], what keys and values are made of, x itself
     in self-attention; query, key, value: [batch, length, d_model], all heads side by side; products, Q K^T, and scores,
-    divided by sqrt(d_k), and weights: [batch, heads, queries, keys]; open_cells: [batch, queries, keys], True where a
+    divided by sqrt(d_k), and weights: [batch, heads, queries, keys]; unmasked: [batch, queries, keys], True where a
     query may attend; concatenated: [batch, queries, d_model], weights times value, head after head; output: times W_O;
-    total: stream + output; result: its LayerNorm with post-norm, the same with pre-norm.
+    total: residual + output; result: its LayerNorm with post-norm, the same with pre-norm.
     """
 
-    stream: np.ndarray
+    residual: np.ndarray
     x: np.ndarray
     memory: np.ndarray
     query: np.ndarray
@@ -48,7 +55,7 @@ class Stages:
     value: np.ndarray
     products: np.ndarray
     scores: np.ndarray
-    open_cells: np.ndarray
+    unmasked: np.ndarray
     weights: np.ndarray
     concatenated: np.ndarray
     output: np.ndarray
@@ -66,17 +73,48 @@ class Stages:
         return self.query.shape[-1] // self.num_heads
 
 
+def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: AttentionKind | str, layer: int) -> Stages:
+    """The stages of one attention block in a pass over one sentence, as the model computed them, in float32.
+
+    source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from
+    0. Raises ValueError for a kind or layer that is not there, or a model in training mode.
+    """
+    name = AttentionKind(kind).block_name(layer)
+    kept = (name, f"{name}.core", f"{name}_residual")
+    seen = record(model, [source], [decoder_input], Request(keep=kept))
+    block, core, around = (seen.call(module) for module in kept)
+    merge = model.get_submodule(name).merge
+    query, key, value, _ = core.inputs
+    residual, output = around.inputs[0], block.output
+    products, scores, unmasked = query @ key.transpose(-2, -1), scores_of(core), unmasked_of(core)
+    read = (residual, *block.inputs[:2], merge(query), merge(key), merge(value))  # in the order of the fields
+    given = (products, scores, unmasked, weights_of(core), merge(core.output), output, residual + output, around.output)
+    return Stages(*map(to_array, read + given))
+
+
+def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) -> BlockParameters:
+    """What the block of a kind and layer has learned; raises ValueError for one that is not there."""
+    kind = AttentionKind(kind)
+    owner = model.layer(kind.stack, layer)
+    block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
+    matrices = (to_array(part.T) for part in block.query_key_value.weight.chunk(3))
+    biases = (to_array(part) for part in block.query_key_value.bias.chunk(3))
+    matrices, biases = [*matrices, to_array(block.output.weight.T)], [*biases, to_array(block.output.bias)]
+    gamma, beta = to_array(norm.weight), to_array(norm.bias)
+    return BlockParameters(*matrices, *biases, gamma, beta, norm.eps, block.num_heads, model.config.norm)
+
+
 def compute_stages(
-    stream: np.ndarray, memory: np.ndarray | None, open_cells: np.ndarray, parameters: BlockParameters
+    residual: np.ndarray, memory: np.ndarray | None, unmasked: np.ndarray, parameters: BlockParameters
 ) -> Stages:
     """All stages in float64 (paper, eq. 1, 3.2.2 and 5.4; dropout, which is for training only, left out).
 
-    stream: [batch, queries, d_model]; memory: [batch, keys, d_model], None for self-attention; open_cells: [batch,
+    residual: [batch, queries, d_model]; memory: [batch, keys, d_model], None for self-attention; unmasked: [batch,
     queries, keys]. A row whose every key is masked gets weight 0 everywhere, as from PyTorch's fused kernel. Raises
     ValueError where `num_heads` does not divide d_model.
     """
-    stream = np.asarray(stream, dtype=np.float64)
-    x = normalise(stream, parameters) if parameters.norm == "pre" else stream
+    residual = np.asarray(residual, dtype=np.float64)
+    x = normalise(residual, parameters) if parameters.norm == Norm.PRE else residual
     memory = x if memory is None else np.asarray(memory, dtype=np.float64)
     query = x @ parameters.w_query + parameters.b_query
     key = memory @ parameters.w_key + parameters.b_key
@@ -84,14 +122,13 @@ def compute_stages(
     split_query, split_key, split_value = (split_heads(part, parameters.num_heads) for part in (query, key, value))
     products = split_query @ split_key.swapaxes(-2, -1)
     scores = products / np.sqrt(split_query.shape[-1])
-    weights = masked_softmax(scores, open_cells[:, None])
+    weights = softmax(scores, unmasked[:, None])
     concatenated = merge_heads(weights @ split_value)
     output = concatenated @ parameters.w_output + parameters.b_output
-    total = stream + output
-    result = total if parameters.norm == "pre" else normalise(total, parameters)
-    return Stages(
-        stream, x, memory, query, key, value, products, scores, open_cells, weights, concatenated, output, total, result
-    )
+    total = residual + output
+    result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
+    read = (residual, x, memory, query, key, value)
+    return Stages(*read, products, scores, unmasked, weights, concatenated, output, total, result)
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
@@ -108,23 +145,14 @@ def merge_heads(heads: np.ndarray) -> np.ndarray:
     return heads.swapaxes(1, 2).reshape(batch, length, num_heads * d_k)
 
 
-def masked_softmax(scores: np.ndarray, open_cells: np.ndarray) -> np.ndarray:
-    """exp of each open score over the sum of its row; 0 where the mask is closed, in a fully closed row everywhere."""
-    masked = np.where(open_cells, scores, -np.inf)
-    largest = masked.max(axis=-1, keepdims=True)
-    powers = np.exp(masked - np.where(np.isfinite(largest), largest, 0.0))
-    total = powers.sum(axis=-1, keepdims=True)
-    return np.divide(powers, total, out=np.zeros_like(powers), where=total > 0)
-
-
 def normalise(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """LayerNorm: vectors minus their mean over their spread, times gamma, plus beta (Ba et al. 2016): [..., d_model]"""
+    """LayerNorm: (x - mean) / standard deviation, times gamma, plus beta (Ba et al. 2016): [..., d_model]."""
     centred = x - x.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + parameters.epsilon)
-    return centred / spread * parameters.gamma + parameters.beta
+    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + parameters.epsilon)
+    return centred / deviation * parameters.gamma + parameters.beta
 
 
 def differences(shown: Stages, recomputed: Stages) -> dict[str, float]:
     """The largest absolute difference of every stage, by the stage's name."""
-    names = [field.name for field in fields(Stages) if field.name != "open_cells"]
+    names = [field.name for field in fields(Stages) if field.name != "unmasked"]
     return {name: float(np.abs(getattr(shown, name) - getattr(recomputed, name)).max()) for name in names}

@@ -1,6 +1,7 @@
-"""What a predicted token depends on, by two other means than attention: gradient times input, and leaving tokens out.
+"""What a predicted token depends on, by three means other than raw attention weights.
 
-Neither is the truth. The gradient looks at an infinitely small change, leaving out at one the model has never seen.
+Gradient times input, leaving tokens out, and the norms of the weighted value vectors. None is the truth: the gradient
+looks at an infinitely small change, leaving out at sentences unlike any seen in training, the norms at one layer.
 """
 
 from collections.abc import Sequence
@@ -8,21 +9,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from ..arrays import read_only
+from ..arrays import read_only, to_array
+from ..data.batching import Ids
 from ..model.attention import causal_mask
 from ..model.transformer import Transformer
+from .activations import EMBEDDINGS, Request, record
 from .attention_block import BlockParameters, Stages, split_heads
 
-PLACES_AT_ONCE = 16  # more in one pass are no faster, and none could be told of in between
+TOKENS_AT_ONCE = 16  # left out in one pass: more are no faster, and progress could not be shown in between
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """One value a token of the source and of the fed prefix, positive where it speaks for the predicted token.
+    """One value a token of the source and of the decoder's input, positive where it speaks for the predicted token.
 
-    source: [source]; prefix: [step + 1], the tokens fed up to this step. `log_probability` is the predicted token's.
+    source: [source]; prefix: [step + 1], the decoder's input up to this step. `log_probability` is the predicted
+    token's.
     """
 
     source: np.ndarray
@@ -32,96 +35,78 @@ class Attribution:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What log P of the predicted token lost without each of some tokens, [places], and what it is with all of them."""
+    """What log P of the predicted token lost without each of some tokens, [tokens], and what it is with all of them."""
 
     drops: np.ndarray
     log_probability: float
 
 
-def gradient_times_input(model: Transformer, source: Sequence[int], fed: Sequence[int], predicted: int) -> Attribution:
-    """The gradient of log P(predicted) after `fed`, times the embedding, summed over d_model (Denil et al. 2014).
+def gradient_times_input(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
+    """The gradient of log P(predicted) after `decoder_input`, times the embedding, summed over d_model (Denil et al.
+    2014).
 
-    source: ids ending with end of sentence; fed: the ids from begin of sentence up to this step. The embedding is the
-    scaled row, before positions are added. The model is left as it was.
+    source: ids ending with end of sentence; decoder_input: the ids from begin of sentence up to this step. The
+    embedding is the scaled row, before positions are added. The model is left as it was.
     """
+    request = Request(keep=EMBEDDINGS, change=(("*_embedding", _as_leaf),), logits_to_keep=1, gradients=True)
+    seen = record(model, [source], [decoder_input], request)
+    embedded = [call.inputs[0] for call in seen.calls["positions"]]
     with torch.inference_mode(False), torch.enable_grad():
-        ids = [torch.tensor([list(side)], device=model.device) for side in (source, fed)]
-        embedded = [
-            (table.weight.detach().clone()[side] * table.scale).requires_grad_()
-            for table, side in zip((model.source_embedding, model.target_embedding), ids, strict=True)
-        ]
-        log_probability = _last_log_probabilities(model, *embedded, None)[0, predicted]
+        log_probability = seen.logits[0, -1].log_softmax(dim=-1)[predicted]
         gradients = torch.autograd.grad(log_probability, embedded)
-    parts = [(grad * x)[0].sum(dim=-1).detach() for grad, x in zip(gradients, embedded, strict=True)]
-    return Attribution(*(read_only(part.cpu().numpy()) for part in parts), log_probability.item())
+        of_source, of_prefix = ((grad * x)[0].sum(dim=-1) for grad, x in zip(gradients, embedded, strict=True))
+    return Attribution(to_array(of_source), to_array(of_prefix), log_probability.item())
 
 
-def leave_one_out(model: Transformer, source: Sequence[int], fed: Sequence[int], predicted: int) -> Attribution:
+def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
+    """The embeddings as something that a gradient is taken with respect to, whatever they were computed from."""
+    return embedded.detach().requires_grad_()
+
+
+def leave_one_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
     """How much log P(predicted) falls when one token may not be read by any other, for each token in turn.
 
-    A source token is masked as padding is, in the encoder and in cross-attention; a fed one in the decoder's
-    self-attention. It keeps its place, so that all other positions stay. The token that is fed last and a source of a
-    single token cannot be left out: they get NaN.
+    A source token is masked as padding is, in the encoder and in cross-attention; one of the decoder's input in its
+    self-attention. It keeps its position, so that all others stay. The last token of the input and a source of a single
+    token cannot be left out: they get NaN.
     """
-    left = [leave_out(model, source, fed, predicted, part) for part in parts_to_leave_out(len(source), len(fed))]
-    return together(left, len(source))
+    parts = parts_to_leave_out(len(source), len(decoder_input))
+    return concatenate([leave_out(model, source, decoder_input, predicted, part) for part in parts], len(source))
 
 
-def parts_to_leave_out(source: int, fed: int) -> list[range]:
-    """The places of `source` tokens, then of `fed` ones, cut into parts that one pass of the model can take."""
-    places = source + fed
-    return [range(first, min(first + PLACES_AT_ONCE, places)) for first in range(0, places, PLACES_AT_ONCE)]
+def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
+    """The positions of `source` tokens, then of `decoder_input` ones, in parts that one pass of the model can take."""
+    count = source + decoder_input
+    return [range(first, min(first + TOKENS_AT_ONCE, count)) for first in range(0, count, TOKENS_AT_ONCE)]
 
 
-@torch.inference_mode()
-def leave_out(
-    model: Transformer, source: Sequence[int], fed: Sequence[int], predicted: int, places: Sequence[int]
-) -> LeftOut:
-    """`leave_one_out` for some of the places: those of the source count from 0, those of the prefix go on from there.
+def leave_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids) -> LeftOut:
+    """`leave_one_out` for some positions: those of the source count from 0, those of the prefix go on from there.
 
-    Raises ValueError for a place that is not there.
+    Raises ValueError for a position that is not there.
     """
-    if not all(0 <= place < len(source) + len(fed) for place in places):
-        raise ValueError(f"places must be in 0 to {len(source) + len(fed) - 1}, got {list(places)}")
-    ids = [torch.tensor([list(side)], device=model.device) for side in (source, fed)]
-    embedded = [
-        table(side).expand(1 + len(places), -1, -1)
-        for table, side in zip((model.source_embedding, model.target_embedding), ids, strict=True)
-    ]
-    # Row 0 is the sentence as it is, each other one lacks a token.
-    source_open = torch.ones(1 + len(places), 1, 1, len(source), dtype=torch.bool, device=model.device)
-    target_open = causal_mask(len(fed), model.device).repeat(1 + len(places), 1, 1, 1)
-    for row, place in enumerate(places, start=1):
-        if place < len(source):
-            source_open[row, ..., place] = len(source) == 1  # a row must keep a key
+    length, last = len(source), len(source) + len(decoder_input) - 1
+    if not all(0 <= position <= last for position in positions):
+        raise ValueError(f"positions must be in 0 to {last}, got {list(positions)}")
+    rows = 1 + len(positions)  # the first row is the sentence as it is, each other one lacks a token
+    source_mask = torch.ones(rows, 1, 1, length, dtype=torch.bool, device=model.device)
+    target_mask = causal_mask(len(decoder_input), model.device).repeat(rows, 1, 1, 1)
+    for row, position in enumerate(positions, start=1):
+        if position < length:
+            source_mask[row, ..., position] = length == 1  # a row must keep a key
         else:
-            target_open[row, 0, place - len(source) + 1 :, place - len(source)] = False  # its own row keeps it
-    found = _last_log_probabilities(model, *embedded, source_open, target_open)[:, predicted]
-    drops = (found[0] - found[1:]).cpu().numpy()
-    alone = [place == len(source) + len(fed) - 1 or (len(source) == 1 and place == 0) for place in places]
-    drops[alone] = np.nan
-    return LeftOut(read_only(drops), float(found[0]))
+            target_mask[row, 0, position - length + 1 :, position - length] = False  # its own row keeps it
+    request = Request(keep=(), source_mask=source_mask, target_mask=target_mask, logits_to_keep=1)
+    seen = record(model, [source] * rows, [decoder_input] * rows, request)
+    found = to_array(seen.logits[:, -1].log_softmax(dim=-1)[:, predicted])
+    impossible = [position == last or (length == 1 and position == 0) for position in positions]
+    return LeftOut(read_only(np.where(impossible, np.nan, found[0] - found[1:])), float(found[0]))
 
 
-def together(parts: Sequence[LeftOut], source: int) -> Attribution:
-    """All the parts of a `leave_one_out`, in order, as one; `source` tells how many tokens the source has."""
+def concatenate(parts: Sequence[LeftOut], source: int) -> Attribution:
+    """All the parts of a `leave_one_out`, in order, as one; the first `source` tokens are those of the source."""
     drops = read_only(np.concatenate([part.drops for part in parts]))
     return Attribution(drops[:source], drops[source:], parts[0].log_probability)
-
-
-def _last_log_probabilities(
-    model: Transformer, source: Tensor, fed: Tensor, source_open: Tensor | None, target_open: Tensor | None = None
-) -> Tensor:
-    """From embeddings [batch, length, d_model] to log-probabilities after the last fed token: [batch, vocab]."""
-    x = model.positions(source)
-    for layer in model.encoder:
-        x = layer(x, source_open)
-    memory = model.encoder_norm(x)
-    x = model.positions(fed)
-    mask = causal_mask(fed.shape[1], fed.device) if target_open is None else target_open
-    for layer in model.decoder:
-        x = layer(x, memory, mask, source_open)
-    return model.generator(model.decoder_norm(x[:, -1])).log_softmax(dim=-1)
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
@@ -141,30 +126,30 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return order.sum(axis=1) + (same.sum(axis=1) + 1) / 2
 
 
-def handed_over(stages: Stages, parameters: BlockParameters) -> np.ndarray:
+def weighted_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
     """The Euclidean norm of weight times (value W_O of the head) for each pair: [batch, heads, queries, keys].
 
-    A key with a large weight and a short vector hands over little (Kobayashi et al. 2020, eq. 5). The bias of W_O
+    A key with a large weight and a short vector contributes little (Kobayashi et al. 2020, eq. 5). The bias of W_O
     belongs to no key and is left out.
     """
-    heads = stages.num_heads
-    values = split_heads(np.asarray(stages.value, dtype=np.float64), heads)  # batch heads keys d_k
-    rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(heads, stages.d_k, -1)  # heads d_k d_model
-    lengths = np.linalg.norm(values @ rows, axis=-1)  # batch heads keys
+    lengths = np.linalg.norm(_transformed_values(stages, parameters), axis=-1)  # batch heads keys
     return np.asarray(stages.weights, dtype=np.float64) * lengths[:, :, None, :]
 
 
-def handed_over_together(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """The norm of what all heads together hand over for each pair: [batch, queries, keys].
+def summed_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
+    """The norm of the sum of all heads' weighted value vectors for each pair: [batch, queries, keys].
 
     Vectors of several heads may cancel, so this is not the sum of the heads' norms.
     """
-    heads = stages.num_heads
-    values = split_heads(np.asarray(stages.value, dtype=np.float64), heads)
-    rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(heads, stages.d_k, -1)
-    vectors = values @ rows  # batch heads keys d_model
     weights = np.asarray(stages.weights, dtype=np.float64)
-    return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, vectors), axis=-1)
+    return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, _transformed_values(stages, parameters)), axis=-1)
+
+
+def _transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:
+    """Each head's values times its rows of W_O: [batch, heads, keys, d_model]."""
+    values = split_heads(np.asarray(stages.value, dtype=np.float64), stages.num_heads)  # batch heads keys d_k
+    rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(stages.num_heads, stages.d_k, -1)
+    return values @ rows
 
 
 def shares(lengths: np.ndarray) -> np.ndarray:

@@ -1,82 +1,50 @@
-"""Forward hooks on the model, bound to the thread that sets them."""
+"""Forward hooks on the model's modules, chosen by name and bound to the thread that sets them."""
 
 import contextlib
+import fnmatch
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from torch import nn
+from torch import Tensor, nn
 
-from ..model.attention import MultiHeadAttention
+from ..model.names import AttentionKind
 from ..model.transformer import Transformer
+
+Hook = Callable[[nn.Module, tuple, Tensor], Tensor | None]
+Change = tuple[str, Callable[[Tensor], Tensor]]  # modules by name, and what to make of their output
+Head = tuple[AttentionKind | str, int, int]  # kind, layer and head, counted from 0
 
 _registry = threading.Lock()  # PyTorch numbers its hooks without one
 
-KINDS = ("encoder", "decoder", "cross")
 
+def modules_named(model: nn.Module, pattern: str) -> list[tuple[str, nn.Module]]:
+    """Modules by name, in the model's order; "*" stands for any text between two dots: "decoder.*.cross_attention".
 
-def attention_blocks(model: Transformer, kind: str) -> list[MultiHeadAttention]:
-    """The multi-head attentions of a kind, first layer first; raises ValueError for an unknown kind."""
-    if kind == "encoder":
-        return [layer.self_attention for layer in model.encoder]
-    if kind == "decoder":
-        return [layer.self_attention for layer in model.decoder]
-    if kind == "cross":
-        return [layer.cross_attention for layer in model.decoder]
-    raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-
-
-@contextlib.contextmanager
-def watched(model: Transformer, kind: str, look: Callable) -> Iterator[list]:
-    """Within the block, a pass of this thread fills the list with look(query, key, value, mask, output) of each layer.
-
-    That is what the attention's core of a kind was given and gave back, `Tensor`s with batch and heads in front. Raises
-    ValueError when the model is in training mode.
+    A module that has two names is found by the first. Raises ValueError where none has such a name.
     """
-    if model.training:
-        raise ValueError("recording expects a model in eval mode, got one in training mode")
-    seen: list = []
-
-    def keep(core, arguments, output) -> None:
-        seen.append(look(*arguments, output))
-
-    with hooked((block.core, keep) for block in attention_blocks(model, kind)):
-        yield seen
-
-
-@contextlib.contextmanager
-def silenced(model: Transformer, heads: Iterable[tuple[str, int, int]]) -> Iterator[None]:
-    """Within the block, this thread's passes get zero from these (kind, layer, head), counted from 0.
-
-    Equals zeroing the head's slice of the concatenation before W_O. Raises ValueError for a head that is not there.
-    """
-    by_block: dict[MultiHeadAttention, list[int]] = {}
-    for kind, layer, head in heads:
-        blocks = attention_blocks(model, kind)
-        if not (0 <= layer < len(blocks) and 0 <= head < blocks[layer].num_heads):
-            raise ValueError(f"there is no {kind} layer {layer}, head {head} in this model")
-        by_block.setdefault(blocks[layer], []).append(head)
-
-    def zero(chosen: list[int]) -> Callable:
-        def hook(core, arguments, output):
-            output = output.clone()  # batch heads queries d_k
-            output[:, chosen] = 0.0
-            return output
-
-        return hook
-
-    with hooked((block.core, zero(chosen)) for block, chosen in by_block.items()):
-        yield
+    found = [("", model)]
+    for part in pattern.split("."):
+        found = [
+            (f"{name}.{child}".lstrip("."), inner)
+            for name, module in found
+            for child, inner in module.named_children()
+            if fnmatch.fnmatchcase(child, part)
+        ]
+    if not found:
+        raise ValueError(f"the model has no module named {pattern!r}")
+    return found
 
 
 @contextlib.contextmanager
-def hooked(hooks: Iterable[tuple[nn.Module, Callable]]) -> Iterator[None]:
+def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     """Put each forward hook on its module for this thread alone, and take all away in the end.
 
-    The model is shared by all visitors of a server: another thread's pass must neither be seen nor be changed.
+    The model is shared by all users of a server: another thread's pass must neither be seen nor be changed.
     """
     owner = threading.get_ident()
 
-    def own(hook: Callable) -> Callable:
+    def own(hook: Hook) -> Hook:
         return lambda *call: hook(*call) if threading.get_ident() == owner else None
 
     handles = []
@@ -89,3 +57,46 @@ def hooked(hooks: Iterable[tuple[nn.Module, Callable]]) -> Iterator[None]:
         for handle in handles:
             with _registry:
                 handle.remove()
+
+
+def changed(model: Transformer, changes: Iterable[Change]) -> contextlib.AbstractContextManager:
+    """Within the block, this thread's passes go on with what each change makes of its modules' outputs.
+
+    Raises ValueError for a name that no module has.
+    """
+    return hooked(
+        [
+            (module, partial(_replace_output, change))
+            for pattern, change in changes
+            for _, module in modules_named(model, pattern)
+        ]
+    )
+
+
+def zero_ablation(model: Transformer, heads: Iterable[Head]) -> tuple[Change, ...]:
+    """The changes that set the outputs of these heads to zero (Michel et al. 2019).
+
+    Equals zeroing the head's slice of the concatenation before W_O. Raises ValueError for a head that is not there.
+    """
+    by_name: dict[str, list[int]] = {}
+    for kind, layer, head in heads:
+        kind = AttentionKind(kind)
+        if not (0 <= layer < len(getattr(model, kind.stack)) and 0 <= head < model.config.num_heads):
+            raise ValueError(f"there is no {kind} layer {layer}, head {head} in this model")
+        by_name.setdefault(f"{kind.block_name(layer)}.core", []).append(head)
+    return tuple((name, partial(_zero, numbers)) for name, numbers in by_name.items())
+
+
+def zero_ablated(model: Transformer, heads: Iterable[Head]) -> contextlib.AbstractContextManager:
+    """Within the block, this thread's passes, cached decoding among them, run without these heads."""
+    return changed(model, zero_ablation(model, heads))
+
+
+def _replace_output(change: Callable[[Tensor], Tensor], module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
+    return change(output)
+
+
+def _zero(heads: list[int], output: Tensor) -> Tensor:
+    output = output.clone()  # batch heads queries d_k
+    output[:, heads] = 0.0
+    return output

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from ..config import Norm
 from .attention_block import BlockParameters, Stages
 
 SCRIPT = '''\
@@ -16,13 +17,13 @@ import numpy as np
 
 np.set_printoptions(threshold=10**6, linewidth=10**4, suppress=True)
 arrays = np.load(Path(__file__).with_name("attention.npz"))
-X, M, mask = (arrays[name].astype(np.float64) for name in ("stream", "memory", "open_cells"))
+X, M, mask = (arrays[name].astype(np.float64) for name in ("residual", "memory", "unmasked"))
 heads, head, sentence = {heads}, {head}, {sentence}  # the last two count from 0
 
 
 def layer_norm(z):
-    spread = np.sqrt(z.var(-1, keepdims=True) + {epsilon!r})
-    return (z - z.mean(-1, keepdims=True)) / spread * arrays["gamma"] + arrays["beta"]
+    deviation = np.sqrt(z.var(-1, keepdims=True) + {epsilon!r})
+    return (z - z.mean(-1, keepdims=True)) / deviation * arrays["gamma"] + arrays["beta"]
 
 
 def project(x, name):
@@ -39,7 +40,7 @@ products = split(query) @ split(key).transpose(0, 1, 3, 2)  # batch heads querie
 scores = products / np.sqrt(split(query).shape[-1])
 masked = np.where(mask[:, None] > 0, scores, -1e300)
 powers = np.exp(masked - masked.max(-1, keepdims=True)) * mask[:, None]
-weights = powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300)  # a row without an open key: 0
+weights = powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300)  # a row whose every key is masked: 0
 concatenated = (weights @ split(value)).transpose(0, 2, 1, 3).reshape(X.shape)
 output = project(concatenated, "output")
 total = X + output
@@ -53,7 +54,7 @@ print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, he
 
 def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bool, sentence: int, head: int) -> str:
     """The program for one block; `title` says what it shows, sentence and head count from 0."""
-    pre = parameters.norm == "pre"
+    pre = parameters.norm == Norm.PRE
     return SCRIPT.format(
         title=title.replace("\\", "").replace('"', "'"),
         heads=stages.num_heads,

@@ -1,4 +1,7 @@
-"""The model as the blocks of the paper's figure 1: parameters, and what went into each and came out for a sentence."""
+"""The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared with one another.
+
+A block also holds what went into it and came out for a sentence.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,80 +10,97 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..arrays import read_only
-from ..config import ModelConfig
+from ..arrays import cosine, require_index, softmax, to_array
+from ..config import ModelConfig, Norm
+from ..files import stored_name
+from ..model.layers import Residual
+from ..model.names import Name, Stack
 from ..model.transformer import Transformer
-from .residual import Stack, Stream, SubLayer, sublayers_of
+from .residual import ResidualStream, SubLayer, sublayers_of
+
+OUTPUT = "output"  # the stack of what comes after the decoder
+WIDTHS = (128, 256, 512, 1024)  # d_model, the paper's 512 among them
+
+
+class BlockKind(Name):
+    """What a box of the figure is; a sub-layer has its own name, as in `SubLayerKind`."""
+
+    EMBEDDING = "embedding"
+    POSITIONS = "positions"
+    SELF_ATTENTION = "self_attention"
+    CROSS_ATTENTION = "cross_attention"
+    FEED_FORWARD = "feed_forward"
+    NORM = "norm"
+    ADD = "add"
+    ADD_AND_NORM = "add_and_norm"
+    OUTPUT_PROJECTION = "output_projection"
+    SOFTMAX = "softmax"
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One box of the figure. `kind` is "embedding", "positions", one of `stream.SUBLAYERS`, "norm", "add",
-    "add_and_norm", "generator" or "softmax"; `layer` counts from 0 and is None outside the layers.
+    """One box of the figure. `stack` is "encoder", "decoder" or "output"; `layer` counts from 0 and is None elsewhere.
 
-    `parameters` are counted where they are first used: a matrix that is shared again counts 0 there, and `shared_with`
-    names where. before, after: [tokens, width], what went in and what came out; `before` is None where ids go in.
+    before, after: [tokens, width], what went in and what came out; `before` is None where ids go in. `parameters` are
+    counted where they are first used: a matrix that is shared counts 0 elsewhere, and `shared_with` names where.
     """
 
     name: str
     stack: str
-    kind: str
+    kind: BlockKind
     layer: int | None
-    parameters: int
-    shared_with: str | None
     before: np.ndarray | None
     after: np.ndarray
+    parameters: int = 0
+    shared_with: str | None = None
 
 
-def blocks_of(model: Transformer, stream: Stream) -> list[Block]:
-    """All blocks in the order of computation, encoder first, for the sentence of a recorded stream."""
-    shared = model.config.share_embeddings
-    encoder = list(_stack_blocks(model, "encoder", stream.encoder, None))
-    decoder = list(_stack_blocks(model, "decoder", stream.decoder, "source_embedding" if shared else None))
+def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
+    """All blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
+    shared = "source_embedding" if model.config.share_embeddings else None
     hidden, logits = stream.decoder.end, stream.logits
-    generator = Block(
-        "generator", "output", "generator", None, 0 if shared else _count(model.generator),
-        "source_embedding" if shared else None, hidden, logits,
-    )  # fmt: skip
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    softmax = Block("softmax", "output", "softmax", None, 0, None, logits, powers / powers.sum(axis=-1, keepdims=True))
-    return [*encoder, *decoder, generator, softmax]
+    own = 0 if shared else _count(model.output_projection)
+    return [
+        *_stack_blocks(model, Stack.ENCODER, stream, None),
+        *_stack_blocks(model, Stack.DECODER, stream, shared),
+        # The output projection has this name in addresses and in files.
+        Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, None, hidden, logits, own, shared),
+        Block("softmax", OUTPUT, BlockKind.SOFTMAX, None, logits, softmax(logits)),
+    ]
 
 
-def _stack_blocks(model: Transformer, name: str, stack: Stack, shared_with: str | None) -> Iterator[Block]:
-    side = "source" if name == "encoder" else "target"
-    embedding = getattr(model, f"{side}_embedding")
+def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared_with: str | None) -> Iterator[Block]:
+    stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
+    own = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
     yield Block(
-        f"{side}_embedding", name, "embedding", None, 0 if shared_with else _count(embedding), shared_with, None,
-        stack.embedded,
-    )  # fmt: skip
-    yield Block(f"{side}_positions", name, "positions", None, 0, None, stack.embedded, stack.start)
-    for (layer, kind, module, residual), seen in zip(sublayers_of(model, name), stack.sublayers, strict=True):
-        yield from _sublayer_blocks(
-            f"{name}.{layer}", name, layer, kind, module, residual.norm, seen, model.config.norm
-        )
+        f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with=shared_with
+    )
+    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.start)
+    for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
+        yield from _sublayer_blocks(name, module, residual, sublayer)
     last = getattr(model, f"{name}_norm")
     if isinstance(last, nn.LayerNorm):
-        yield Block(f"{name}_norm", name, "norm", None, _count(last), None, stack.sublayers[-1].after, stack.end)
+        yield Block(f"{name}_norm", name, BlockKind.NORM, None, stream.sublayers[-1].after, stream.end, _count(last))
 
 
-def _sublayer_blocks(
-    place: str, stack: str, layer: int, kind: str, module: nn.Module, norm: nn.Module, seen: SubLayer, order: str
-) -> Iterator[Block]:
-    name, total = f"{place}.{kind}", seen.before + seen.change
-    if order == "pre":
-        read = _normed(norm, seen.before)
-        yield Block(f"{name}_residual.norm", stack, "norm", layer, _count(norm), None, seen.before, read)
-        yield Block(name, stack, kind, layer, _count(module), None, read, seen.change)
-        yield Block(f"{name}_residual", stack, "add", layer, 0, None, seen.change, seen.after)
+def _sublayer_blocks(stack: Stack, module: nn.Module, residual: Residual, sublayer: SubLayer) -> Iterator[Block]:
+    """A sub-layer and what stands around it: LayerNorm before it and Add after it, or Add & Norm after it."""
+    name, layer, norm = f"{stack}.{sublayer.layer}.{sublayer.name}", sublayer.layer, residual.norm
+    kind, read = BlockKind(sublayer.name), sublayer.before
+    if residual.norm_first:
+        read = _normed(norm, sublayer.before)
+        yield Block(f"{name}_residual.norm", stack, BlockKind.NORM, layer, sublayer.before, read, _count(norm))
+    yield Block(name, stack, kind, layer, read, sublayer.change, _count(module))
+    if residual.norm_first:
+        yield Block(f"{name}_residual", stack, BlockKind.ADD, layer, sublayer.change, sublayer.after)
     else:
-        yield Block(name, stack, kind, layer, _count(module), None, seen.before, seen.change)
-        yield Block(f"{name}_residual", stack, "add_and_norm", layer, _count(norm), None, total, seen.after)
+        total = sublayer.before + sublayer.change
+        yield Block(f"{name}_residual", stack, BlockKind.ADD_AND_NORM, layer, total, sublayer.after, _count(norm))
 
 
 @torch.inference_mode()
 def _normed(norm: nn.Module, x: np.ndarray) -> np.ndarray:
-    return read_only(norm(torch.tensor(x, device=norm.weight.device)).cpu().numpy())
+    return to_array(norm(torch.tensor(x, device=norm.weight.device)))
 
 
 def _count(module: nn.Module) -> int:
@@ -99,17 +119,13 @@ class ParameterRow:
 
 def parameter_rows(model: Transformer) -> list[ParameterRow]:
     """Every parameter of every module; one that is used again is listed again, with a count of 0."""
-    rows, seen = [], {}
+    rows, first_names = [], {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
-        before = seen.setdefault(parameter, name)
-        first = before == name
-        rows.append(
-            ParameterRow(name, tuple(parameter.shape), parameter.numel() if first else 0, None if first else before)
-        )
+        name = stored_name(name)
+        first = first_names.setdefault(parameter, name)
+        count, shared_with = (parameter.numel(), None) if first == name else (0, first)
+        rows.append(ParameterRow(name, tuple(parameter.shape), count, shared_with))
     return rows
-
-
-WIDTHS = (128, 256, 512, 1024)
 
 
 def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
@@ -118,26 +134,26 @@ def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
     Counted from the layers' shapes: embeddings, 4 d_model^2 + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a
     feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
     """
-    return {width: _count_of(_widened(config, width)) for width in widths if width % config.num_heads == 0}
+    return {
+        width: _count_from_shapes(replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model))
+        for width in widths
+        if width % config.num_heads == 0
+    }
 
 
-def _widened(config: ModelConfig, width: int) -> ModelConfig:
-    return replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model)
-
-
-def _count_of(config: ModelConfig) -> int:
+def _count_from_shapes(config: ModelConfig) -> int:
     d, ff = config.d_model, config.d_ff
     attention, feed_forward, norm = 4 * d * d + 4 * d, 2 * d * ff + ff + d, 2 * d
     encoder = config.num_encoder_layers * (attention + feed_forward + 2 * norm)
     decoder = config.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-    last = 2 * norm if config.norm == "pre" else 0
+    last = 2 * norm if config.norm == Norm.PRE else 0
     return (1 if config.share_embeddings else 3) * config.vocab_size * d + encoder + decoder + last
 
 
 def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Name, gamma and beta, [d_model] each, of every LayerNorm."""
     return [
-        (name, module.weight.detach().cpu().numpy(), module.bias.detach().cpu().numpy())
+        (name, to_array(module.weight), to_array(module.bias))
         for name, module in model.named_modules()
         if isinstance(module, nn.LayerNorm)
     ]
@@ -149,10 +165,7 @@ def nearest(matrix: np.ndarray, id: int, count: int = 10) -> list[tuple[int, flo
     matrix: [vocab, d_model]. A row of zeros points nowhere and has the cosine 0 with all. Raises ValueError for an id
     that is not there.
     """
-    if not 0 <= id < len(matrix):
-        raise ValueError(f"id must be in 0 to {len(matrix) - 1}, got {id}")
-    rows = np.asarray(matrix, dtype=np.float64)
-    lengths = np.linalg.norm(rows, axis=1)
-    cosines = rows @ rows[id] / np.maximum(lengths * lengths[id], 1e-300)
+    require_index("id", id, len(matrix))
+    cosines = cosine(matrix, matrix[id])
     order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != id]
     return [(other, float(cosines[other])) for other in order[:count]]

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from ..arrays import read_only
+from ..arrays import cosine, to_array
+from ..data.batching import Ids
 from ..errors import ConfigError
 from ..model.layers import sinusoidal_positions
 from ..model.transformer import Transformer
+from .activations import EMBEDDINGS, Request, record_encoder
 
 MODEL_BASE = 10000.0  # the paper's, and what the engine's models are made with
 MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
@@ -75,12 +76,12 @@ def encoding(length: int, d_model: int, base: float) -> Encoding:
         )
     if not 1 < base < float("inf"):
         raise ConfigError(f"The base must be a number greater than 1, not {base}.")
-    return Encoding(_frozen(sinusoidal_positions(length, d_model, base)), base)
+    return Encoding(to_array(sinusoidal_positions(length, d_model, base)), base)
 
 
 def model_encoding(model: Transformer) -> Encoding:
     """The whole table that a model adds to its embeddings."""
-    return Encoding(_frozen(model.positions.table), MODEL_BASE)
+    return Encoding(to_array(model.positions.table.clone()), MODEL_BASE)
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:
@@ -144,21 +145,17 @@ class EmbeddingSum:
     @property
     def cosines(self) -> np.ndarray:
         """Cosine between each embedding and its sum: [tokens]; 1 would be no change of direction."""
-        return _cosines(self.embeddings, self.total)
+        return cosine(self.embeddings, self.total)
 
 
-@torch.inference_mode()
-def embedding_sum(model: Transformer, ids: Sequence[int], tokens: Sequence[str]) -> EmbeddingSum:
+def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
     """The encoder's input for a sentence, as the model itself makes it; ids end with end of sentence.
 
-    Raises ValueError for a model in training mode, whose dropout would tear holes into the sum.
+    Raises ValueError for a model in training mode.
     """
-    if model.training:
-        raise ValueError("embedding_sum expects a model in eval mode, got one in training mode")
-    embeddings = model.source_embedding(torch.tensor([list(ids)], device=model.device))  # 1 tokens d_model
-    total = model.positions(embeddings)[0]
-    positions = model.positions.table[: len(ids)]
-    return EmbeddingSum(tuple(tokens), _frozen(embeddings[0]), _frozen(positions), _frozen(total))
+    (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
+    positions = model_encoding(model).first(len(ids)).table
+    return EmbeddingSum(tuple(tokens), to_array(call.inputs[0][0]), positions, to_array(call.output[0]))
 
 
 @dataclass(frozen=True)
@@ -177,28 +174,19 @@ class Repetition:
 
 
 def repetitions(summed: EmbeddingSum) -> list[Repetition]:
-    """Each token that occurs more than once, with its first two places, in the order of the sentence."""
-    places: dict[str, list[int]] = {}
-    for place, token in enumerate(summed.tokens):
-        places.setdefault(token, []).append(place)
-    return [
-        Repetition(
-            token=token,
-            first=(p := found[0]),
-            second=(q := found[1]),
-            before=float(np.linalg.norm(summed.embeddings[p] - summed.embeddings[q])),
-            after=float(np.linalg.norm(summed.total[p] - summed.total[q])),
-            cosine=float(_cosines(summed.total[p], summed.total[q])),
-        )
-        for token, found in places.items()
-        if len(found) > 1
-    ]
+    """Each token that occurs more than once, with its first two positions, in the order of the sentence."""
+    found: dict[str, list[int]] = {}
+    for position, token in enumerate(summed.tokens):
+        found.setdefault(token, []).append(position)
+    return [_repetition(summed, token, *where[:2]) for token, where in found.items() if len(where) > 1]
 
 
-def _cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return (one * other).sum(axis=-1) / (np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1))
-
-
-def _frozen(tensor: torch.Tensor) -> np.ndarray:
-    """A copy of its own as a read-only array: what the page does with it cannot reach the model."""
-    return read_only(tensor.detach().cpu().numpy().astype(np.float32, copy=True))
+def _repetition(summed: EmbeddingSum, token: str, first: int, second: int) -> Repetition:
+    return Repetition(
+        token=token,
+        first=first,
+        second=second,
+        before=float(np.linalg.norm(summed.embeddings[first] - summed.embeddings[second])),
+        after=float(np.linalg.norm(summed.total[first] - summed.total[second])),
+        cosine=float(cosine(summed.total[first], summed.total[second])),
+    )

@@ -1,7 +1,7 @@
 """Attention rollout (Abnar and Zuidema 2020): how far each input token is mixed into each vector, layers multiplied.
 
-NumPy only. A layer's attention is averaged over its heads and mixed with the way around it: half and half as in the
-paper, or as the lengths of both vectors have it. Feed-forwards, values and LayerNorm are left out, so this is a rough
+NumPy only. A layer's attention is averaged over its heads and mixed with the residual connection: half and half as in
+the paper, or by the norms of both vectors. Feed-forwards, values and LayerNorm are left out, so this is a rough
 picture of mixing, not of influence.
 """
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .residual import Stack, Stream
+from ..model.names import SubLayerKind
+from .residual import ResidualStream, StackStream
 
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """How much of each row comes from attention, from 0 to 1, the rest from the way around it.
+    """How much of each row comes from attention, from 0 to 1, the rest from the residual connection.
 
     encoder: [layers, source]; decoder and cross: [layers, target].
     """
@@ -50,23 +51,23 @@ def half_and_half(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray) -
     return Mixing(*(np.full((len(maps), maps.shape[2]), 0.5) for maps in (encoder, decoder, cross)))
 
 
-def measured_mixing(stream: Stream) -> Mixing:
-    """The length of what attention adds, over this length and that of the vector it is added to.
+def measured_mixing(stream: ResidualStream) -> Mixing:
+    """The norm of what attention adds, over this norm plus that of the vector it is added to.
 
     In the manner of the mixing ratio of Kobayashi et al. 2021, which also counts a token's reading of itself as kept.
-    Two vectors of length 0 mix half and half.
+    Two vectors of norm 0 mix half and half.
     """
     return Mixing(
-        _measured(stream.encoder, "self_attention"),
-        _measured(stream.decoder, "self_attention"),
-        _measured(stream.decoder, "cross_attention"),
+        _measured(stream.encoder, SubLayerKind.SELF_ATTENTION),
+        _measured(stream.decoder, SubLayerKind.SELF_ATTENTION),
+        _measured(stream.decoder, SubLayerKind.CROSS_ATTENTION),
     )
 
 
 def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing: Mixing | None = None) -> Rollout:
     """Multiply the layers of a trace: [layers, heads, queries, keys] each, masked cells 0; half and half by default.
 
-    Across both sides a decoder row begins as its own fed token. Self-attention mixes the rows before it in, then
+    Across both sides a decoder row begins as its own input token. Self-attention mixes the rows before it in, then
     cross-attention mixes the memory in, which stands for source tokens by the encoder's rollout. Raises ValueError when
     decoder and cross differ in layers or rows.
     """
@@ -101,7 +102,7 @@ def _mixed(kept: np.ndarray, read: np.ndarray, part: np.ndarray) -> np.ndarray:
     return kept + part[:, None] * (read - kept)
 
 
-def _measured(stack: Stack, name: str) -> np.ndarray:
+def _measured(stack: StackStream, name: SubLayerKind) -> np.ndarray:
     """The part of attention in each row of each layer: [layers, tokens]."""
     blocks = [sublayer for sublayer in stack.sublayers if sublayer.name == name]
     added, kept = (

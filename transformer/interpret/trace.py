@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from ..arrays import read_only
+from ..arrays import require_index, to_array
 from ..data.tokenizer import Piece, Tokenizer
-from .activations import Recording
+from ..model.names import AttentionKind, Name
+from .activations import Activations
+from .predictions import predict
 
 TOP_K = 10  # candidates kept a step
 
@@ -19,8 +22,9 @@ class Trace:
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
     cross: [layers, heads, target, source]; rows are queries, columns keys, layers and heads count from 0.
-    Decoder row t was fed `fed_tokens[t]`; what follows it in this target is `next_tokens[t]`, to which the model gave
-    `next_probabilities[t]` and the rank `next_ranks[t]` (1 = most probable). `entropies` are in nats.
+    The decoder's input is the target shifted right, from begin of sentence on: row t reads `fed_tokens[t]` and predicts
+    what follows it in the target, `next_tokens[t]`, to which the model gave `next_probabilities[t]` and the rank
+    `next_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
     `finished` is False for a decoded target that met the length limit before its end of sentence.
@@ -47,11 +51,9 @@ class Trace:
     candidate_probabilities: np.ndarray
     candidate_tokens: tuple[tuple[str, ...], ...]
 
-    def attention(self, kind: str) -> np.ndarray:
+    def attention(self, kind: AttentionKind | str) -> np.ndarray:
         """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
-        if kind not in ("encoder", "decoder", "cross"):
-            raise ValueError(f"kind must be encoder, decoder or cross, got {kind!r}")
-        return getattr(self, kind)
+        return getattr(self, AttentionKind(kind))
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
@@ -66,7 +68,7 @@ class Trace:
 
 
 def make_trace(
-    recording: Recording,
+    activations: Activations,
     tokenizer: Tokenizer,
     *,
     source_text: str,
@@ -74,20 +76,14 @@ def make_trace(
     target_ids: list[int],
     origin: str,
 ) -> Trace:
-    """Assemble a trace from a recording and the ids it was made of.
+    """Assemble a trace from the recorded pass over one sentence and the ids it was made of.
 
     target_ids: what follows begin of sentence, end of sentence included where there is one: [target].
     """
     source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]
-    fed_ids = [tokenizer.begin_id, *target_ids[:-1]]
-    rows = np.arange(len(target_ids))
-    log_probabilities = recording.logits.log_softmax(dim=-1)
-    probabilities = log_probabilities.exp()
-    top = probabilities.topk(min(TOP_K, probabilities.shape[-1]), dim=-1)
-    candidate_ids = top.indices.cpu().numpy()
-    entropies = -(probabilities * log_probabilities).sum(dim=-1)
-    probabilities = probabilities.cpu().numpy()
-    chosen = probabilities[rows, target_ids]
+    decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
+    logits = activations.logits[0]  # target vocab
+    predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
     return Trace(
         source_text=source_text,
         target_text=tokenizer.decode(target_ids),
@@ -96,83 +92,95 @@ def make_trace(
         source_pieces=tuple(source_pieces),
         source_tokens=tuple(map(tokenizer.piece_text, source_ids)),
         source_ids=tuple(source_ids),
-        fed_tokens=tuple(map(tokenizer.piece_text, fed_ids)),
-        fed_ids=tuple(fed_ids),
+        fed_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
+        fed_ids=tuple(decoder_input),
         next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
         next_ids=tuple(target_ids),
-        encoder=read_only(recording.encoder.cpu().numpy()),
-        decoder=read_only(recording.decoder.cpu().numpy()),
-        cross=read_only(recording.cross.cpu().numpy()),
-        next_probabilities=read_only(chosen),
-        next_ranks=read_only((probabilities > chosen[:, None]).sum(axis=1) + 1),
-        entropies=read_only(entropies.cpu().numpy()),
-        candidate_ids=read_only(candidate_ids),
-        candidate_probabilities=read_only(top.values.cpu().numpy()),
-        candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in candidate_ids.tolist()),
+        **{kind.value: to_array(activations.weights(kind)[:, 0]) for kind in AttentionKind},
+        next_probabilities=predicted.probabilities,
+        next_ranks=predicted.ranks,
+        entropies=predicted.entropies,
+        candidate_ids=predicted.best_ids,
+        candidate_probabilities=predicted.best_probabilities,
+        candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
     )
 
 
-ROW_LABELS = ("fed", "predicted")
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
+Labels = tuple[str, ...]
+
+
+class RowLabel(Name):
+    """Which of its two tokens a decoder row is named after: its input, or the one it predicts."""
+
+    FED = "fed"
+    PREDICTED = "predicted"
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionMap:
-    """Weights [queries, keys] with their labels; masked cells are NaN.
+class LabelledWeights:
+    """Weights [queries, keys] with their labels, of layer and head, counted from 0.
 
-    `layer` and `head` count from 0; None means the average over all. `queries` are labelled as `row_label` says: a
-    decoder row has the token it was fed and the token it predicts, both kept here; an encoder row has only its own.
+    A decoder row has its input token, `fed`, and the token it predicts; an encoder row has only its own.
     """
 
-    kind: str
+    kind: AttentionKind
     layer: int | None
     head: int | None
     layers: int
     heads: int
     weights: np.ndarray
-    keys: tuple[str, ...]
-    fed: tuple[str, ...]
-    predicted: tuple[str, ...] | None
-    row_label: str
+    fed: Labels
+    predicted: Labels | None
+    keys: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap(LabelledWeights):
+    """Weights whose masked cells are NaN, rows labelled as `row_label` says; a layer or head None is the average."""
+
+    row_label: RowLabel
 
     @property
     def queries(self) -> tuple[str, ...]:
         """The rows' labels."""
-        return self.predicted if self.row_label == "predicted" and self.predicted is not None else self.fed
+        return self.predicted if self.row_label == RowLabel.PREDICTED and self.predicted is not None else self.fed
 
 
 def attention_map(
     trace: Trace,
-    kind: str,
+    kind: AttentionKind | str,
     layer: int | None = None,
     head: int | None = None,
-    row_label: str = "fed",
+    row_label: RowLabel | str = RowLabel.FED,
 ) -> AttentionMap:
     """One head's map, or the average over layers, heads, or both; raises ValueError for what the trace has not."""
-    if row_label not in ROW_LABELS:
-        raise ValueError(f"row_label must be in {ROW_LABELS}, got {row_label}")
+    kind, row_label = AttentionKind(kind), RowLabel(row_label)
     maps = masked_maps(trace, kind)
     layers, heads = maps.shape[:2]
     for name, value, count in (("layer", layer, layers), ("head", head, heads)):
-        if value is not None and not 0 <= value < count:
-            raise ValueError(f"{name} must be in 0 to {count - 1}, got {value}")
+        if value is not None:
+            require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    fed, predicted, keys = _labels(trace, kind)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), keys, fed, predicted, row_label)
+    labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)
 
 
-def masked_maps(trace: Trace, kind: str) -> np.ndarray:
-    """All maps of a kind, [layers, heads, queries, keys], cells that the causal mask closes as NaN."""
-    maps = trace.attention(kind)
-    if kind != "decoder":
+def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
+    """All maps of a kind, [layers, heads, queries, keys], cells under the causal mask as NaN."""
+    return blank_masked(trace.attention(kind), kind)
+
+
+def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
+    """Maps of a kind, [..., queries, keys], with NaN where the causal mask of the decoder lies."""
+    if kind != AttentionKind.DECODER:
         return maps
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
 
 
-def _labels(trace: Trace, kind: str) -> tuple[tuple[str, ...], tuple[str, ...] | None, tuple[str, ...]]:
-    """What each row was fed, what it predicts (None for the encoder), and the columns."""
-    if kind == "encoder":
-        return trace.source_tokens, None, trace.source_tokens
-    keys = trace.source_tokens if kind == "cross" else trace.fed_tokens
-    return trace.fed_tokens, trace.next_tokens, keys
+def row_and_column_labels(kind: AttentionKind, source: Labels, fed: Labels, following: Labels) -> tuple:
+    """What each row reads, what it predicts (None for the encoder), and the columns."""
+    if kind == AttentionKind.ENCODER:
+        return source, None, source
+    return fed, following, source if kind == AttentionKind.CROSS else fed

@@ -121,7 +121,7 @@ def target_mask(ids: Tensor, pad_id: int) -> Tensor:
 class LayerCache:
     """One decoder layer's keys and values: its own tokens' (growing) and the memory's (computed once).
 
-    `key`, `value`: [batch, heads, capacity, d_k], the first `length` places filled;
+    `key`, `value`: [batch, heads, capacity, d_k], the first `length` positions filled;
     `memory_key`, `memory_value`: [batch, heads, source, d_k].
     """
 

@@ -1,11 +1,15 @@
 """The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017)."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
+from ..arrays import require_index
 from ..config import ModelConfig
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
 from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
+from .names import Stack
 
 
 class Transformer(nn.Module):
@@ -25,14 +29,14 @@ class Transformer(nn.Module):
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = last_norm(config.d_model)
         self.decoder_norm = last_norm(config.d_model)
-        self.generator = Generator(config.d_model, config.vocab_size)
+        self.output_projection = OutputProjection(config.d_model, config.vocab_size)
         if config.share_embeddings:
-            self.generator.weight = self.source_embedding.embedding.weight
+            self.output_projection.weight = self.source_embedding.embedding.weight
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) brings to spread 1."""
-        nn.init.xavier_uniform_(self.generator.weight)
+        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) scales to variance 1."""
+        nn.init.xavier_uniform_(self.output_projection.weight)
         for module in self.modules():
             if isinstance(module, MultiHeadAttention):
                 module.reset_parameters()
@@ -44,11 +48,11 @@ class Transformer(nn.Module):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: source [batch, source], fed target [batch, target] -> logits [batch, target, vocab]."""
+        """Teacher forcing: source [batch, source], decoder input [batch, target] -> logits [batch, target, vocab]."""
         source_mask = padding_mask(source, self.config.pad_id)
         memory = self.encode(source, source_mask)
         hidden = self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)
-        return self.generator(hidden)
+        return self.output_projection(hidden)
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""
@@ -58,7 +62,7 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
-        """[batch, target] -> the vectors before the generator, [batch, target, d_model]."""
+        """[batch, target] -> the vectors before the output projection, [batch, target, d_model]."""
         x = self.positions(self.target_embedding(target))
         for layer in self.decoder:
             x = layer(x, memory, target_mask, source_mask)
@@ -71,7 +75,7 @@ class Transformer(nn.Module):
     def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Decode the newest tokens [batch, new] and return the logits that follow the last of them, [batch, vocab].
 
-        Equals the last row of the full pass over everything fed so far.
+        Equals the last row of the full pass over the whole decoder input so far.
         """
         new = target.shape[1]
         length = caches[0].length + new
@@ -80,29 +84,41 @@ class Transformer(nn.Module):
         x = self.positions(self.target_embedding(target), start=length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask)
-        return self.generator(self.decoder_norm(x[:, -1]))
+        return self.output_projection(self.decoder_norm(x[:, -1]))
+
+    def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:
+        """A layer, counted from 0; raises ValueError for one that is not there."""
+        layers = getattr(self, Stack(stack))
+        require_index("layer", number, len(layers))
+        return layers[number]
 
     def arrange_for_few_rows(self) -> None:
         """Lay the wider projections out in memory as [in, out]; shapes and values stay.
 
-        A CPU multiplies the few rows of one sentence faster with a matrix in this order (see `Generator`).
+        A CPU multiplies the few rows of one sentence faster with a matrix in this order (see `OutputProjection`).
         """
         for module in self.modules():
             if isinstance(module, MultiHeadAttention | FeedForward):
                 wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
                 wide.weight.data = wide.weight.data.t().contiguous().t()
 
+    @torch.no_grad()
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Copy the weights of these names; raises KeyError where one is missing."""
+        for name, parameter in self.named_parameters():
+            parameter.copy_(weights[name])
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.generator.weight.device
+        return self.output_projection.weight.device
 
     def count_parameters(self) -> int:
         """Number of trained values, a shared matrix counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
-class Generator(nn.Linear):
+class OutputProjection(nn.Linear):
     """x W^T without bias, W [vocab, d_model] (paper, 3.4), the widest product of a decoding step.
 
     On a CPU, PyTorch multiplies a few rows with a matrix two to three times faster when it lies in memory as
@@ -127,7 +143,7 @@ class Generator(nn.Linear):
 
     def _columns(self) -> Tensor:
         """W^T, contiguous. Assigned whole, so that threads which race for it get one that is right."""
-        state = (self.weight.data_ptr(), self.weight._version)
-        if self._copy is None or self._copy[0] != state:
-            self._copy = (state, self.weight.detach().t().contiguous())
-        return self._copy[1]
+        state, copy = (self.weight.data_ptr(), self.weight._version), self._copy
+        if copy is None or copy[0] != state:
+            self._copy = copy = (state, self.weight.detach().t().contiguous())
+        return copy[1]

@@ -1,4 +1,4 @@
-"""Jobs: toy trainings of many visitors on one machine, each in a process of its own, a few at a time."""
+"""Jobs: toy trainings of many users on one machine, each in a process of its own, a few at a time."""
 
 import contextlib
 import json
@@ -16,15 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import BusyError, CheckpointError
-from ..training.replay import FILE, Film, load_film
-from .tasks import ToySettings
-from .training import STATUS, ToyStatus
+from ..training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from .settings import STATUS_FILE, ToySettings, ToyStatus
 
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 60
-_PATIENCE = 75.0  # seconds without a look after which a visitor counts as gone; a hidden tab looks once a minute
-_GRACE = 5.0  # seconds for another visitor to look at a job that one has left
+_PATIENCE = 75.0  # seconds without a look after which a user counts as gone; a hidden tab looks once a minute
+_GRACE = 5.0  # seconds for another user to look at a job that one has left
 _KEPT = 1800.0  # seconds a result lives on after its last look
 _MOST_KEPT = 200  # results, 2 MB each at most; of more, those last looked at longest ago go first
 _FORGOTTEN = 86_400.0  # seconds after which a folder that nothing was added to is what a killed server left
@@ -37,17 +36,17 @@ _LAST_LINES = 3  # of a failed job's output, for the log
 
 @dataclass(frozen=True)
 class JobView:
-    """What a visitor sees of a job.
+    """What a user sees of a job.
 
     `state` is "waiting" (at `place` in the line, from 1), "running", "done", "stopped", "left" (nobody looked) or
-    "failed"; `status` and `film` are what there is so far, None before.
+    "failed"; `status` and `replay` are what there is so far, None before.
     """
 
     settings: ToySettings
     state: str
     place: int
     status: ToyStatus | None
-    film: Film | None
+    replay: TrainingReplay | None
 
     @property
     def active(self) -> bool:
@@ -62,7 +61,7 @@ class _Job:
         self.settings, self.folder, self.looked = settings, folder, now
         self.state = "waiting"
         self.process: subprocess.Popen | None = None
-        self.forget_film()
+        self.forget_replay()
 
     @property
     def active(self) -> bool:
@@ -70,26 +69,26 @@ class _Job:
 
     @property
     def alive(self) -> bool:
-        """Whether its process is there; asking also puts away one that has ended."""
+        """Whether its process is there; asking also reaps one that has ended."""
         return self.process is not None and self.process.poll() is None
 
     def status(self) -> ToyStatus | None:
         with contextlib.suppress(OSError, ValueError, TypeError):
-            return ToyStatus(**json.loads((self.folder / STATUS).read_bytes()))
+            return ToyStatus(**json.loads((self.folder / STATUS_FILE).read_bytes()))
         return None
 
-    def film(self) -> Film | None:
-        """The film so far; where it cannot be read, the one before."""
+    def replay(self) -> TrainingReplay | None:
+        """The replay so far; where it cannot be read, the one before."""
         with contextlib.suppress(OSError, CheckpointError):
-            stamp = (self.folder / FILE).stat().st_mtime_ns
-            if stamp != self._film_stamp:
-                self._film, self._film_stamp = load_film(self.folder / FILE), stamp
-        return self._film
+            stamp = (self.folder / REPLAY_FILE).stat().st_mtime_ns
+            if stamp != self._replay_stamp:
+                self._replay, self._replay_stamp = load_replay(self.folder / REPLAY_FILE), stamp
+        return self._replay
 
-    def forget_film(self) -> None:
-        """Free the memory of a film that nobody looks at; the file stays."""
-        self._film: Film | None = None
-        self._film_stamp = 0
+    def forget_replay(self) -> None:
+        """Free the memory of a replay that nobody looks at; the file stays."""
+        self._replay: TrainingReplay | None = None
+        self._replay_stamp = 0
 
 
 class Jobs:
@@ -103,12 +102,12 @@ class Jobs:
     def __init__(self, at_once: int | None = None, clock: Callable[[], float] = time.monotonic):
         self.at_once = at_once or _cores()
         self._clock = clock
-        _sweep()
+        _remove_stale()
         self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self._jobs: dict[str, _Job] = {}  # in the order of their coming
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        threading.Thread(target=self._keep_house, name="jobs", daemon=True).start()
+        threading.Thread(target=self._poll, name="jobs", daemon=True).start()
 
     def submit(self, *trainings: ToySettings) -> list[str]:
         """Put trainings in line, all or none; returns the names to look them up by, which nobody can guess.
@@ -143,7 +142,7 @@ class Jobs:
             self._see(job)
             waiting = [other for other in self._jobs.values() if other.state == "waiting"]
             place = waiting.index(job) + 1 if job.state == "waiting" else 0
-            return JobView(job.settings, job.state, place, job.status(), job.film())
+            return JobView(job.settings, job.state, place, job.status(), job.replay())
 
     def stop(self, name: str) -> None:
         """End a job that waits or runs; what it has so far stays. Does nothing for any other."""
@@ -153,7 +152,7 @@ class Jobs:
         self.tick()
 
     def leave(self, name: str) -> None:
-        """Say that a visitor looks at it no more: unless another one does within seconds, it is ended."""
+        """Note that a user looks at it no more: unless another one does within seconds, it is ended."""
         with self._lock:
             if job := self._jobs.get(name):
                 job.looked = min(job.looked, self._clock() - _PATIENCE + _GRACE)
@@ -172,18 +171,18 @@ class Jobs:
     def tick(self) -> None:
         """See who has ended, who was left, whose time is up, and whose turn it is."""
         with self._lock:
-            self._put_away(self._clock())
+            self._reap(self._clock())
             free = self.at_once - sum(job.alive for job in self._jobs.values())
             for job in [job for job in self._jobs.values() if job.state == "waiting"][: max(0, free)]:
                 self._start(job)
 
-    def _put_away(self, now: float) -> None:
+    def _reap(self, now: float) -> None:
         """End what nobody looks at any more; drop what nobody looked at for long."""
         for job in self._jobs.values():
             self._see(job)
             if now - job.looked > _PATIENCE:
                 self._end(job, "left")
-                job.forget_film()
+                job.forget_replay()
         over = sorted((job.looked, name) for name, job in self._jobs.items() if not job.active)
         for place, (looked, name) in enumerate(over):
             if now - looked > _KEPT or place < len(over) - _MOST_KEPT:
@@ -224,14 +223,14 @@ class Jobs:
                 )
 
     def _end(self, job: _Job, state: str) -> None:
-        """End a job that waits or runs; its process is put away when it is next asked for."""
+        """End a job that waits or runs; its process is reaped when it is next asked for."""
         self._see(job)
         if job.state == "running":
             job.process.kill()
         if job.active:
             job.state = state
 
-    def _keep_house(self) -> None:
+    def _poll(self) -> None:
         while not self._closed.wait(_TICK):
             try:
                 self.tick()
@@ -244,8 +243,8 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _sweep() -> None:
-    """Remove what servers left that were killed; one at work whose folder is so old has nothing in it."""
+def _remove_stale() -> None:
+    """Remove folders of servers that were killed; one still at work whose folder is so old has nothing in it."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime > _FORGOTTEN:

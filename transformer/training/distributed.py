@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..device import choose_device
+from ..device import choose_device, describe_device
 from ..errors import DeviceError, UserError
 
 logger = logging.getLogger(__name__)
@@ -41,10 +41,15 @@ class Processes:
         """The rows of a batch that are this process's; none, where there are fewer rows than processes."""
         return rows[self.rank :: self.count]
 
-    def exchanging(self, module: nn.Module) -> nn.Module:
+    def wrap_ddp(self, module: nn.Module) -> nn.Module:
         """The module, its gradients after each backward pass the mean over the processes."""
         # Its one buffer is the table of positions, which never changes.
         return module if self.count == 1 else DistributedDataParallel(module, forward_sync_buffers=False)
+
+    def describe(self, device: torch.device) -> str:
+        """Where a run computes, in words."""
+        text = describe_device(device)
+        return text if self.count == 1 else f"{self.count} processes, each on {text}"
 
     def sums(self, *values: float) -> list[float]:
         """The sum of each value over the processes."""

@@ -1,25 +1,92 @@
-"""From the examples of an update to tensors on the device that learns from them."""
+"""What each update of a run learns from: examples of an epoch in batches, and their tensors on the training device."""
 
 import functools
 import signal
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader
 
-from ..data.batching import Example, collate
+from ..config import Experiment
+from ..data.batching import Example, Examples, collate, epoch_batches, make_examples
+from ..data.pairs import TextPairs, first_of
+from ..data.tokenizer import Tokenizer
 from .distributed import Processes
+from .state import Progress
+from .updates import Tensors
 
-Tensors = tuple[Tensor, Tensor, Tensor]
+EPOCH_SEED = 100_003  # keeps the shuffles, and the dropout, of neighbouring seeds apart
 
 _WORKERS = 2  # processes that make batches ready for a GPU while it computes
+_SHOWN_LINES = 8  # line numbers named of a batch that cannot be learned from
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one update learns from, and where it stands: `step`, `epoch` and the number of its `first` batch, from 1."""
+
+    batches: Sequence[Examples]
+    step: int
+    epoch: int
+    first: int
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens that are predicted: all but begin of sentence."""
+        return sum(len(example.target) - 1 for batch in self.batches for example in batch)
+
+    def describe(self, number: int) -> str:
+        """Where its batch of this number, from 0, is to be found: step, epoch, batch, and lines of the corpus."""
+        lines = sorted(line for example in self.batches[number] for line in example.lines)
+        shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
+        return f"step {self.step} (epoch {self.epoch}, batch {self.first + number}{shown})"
+
+
+class UpdateLoader:
+    """The pairs of a run as examples, and what each of its updates learns from.
+
+    Raises DataError when no pair fits the model.
+    """
+
+    def __init__(
+        self, experiment: Experiment, tokenizer: Tokenizer, pairs: TextPairs, device: torch.device, processes: Processes
+    ):
+        self._settings, self._model = experiment.training, experiment.model
+        self._device, self._processes = device, processes
+        self.examples = make_examples(pairs, tokenizer, self._model.max_length)
+
+    def remaining(self, progress: Progress) -> Iterator[tuple[Update, list[Tensors]]]:
+        """Each update as examples and as tensors, from where the run stands until it is over; counts its batches."""
+        while not progress.is_over(self._settings):
+            groups = self._epoch(progress)
+            loaded = load_updates(groups, self._model.pad_id, self._device, self._processes)
+            for group, tensors in zip(groups, loaded, strict=True):
+                if progress.is_over(self._settings):
+                    return
+                update = Update(group, progress.step + 1, progress.epoch + 1, progress.batch + 1)
+                progress.batch += len(group)
+                yield update, tensors
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+
+    def _epoch(self, progress: Progress) -> list[list[list[Example]]]:
+        """The batches of each update that is left of the epoch."""
+        settings = self._settings
+        batches = epoch_batches(
+            self.examples,
+            settings.batch_tokens,
+            settings.join_probability,
+            self._model.max_length,
+            seed=settings.seed * EPOCH_SEED + progress.epoch,
+        )
+        starts = range(progress.batch, len(batches), settings.accumulate)
+        return [batches[start : start + settings.accumulate] for start in starts]
 
 
 def load_updates(
-    updates: Sequence[Sequence[Sequence[Example]]], pad_id: int, device: torch.device, processes: Processes
+    updates: Sequence[Sequence[Examples]], pad_id: int, device: torch.device, processes: Processes
 ) -> Iterator[list[Tensors]]:
-    """For each update, source, fed and predicted target of each of its batches: this process's rows of them.
+    """For each update the tensors of each of its batches: this process's rows of them.
 
     For a GPU they are made ready ahead of time, in memory from where they are copied while it computes. No random
     number is drawn from the global generators.
@@ -38,11 +105,11 @@ def load_updates(
         yield [tuple(ids.to(device, non_blocking=on_gpu) for ids in batch) for batch in batches]
 
 
-def _collate_shares(batches: Sequence[Sequence[Example]], pad_id: int, processes: Processes) -> list[Tensors]:
+def _collate_shares(batches: Sequence[Examples], pad_id: int, processes: Processes) -> list[Tensors]:
     return [_collate_share(batch, pad_id, processes) for batch in batches]
 
 
-def _collate_share(batch: Sequence[Example], pad_id: int, processes: Processes) -> Tensors:
+def _collate_share(batch: Examples, pad_id: int, processes: Processes) -> Tensors:
     rows = processes.share(batch)
     source, fed, predicted = collate(rows or batch[:1], pad_id)
     if not rows:

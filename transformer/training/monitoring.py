@@ -1,4 +1,4 @@
-"""How a run goes: tokens a second, model FLOPs utilisation, TensorBoard's event files."""
+"""What a run reports while it goes on: throughput, model FLOPs utilisation, TensorBoard's event files."""
 
 import logging
 import re
@@ -10,63 +10,65 @@ import torch
 
 from ..config import ModelConfig
 from ..errors import ConfigError
-from .loader import Tensors
 from .state import Progress
+from .updates import Tensors
 
 logger = logging.getLogger(__name__)
 
 _REPORT_SECONDS = 15  # between two lines of progress
 
 
-class Meter:
-    """Counts what a progress line tells: mean loss in nats, target tokens a second, remaining time.
+class Throughput:
+    """Measures what a progress line reports: mean loss in nats, target tokens a second, remaining time.
 
-    `peak` is how many operations a second this process's card reaches at most, None where that is not known.
+    Model FLOPs utilisation (Chowdhery et al. 2022, appendix B) is reported too where `peak_flops` is known: how many
+    operations a second this process's card reaches at most.
     """
 
-    def __init__(self, progress: Progress, max_steps: int, peak: float | None = None):
-        self.progress, self.max_steps, self.peak = progress, max_steps, peak
-        self.started = time.monotonic() - progress.seconds
-        self.reported = time.monotonic()
-        self.tokens = self.steps = self.flops = 0
-        self.recent = 0.0  # sum of the losses since the last report
+    def __init__(self, progress: Progress, max_steps: int, peak_flops: float | None = None):
+        self._progress, self._max_steps, self._peak_flops = progress, max_steps, peak_flops
+        self._started = time.monotonic() - progress.seconds
+        self._reset()
 
     def count(self, loss: float, tokens: int, flops: int) -> None:
         """Add one step: its loss, its target tokens, and the operations that this process computed for it."""
-        self.recent += loss
-        self.tokens += tokens
-        self.flops += flops
-        self.steps += 1
+        self._losses += loss
+        self._tokens += tokens
+        self._flops += flops
+        self._steps += 1
 
     def due(self) -> bool:
         """True when the last report is long enough ago."""
-        return time.monotonic() - self.reported >= _REPORT_SECONDS
+        return time.monotonic() - self._reported >= _REPORT_SECONDS
 
     def seconds(self) -> float:
         """Time spent on this run so far, earlier sessions included."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self._started
 
     def report(self, rate: float) -> float:
-        """One line of progress over the time since the last one; returns target tokens a second."""
-        elapsed = time.monotonic() - self.reported
-        speed = self.tokens / elapsed
-        share = f", {100 * self.flops / elapsed / self.peak:.1f} % of the card's peak" if self.peak else ""
-        remaining = (self.max_steps - self.progress.step) * elapsed / max(1, self.steps)
+        """Log one line of progress over the time since the last one; returns target tokens a second."""
+        elapsed, progress, steps = time.monotonic() - self._reported, self._progress, max(1, self._steps)
+        tokens_a_second = self._tokens / elapsed
+        minutes_left = (self._max_steps - progress.step) * elapsed / steps / 60
+        used = self._flops / elapsed / self._peak_flops if self._peak_flops else None
+        utilisation = "" if used is None else f", model FLOPs utilisation {100 * used:.1f} %"
         logger.info(
-            "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s%s  %d min left",
-            self.progress.step, self.max_steps, self.progress.epoch + 1,
-            self.recent / max(1, self.steps), rate,
-            speed, share, round(remaining / 60),
-        )  # fmt: skip
-        self.tokens = self.steps = self.flops = 0
-        self.reported, self.recent = time.monotonic(), 0.0
-        return speed
+            f"step {progress.step}/{self._max_steps}  epoch {progress.epoch + 1}  loss {self._losses / steps:.3f}  "
+            f"rate {rate:.2e}  {tokens_a_second:.0f} target tokens/s{utilisation}  {minutes_left:.0f} min left"
+        )
+        self._reset()
+        return tokens_a_second
+
+    def _reset(self) -> None:
+        self._reported = time.monotonic()
+        self._tokens = self._steps = self._flops = 0
+        self._losses = 0.0
 
 
 # Dense bfloat16 products with float32 sums, in 10^12 operations a second. From NVIDIA's datasheets of the cards, which
 # often print the figure with sparsity, twice as much, and the whitepapers on the architectures GA102 (RTX 30, A6000),
 # AD102 (RTX 40) and GB202 (RTX 50). The first name that fits counts.
-_PEAKS = (
+_PEAK_TERAFLOPS = (
     ("B200", 2250.0),
     ("H200 NVL", 835.5),
     ("H200", 989.5),
@@ -92,13 +94,13 @@ def peak_flops(card: str) -> float | None:
     """Operations a second that a card of this name reaches at most in bfloat16; None where that is not known here."""
     if " MIG " in card:
         return None  # a slice of a card
-    for name, tera in _PEAKS:
+    for name, tera in _PEAK_TERAFLOPS:
         if re.search(rf"\b{name}\b", card):
             return tera * 1e12
     return None
 
 
-def device_peak(device: torch.device) -> float | None:
+def device_peak_flops(device: torch.device) -> float | None:
     """The same for a device; None for all but known GPUs."""
     return peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
 
@@ -113,18 +115,22 @@ def training_flops(config: ModelConfig, rows: int, source: int, target: int) -> 
     d = config.d_model
     projections = 4 * d * d  # query, key, value and output, a token
     feed_forward = 2 * d * config.d_ff
-    encoder = source * (projections + feed_forward) + 2 * source * source * d  # scores, and weights times values
-    decoder = (
-        target * (projections + feed_forward) + 2 * target * target * d  # self-attention
-        + 2 * target * d * d + 2 * source * d * d + 2 * target * source * d  # cross-attention: Q and O, K and V
-    )  # fmt: skip
+    encoder = source * (projections + feed_forward) + _attention_products(source, source, d)
+    self_attention = target * projections + _attention_products(target, target, d)
+    cross_attention = (source + target) * projections // 2 + _attention_products(target, source, d)
+    decoder = self_attention + cross_attention + target * feed_forward
     products = config.num_encoder_layers * encoder + config.num_decoder_layers * decoder
-    products += target * d * config.vocab_size  # the generator
+    products += target * d * config.vocab_size  # the output projection
     return 3 * 2 * rows * products
 
 
+def _attention_products(queries: int, keys: int, d_model: int) -> int:
+    """Products of one attention: of the scores, and of weights with values."""
+    return 2 * queries * keys * d_model
+
+
 def update_flops(config: ModelConfig, batches: Sequence[Tensors]) -> int:
-    """The same for source, fed and predicted target of each batch of an update."""
+    """The same for all batches of an update."""
     return sum(training_flops(config, *source.shape, fed.shape[1]) for source, fed, _ in batches)
 
 

@@ -1,4 +1,4 @@
-"""The loss, Adam, and the learning rate of each step (paper, 5.3 and 5.4)."""
+"""What an update follows: the learning rate of its step, the smoothed loss, and Adam (paper, 5.3 and 5.4)."""
 
 import math
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim.adam import adam
 
-from ..config import TrainingConfig
-from ..errors import ConfigError
+from ..config import TrainingConfig, require
 
 MOST_DIMENSIONS, MOST_WARMUP, MOST_FACTOR = 65_536, 100_000, 1000
 
@@ -26,23 +26,17 @@ class Noam:
     factor: float = 1.0
 
     def __post_init__(self):
-        for name, value, least, most in (
-            ("d_model", self.d_model, 2, MOST_DIMENSIONS),
-            ("warm-up", self.warmup_steps, 1, MOST_WARMUP),
-        ):
-            if not least <= value <= most:
-                raise ConfigError(f"The {name} must be between {least} and {most:,}, not {_shown(value)}.")
-            if not isinstance(value, int):
-                raise ConfigError(f"The {name} must be a whole number, not {_shown(value)}.")
-        if self.d_model % 2:
-            raise ConfigError(
-                f"The d_model must be even, one sine and one cosine a pair, and {self.d_model} is odd: "
-                f"try {self.d_model - 1} or {self.d_model + 1}."
-            )
-        if not 0 < self.factor <= MOST_FACTOR:
-            raise ConfigError(
-                f"The factor must be greater than 0 and at most {MOST_FACTOR:,}, not {_shown(self.factor)}."
-            )
+        _require_whole("d_model", self.d_model, 2, MOST_DIMENSIONS)
+        _require_whole("warm-up", self.warmup_steps, 1, MOST_WARMUP)
+        require(
+            self.d_model % 2 == 0,
+            f"The d_model must be even, one sine and one cosine a pair, and {self.d_model} is odd: "
+            f"try {self.d_model - 1} or {self.d_model + 1}.",
+        )
+        require(
+            0 < self.factor <= MOST_FACTOR,
+            f"The factor must be greater than 0 and at most {MOST_FACTOR:,}, not {_shown(self.factor)}.",
+        )
 
     @property
     def peak(self) -> float:
@@ -77,11 +71,6 @@ def learning_rate(step: int, d_model: int, training: TrainingConfig) -> float:
     return training.rate_factor * rate
 
 
-def _shown(value: float) -> str:
-    """A number for a message: a stranger's may have hundreds of digits."""
-    return "a number so far away" if abs(value) >= 1e15 else f"{value:,.15g}"
-
-
 def smoothed_cross_entropy(logits: Tensor, target: Tensor, pad_id: int, smoothing: float) -> Tensor:
     """Cross-entropy in nats against the smoothed target (paper, 5.4), summed over all tokens that are not padding.
 
@@ -93,13 +82,55 @@ def smoothed_cross_entropy(logits: Tensor, target: Tensor, pad_id: int, smoothin
     )
 
 
-def adam(model: nn.Module) -> torch.optim.Adam:
-    """Adam over all parameters of the model with the paper's betas and epsilon; its rate is 0 until `set_rate`."""
-    fused = next(model.parameters()).device.type in ("cpu", "cuda")
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=fused)
+class Adam:
+    """Adam (Kingma and Ba 2015) over all parameters of a model, with the paper's betas and epsilon (5.3).
+
+    `state` has each parameter's number of steps and running means of its gradient and of the gradient's square. The
+    arithmetic is `torch.optim.adam.adam`. The class torch.optim.Adam around it imports PyTorch's compiler when it is
+    made, which would double the time that a live training takes to start.
+    """
+
+    def __init__(self, model: nn.Module):
+        self._parameters = list(model.parameters())
+        device = self._parameters[0].device
+        self._fused = device.type in ("cpu", "cuda")
+        counter_device = device if self._fused else torch.device("cpu")
+        self.state = {
+            parameter: {
+                "step": torch.zeros((), device=counter_device),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }
+            for parameter in self._parameters
+        }
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        """Change the weights by their gradients, with this learning rate."""
+        states = [self.state[parameter] for parameter in self._parameters]
+        adam(
+            params=self._parameters,
+            grads=[parameter.grad for parameter in self._parameters],
+            exp_avgs=[state["exp_avg"] for state in states],
+            exp_avg_sqs=[state["exp_avg_sq"] for state in states],
+            max_exp_avg_sqs=[],
+            state_steps=[state["step"] for state in states],
+            fused=self._fused,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.98,
+            lr=rate,
+            weight_decay=0.0,
+            eps=1e-9,
+            maximize=False,
+        )
 
 
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Let the next update be of this learning rate."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
+def _require_whole(name: str, value: float, least: int, most: int) -> None:
+    require(least <= value <= most, f"The {name} must be between {least} and {most:,}, not {_shown(value)}.")
+    require(isinstance(value, int), f"The {name} must be a whole number, not {_shown(value)}.")
+
+
+def _shown(value: float) -> str:
+    """A number for a message: a user's may have hundreds of digits."""
+    return "a number so far away" if abs(value) >= 1e15 else f"{value:,.15g}"

@@ -1,6 +1,7 @@
-"""Film: what the model attended to, and wrote, at moments of its training."""
+"""Training replay: what a model attended to, and wrote, at some steps of its training; a file of its checkpoint."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,24 +11,26 @@ import torch
 from safetensors.numpy import load_file
 
 from ..arrays import read_only
-from ..checkpoint import save_tensors
 from ..errors import CheckpointError
-from ..interpret.hooks import KINDS
+from ..files import reading, save_tensors
+from ..model.names import AttentionKind
 
-FILE = "film.safetensors"
-MOMENTS = 25
+REPLAY_FILE = "film.safetensors"  # the name, and "reels" in its header, are as the first version wrote them
+SNAPSHOTS = 25
 _LARGEST_FILE = 20_000_000  # bytes; our own have 2 MB at most
+_TEXTS = ("source_text", "target_text")
 _LISTS = ("source_tokens", "fed_tokens", "next_tokens", "outputs")
+_ARRAYS = (*AttentionKind, "probabilities")
 
 
 @dataclass(frozen=True, eq=False)
-class Reel:
-    """One probe, the same pair of source and target at every moment. Arrays are float32 and read-only.
+class ProbeTrajectory:
+    """One probe, the same pair of source and target at every snapshot. Arrays are float32 and read-only.
 
-    encoder: [moments, layers, heads, source, source], decoder: [moments, layers, heads, target, target],
-    cross: [moments, layers, heads, target, source], of the teacher-forced pass over source and `target_text`; kept
+    encoder: [snapshots, layers, heads, source, source], decoder: [snapshots, layers, heads, target, target],
+    cross: [snapshots, layers, heads, target, source], of the teacher-forced pass over source and `target_text`; kept
     with 11 bits, so exact to 0.0003. Decoder row t was fed `fed_tokens[t]`; `next_tokens[t]` follows, to which the
-    model gave probabilities[moment, t]. `outputs[moment]` is what it wrote of its own accord, greedily.
+    model gave probabilities[snapshot, t]. `outputs[snapshot]` is its own greedy translation.
     """
 
     source_text: str
@@ -43,15 +46,15 @@ class Reel:
 
 
 @dataclass(frozen=True, eq=False)
-class Film:
-    """A training run in moments, from step 0 on, with its curves.
+class TrainingReplay:
+    """A training run in snapshots, from step 0 on, with its curves.
 
-    steps: [moments], optimiser steps done at each, rising. losses: [points, 2], step and mean training loss in nats
+    steps: [snapshots], optimiser steps done at each, rising. losses: [points, 2], step and mean training loss in nats
     up to it. scores: [points, 2], step and the measure `score_name`, such as "BLEU". Read-only.
     """
 
     steps: np.ndarray
-    reels: tuple[Reel, ...]
+    trajectories: tuple[ProbeTrajectory, ...]
     losses: np.ndarray
     scores: np.ndarray
     score_name: str
@@ -59,35 +62,28 @@ class Film:
     def save(self, path: Path) -> None:
         """Write one safetensors file, in one piece; weights and probabilities with 16 bits."""
         header = {"score_name": self.score_name, "reels": []}
-        tensors = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
-        for number, reel in enumerate(self.reels):
-            header["reels"].append({name: getattr(reel, name) for name in ("source_text", "target_text", *_LISTS)})
-            for name in (*KINDS, "probabilities"):
-                tensors[f"{number}/{name}"] = getattr(reel, name).astype(np.float16)
-        texts = torch.tensor(list(json.dumps(header).encode()), dtype=torch.uint8)
-        save_tensors(Path(path), {**{n: torch.tensor(a) for n, a in tensors.items()}, "texts": texts})
+        arrays = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
+        for number, trajectory in enumerate(self.trajectories):
+            header["reels"].append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
+            for name in _ARRAYS:
+                arrays[f"{number}/{name}"] = getattr(trajectory, name).astype(np.float16)
+        arrays["texts"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        save_tensors(Path(path), {name: torch.tensor(array) for name, array in arrays.items()})
 
 
-def load_film(path: Path) -> Film:
-    """Read a film; raises CheckpointError, one sentence, when it is missing, damaged, or no film."""
+def load_replay(path: Path) -> TrainingReplay:
+    """Read a training replay; raises CheckpointError, one sentence, when it is missing, damaged, or no replay."""
     path = Path(path)
-    try:
+    wrong = (KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError)
+    with reading(path, "is damaged or no training replay", *wrong):
         if path.stat().st_size > _LARGEST_FILE:
-            raise CheckpointError(f"The film {path} is larger than {_LARGEST_FILE // 1_000_000} MB.")
-        arrays = load_file(path)
-        header = json.loads(arrays["texts"].tobytes())
-        reels = tuple(_read_reel(arrays, number, texts) for number, texts in enumerate(header["reels"]))
-        steps, losses, scores = (_finite(arrays[name]) for name in ("steps", "losses", "scores"))
-        film = Film(steps, reels, losses, scores, str(header["score_name"]))
-        _check(film)
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no film: {error}.") from error
-    return film
+            raise CheckpointError(f"The training replay {path} is larger than {_LARGEST_FILE // 1_000_000} MB.")
+        replay = _read(load_file(path))
+        _check(replay)
+    return replay
 
 
-def moments(max_steps: int, count: int = MOMENTS) -> list[int]:
+def snapshot_steps(max_steps: int, count: int = SNAPSHOTS) -> list[int]:
     """Steps to keep in a run of known length: 0, then each a constant factor after the one before, up to the last.
 
     Early steps change more than late ones. Fewer than `count` where there are not as many steps.
@@ -97,10 +93,28 @@ def moments(max_steps: int, count: int = MOMENTS) -> list[int]:
     return [0, *dict.fromkeys(later.tolist())]
 
 
-def _read_reel(arrays: dict, number: int, texts: dict) -> Reel:
-    lists = {name: tuple(map(str, texts[name])) for name in _LISTS}
-    maps = {name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in (*KINDS, "probabilities")}
-    return Reel(source_text=str(texts["source_text"]), target_text=str(texts["target_text"]), **lists, **maps)
+def points(pairs: Sequence[tuple[int, float]]) -> np.ndarray:
+    """Pairs of a step and a value as a curve: [points, 2], read-only."""
+    return read_only(np.array(pairs, dtype=np.float64).reshape(-1, 2))
+
+
+def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
+    header = json.loads(arrays["texts"].tobytes())
+    return TrainingReplay(
+        steps=_finite(arrays["steps"]),
+        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in enumerate(header["reels"])),
+        losses=_finite(arrays["losses"]),
+        scores=_finite(arrays["scores"]),
+        score_name=str(header["score_name"]),
+    )
+
+
+def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: dict) -> ProbeTrajectory:
+    return ProbeTrajectory(
+        **{name: str(texts[name]) for name in _TEXTS},
+        **{name: tuple(map(str, texts[name])) for name in _LISTS},
+        **{name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS},
+    )
 
 
 def _finite(array: np.ndarray) -> np.ndarray:
@@ -109,26 +123,42 @@ def _finite(array: np.ndarray) -> np.ndarray:
     return read_only(array)
 
 
-def _check(film: Film) -> None:
-    """Raise ValueError where the parts of a film do not fit each other."""
-    moments = len(film.steps)
-    right = film.steps.ndim == 1 and moments > 0 and film.steps.dtype.kind == "i" and film.steps[0] >= 0
-    right = right and bool(film.reels) and (np.diff(film.steps) > 0).all()
-    right = right and all(_rises(curve) for curve in (film.losses, film.scores))
-    for reel in film.reels:
-        source, target = len(reel.source_tokens), len(reel.fed_tokens)
-        shapes = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
-        right = right and all(_holds(getattr(reel, kind), moments, shape) for kind, shape in shapes.items())
-        right = right and reel.decoder.shape[1:3] == reel.cross.shape[1:3] and source * target > 0
-        right = right and reel.probabilities.shape == (moments, target) and _are_shares(reel.probabilities)
-        right = right and len(reel.next_tokens) == target and len(reel.outputs) == moments
-    if not right:
+def _check(replay: TrainingReplay) -> None:
+    """Raise ValueError where the parts of a replay do not fit each other."""
+    steps = replay.steps
+    fits = (
+        steps.ndim == 1
+        and len(steps) > 0
+        and steps.dtype.kind == "i"
+        and steps[0] >= 0
+        and (np.diff(steps) > 0).all()
+        and len(replay.trajectories) > 0
+        and all(_rises(curve) for curve in (replay.losses, replay.scores))
+        and all(_is_complete(trajectory, len(steps)) for trajectory in replay.trajectories)
+    )
+    if not fits:
         raise ValueError("its parts do not fit each other")
 
 
-def _holds(maps: np.ndarray, moments: int, shape: tuple[int, int]) -> bool:
-    """Whether these are weights of so many moments, each [layers, heads, *shape]."""
-    fits = maps.ndim == 5 and maps.shape[0] == moments and maps.shape[3:] == shape
+def _is_complete(trajectory: ProbeTrajectory, snapshots: int) -> bool:
+    """Whether a trajectory has all that it should, of each of so many snapshots."""
+    source, target = len(trajectory.source_tokens), len(trajectory.fed_tokens)
+    return (
+        source * target > 0
+        and len(trajectory.next_tokens) == target
+        and len(trajectory.outputs) == snapshots
+        and _are_weights(trajectory.encoder, snapshots, (source, source))
+        and _are_weights(trajectory.decoder, snapshots, (target, target))
+        and _are_weights(trajectory.cross, snapshots, (target, source))
+        and trajectory.decoder.shape[1:3] == trajectory.cross.shape[1:3]
+        and trajectory.probabilities.shape == (snapshots, target)
+        and _are_shares(trajectory.probabilities)
+    )
+
+
+def _are_weights(maps: np.ndarray, snapshots: int, shape: tuple[int, int]) -> bool:
+    """Whether these are weights of so many snapshots, each [layers, heads, *shape]."""
+    fits = maps.ndim == 5 and maps.shape[0] == snapshots and maps.shape[3:] == shape
     return fits and maps.size > 0 and _are_shares(maps)
 
 

@@ -1,20 +1,20 @@
-"""Training: from a corpus and a configuration to a checkpoint (paper, section 5)."""
+"""A whole run: from a corpus and a configuration, or an unfinished run, to a checkpoint (paper, section 5)."""
 
 import dataclasses
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from ..checkpoint import Checkpoint, load_checkpoint
 from ..config import Experiment, ModelConfig
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError, ConfigError
 from ..files import write_atomically
 from .distributed import Processes
 from .monitoring import Events
-from .state import has_state
+from .state import SavedRun
 from .trainer import Trainer
 
 logger = logging.getLogger(__name__)
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 def train(
     experiment: Experiment,
-    pairs: Sequence[tuple[str, str]],
-    valid_pairs: Sequence[tuple[str, str]],
+    pairs: TextPairs,
+    valid_pairs: TextPairs,
     out: Path,
     device: torch.device,
     resume: bool = False,
@@ -40,7 +40,8 @@ def train(
     when the corpus cannot be trained on.
     """
     out, processes = Path(out), processes or Processes()
-    unfinished = has_state(out / "resume")
+    saved_run = SavedRun(out / "resume")
+    unfinished = saved_run.exists()
     if unfinished and not resume:
         raise ConfigError(f"{out} already holds a run; give --resume to go on with it, or another --out.")
     if (out / "config.json").exists() and not unfinished:
@@ -49,9 +50,9 @@ def train(
     if processes.first:
         _tidy(out)
         if not unfinished:
-            _save_tokenizer(out / "resume", start, pairs, experiment)
+            _save_tokenizer(saved_run.folder, start, pairs, experiment)
     processes.wait()
-    tokenizer = Tokenizer.load(out / "resume" / "tokenizer.model")
+    tokenizer = Tokenizer.load(saved_run.folder / "tokenizer.model")
     trainer = Trainer(experiment, tokenizer, pairs, valid_pairs, out, device, processes)
     if unfinished:
         trainer.resume()
@@ -62,7 +63,7 @@ def train(
     try:
         trainer.run()
     except OSError as error:
-        kept = "--resume goes on from the last save" if has_state(out / "resume") else "nothing was saved yet"
+        kept = "--resume goes on from the last save" if saved_run.exists() else "nothing was saved yet"
         raise CheckpointError(f"{error.filename or out} cannot be written: {error.strerror}; {kept}.") from error
     finally:
         if trainer.events:
@@ -75,9 +76,7 @@ def _tidy(out: Path) -> None:
         part.unlink()
 
 
-def _save_tokenizer(
-    folder: Path, start: Checkpoint | None, pairs: Sequence[tuple[str, str]], experiment: Experiment
-) -> None:
+def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs, experiment: Experiment) -> None:
     """Put the run's tokenizer where every process, and a resumed run, reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     if start:

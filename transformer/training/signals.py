@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 
-_ONE_INTERRUPTION = 2.0  # seconds; torchrun hands on to a process what the terminal has already told it
+_ONE_INTERRUPTION = 2.0  # seconds; torchrun hands on to a process what the terminal has already sent it
 
 
 @contextlib.contextmanager

@@ -1,26 +1,25 @@
-"""How good a model is on sentences it was not trained on: loss, and BLEU of its greedy translations."""
+"""How good a model is on sentences it was not trained on, and the checkpoint folder of the best so far."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from ..checkpoint import Checkpoint
+from ..checkpoint import Checkpoint, note_training, save_checkpoint, save_history
 from ..config import Experiment, TrainingConfig
-from ..data.batching import Example, collate, epoch_batches, fitting
+from ..data.batching import Examples, collate, epoch_batches, fitting
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
-from ..device import describe_device
 from ..evaluation import Score, score
 from ..model.transformer import Transformer
 from ..translator import Translator
-from .distributed import Processes
 from .optimization import smoothed_cross_entropy
 from .state import Progress
 
 
 @torch.inference_mode()
-def validation_loss(model: Transformer, examples: Sequence[Example], batch_tokens: int) -> float:
+def validation_loss(model: Transformer, examples: Examples, batch_tokens: int) -> float:
     """Mean cross-entropy a target token, in nats, without label smoothing (its exponential is the perplexity)."""
     total, tokens = 0.0, 0
     for batch in epoch_batches(examples, batch_tokens, 0.0, model.config.max_length, seed=0):
@@ -30,7 +29,7 @@ def validation_loss(model: Transformer, examples: Sequence[Example], batch_token
     return total / tokens
 
 
-def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Score:
+def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: TextPairs) -> Score:
     """BLEU and chrF of greedy translations; every source must fit the model."""
     translations = Translator(Checkpoint(model, tokenizer)).translate([source for source, _ in pairs])
     return score(translations, [target for _, target in pairs])
@@ -39,41 +38,54 @@ def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
 class Validator:
     """Measures weights on the held-out pairs that fit the model; `model` is its own, to put them into."""
 
-    def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], settings: TrainingConfig
-    ):
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: TextPairs, settings: TrainingConfig):
         self.model, self.tokenizer, self.settings = model.eval(), tokenizer, settings
         fitting_pairs, self.examples = fitting(pairs, tokenizer, model.config.max_length)
         self.pairs = fitting_pairs[: settings.validate_sentences]
 
     def measure(self, weights: dict[str, Tensor]) -> tuple[float, Score]:
         """Loss on all pairs, and the score of the first `validate_sentences` greedy translations."""
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name])
+        self.model.set_weights(weights)
         score = validation_score(self.model, self.tokenizer, self.pairs)
         return validation_loss(self.model, self.examples, self.settings.batch_tokens), score
 
 
-def describe_place(device: torch.device, processes: Processes) -> str:
-    """Where a run computes, in words."""
-    place = describe_device(device)
-    return place if processes.count == 1 else f"{processes.count} processes, each on {place}"
+class RunCheckpoint:
+    """The checkpoint folder that a run makes: weights of its best validation, and the history of all.
 
+    `place` says where it computes, `pairs` from how many pairs it learns.
+    """
 
-def describe_run(experiment: Experiment, progress: Progress, score: Score, place: str, pairs: int) -> dict:
-    """The training.json of the newest validation's weights, which scored `score`, learned from so many pairs."""
-    row = progress.history[-1]
-    return {
-        "data": experiment.as_dict()["data"],
-        "configuration": experiment.as_dict(),
-        **({"warm_start": progress.warm_start} if progress.warm_start else {}),
-        "steps": row["step"],
-        "averaged_steps": progress.snapshots,
-        "seed": experiment.training.seed,
-        "device": place,
-        "torch": torch.__version__,
-        "seconds": row["seconds"],
-        "training_pairs": pairs,
-        "scores": {"valid_loss": row["valid_loss"], "validation greedy": asdict(score)},
-    }
+    def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, place: str, pairs: int):
+        self.folder, self.experiment, self.tokenizer = folder, experiment, tokenizer
+        self.place, self.pairs = place, pairs
+
+    def save(self, model: Transformer, progress: Progress, score: Score) -> None:
+        """Write all of it for the weights of the newest validation, which scored `score`."""
+        training = self._describe(progress, score)
+        save_checkpoint(self.folder, Checkpoint(model, self.tokenizer, training, progress.history))
+
+    def save_history(self, progress: Progress) -> None:
+        """Write the history alone, after a validation that was not the best."""
+        save_history(self.folder, progress.history)
+
+    def note_early_stop(self, step: int, patience: int) -> None:
+        """Add to training.json that the run ended at this step, after so many validations without a better BLEU."""
+        note_training(self.folder, "stopped_early", {"step": step, "patience": patience})
+
+    def _describe(self, progress: Progress, score: Score) -> dict:
+        """The training.json of the newest validation's weights."""
+        row, configuration = progress.history[-1], self.experiment.as_dict()
+        return {
+            "data": configuration["data"],
+            "configuration": configuration,
+            **({"warm_start": progress.warm_start} if progress.warm_start else {}),
+            "steps": row["step"],
+            "averaged_steps": progress.averaged_steps,
+            "seed": self.experiment.training.seed,
+            "device": self.place,
+            "torch": torch.__version__,
+            "seconds": row["seconds"],
+            "training_pairs": self.pairs,
+            "scores": {"valid_loss": row["valid_loss"], "validation greedy": asdict(score)},
+        }

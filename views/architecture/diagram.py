@@ -5,28 +5,27 @@ import streamlit as st
 
 import session
 from browser.architecture_diagram import architecture_diagram
-from plots.palette import counted, signed
+from plots.text import counted, signed
+from session import Choice
 from transformer import Translator
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
-from ui import url_state as address
-from ui.sidebar import Choice, show_sentences
-from ui.widgets import plain, show_table
+from ui import url_state
+from ui.sentences import show_sentences
+from ui.widgets import offer_download, plain, show_table
 
-from .diagram_payload import TOLD, diagram_payload, share_words, statistics
-
-_BLOCK = "block"
+from .diagram_payload import diagram_payload, statistics
+from .text import BLOCK_TEXTS, share_words
 
 
 def show(choice: Choice) -> None:
     """The diagram, the chosen block, and the table of all parameters. Raises UserError."""
     translator = session.translator(choice.checkpoint)
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    blocks = blocks_of(translator.model, session.stream(choice.checkpoint, choice.text, choice.strategy))
-    show_sentences(translator, trace)
+    trace = session.trace(choice)
+    blocks = blocks_of(translator.model, session.residual_stream(choice))
+    show_sentences(choice)
     by_name = {block.name: block for block in blocks}
-    first = "encoder.0.self_attention"
-    chosen = by_name.get(address.remembered(_BLOCK, first), by_name[first])
+    chosen = by_name.get(url_state.read("block"), by_name[url_state.PARAMETERS["block"].default])
     config = translator.model.config
     st.caption(
         f"{counted(config.num_encoder_layers, 'encoder layer')} and "
@@ -36,7 +35,7 @@ def show(choice: Choice) -> None:
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
         payload = diagram_payload(blocks, "source pieces", "target pieces, shifted right")
-        architecture_diagram(payload, chosen.name, "diagram", lambda name: address.remember(_BLOCK, name, first))
+        architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
     with details:
         _show_block(chosen, sum(block.parameters for block in blocks), trace)
     st.subheader("All parameters")
@@ -44,14 +43,14 @@ def show(choice: Choice) -> None:
 
 
 def _show_block(block: Block, total: int, trace: Trace) -> None:
-    told = TOLD[block.kind]
+    text = BLOCK_TEXTS[block.kind]
     place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
-    st.subheader(f"{told.title}{place}")
-    st.latex(told.formula)
-    st.markdown(f"{told.meaning} *{told.source}.*")
+    st.subheader(f"{text.title}{place}")
+    st.latex(text.formula)
+    st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
     tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
-    shapes = [f"{len(tokens)} ids" if block.before is None else _shape(block.before), _shape(block.after)]
+    shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
     st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
     rows = []
     for name, array in (("in", block.before), ("out", block.after)):
@@ -61,40 +60,25 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
                 (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
                 for what, line in zip(("mean", "spread", "norm"), values, strict=True)
             ]
-    show_table(f"What goes in and comes out of {told.title}, token by token", "token", tokens, rows)
+    show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
     if block.kind == "softmax":
-        st.caption(
-            "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."
-        )
+        steps = "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."
+        st.caption(steps)
 
 
-def _shape(array) -> str:
-    return " x ".join(map(str, array.shape))
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _show_parameters(translator: Translator) -> None:
     rows = parameter_rows(translator.model)
     total = sum(row.count for row in rows)
-    frame = pd.DataFrame(
-        {
-            "parameter": [row.name for row in rows],
-            "shape": [" x ".join(map(str, row.shape)) for row in rows],
-            "values": [row.count for row in rows],
-            "share": [row.count / total for row in rows],
-            "shared with": [row.shared_with or "" for row in rows],
-        }
-    )
-    st.markdown(
-        f"{total:,} values in {counted(len([row for row in rows if row.count]), 'tensor')}, as the file names them."
-    )
-    st.dataframe(
-        frame, hide_index=True, height=320,
-        column_config={
-            "values": st.column_config.NumberColumn(format="localized"),
-            "share": st.column_config.NumberColumn(format="percent"),
-        },
-    )  # fmt: skip
-    st.download_button(
-        "Download as CSV", frame.to_csv(index=False), "parameters.csv",
-        "text/csv", icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+    columns = ["parameter", "shape", "values", "share", "shared with"]
+    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
+    frame = pd.DataFrame(cells, columns=columns)
+    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
+    st.markdown(f"{total:,} values in {tensors}, as the file names them.")
+    formats = {"values": "localized", "share": "percent"}
+    shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
+    st.dataframe(frame, hide_index=True, height=320, column_config=shown)
+    offer_download("Download as CSV", frame.to_csv(index=False), "parameters.csv", "text/csv")

@@ -6,14 +6,13 @@ import numpy as np
 import streamlit as st
 
 import session
-from plots.palette import head_name, signed
-from plots.text import chance_words, quoted
-from transformer.interpret.attribution import Attribution, handed_over_together, parts_to_leave_out, shares, together
+from plots.text import chance_words, head_name, quoted, signed
+from session import Choice
+from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
-from ui import choices
-from ui.selectors import choose_step
-from ui.sidebar import Choice, show_sentences
-from ui.widgets import plain, show_table
+from ui.selectors import choose_step, layer_or_average
+from ui.sentences import show_sentences
+from ui.widgets import plain, show_attempt, show_finding, show_table
 
 from . import beyond_weights_text as captions
 from .beyond_weights_figure import (
@@ -32,8 +31,8 @@ _QUICK_PARTS = 3  # of leaving out, done before anyone reads a progress bar
 
 def show(choice: Choice) -> None:
     """The measures of a step, their correlation, and what they are. Raises UserError."""
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    show_sentences(session.translator(choice.checkpoint), trace)
+    trace = session.trace(choice)
+    show_sentences(choice)
     st.markdown(
         "Attention weights say where a layer reads, not what the output depends on. Here are three other measures of "
         "the same source tokens, for the target token of one step. None of the four is the truth: each asks another "
@@ -41,18 +40,12 @@ def show(choice: Choice) -> None:
     )
     step = choose_step(trace)
     layers, heads = trace.cross.shape[:2]
-    numbers = map(str, range(1, layers + 1))
-    chosen = choices.one_of(
-        "Layer of the attention", (choices.AVERAGE, *numbers), "layer", "average = the mean over all layers"
-    )
-    layer = None if chosen == choices.AVERAGE else int(chosen) - 1
-    gradient, left_out = (
-        session.gradient(choice.checkpoint, choice.text, choice.strategy, step),
-        _left_out(choice, step),
-    )
+    layer = layer_or_average("Layer of the attention", layers)
+    chosen = list(range(layers)) if layer is None else [layer]
+    gradient, left_out = session.gradient(choice, step), _left_out(choice, step)
     values = {
-        RAW: trace.cross[slice(None) if layer is None else [layer], :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: _norm_weighted(choice, step, range(layers) if layer is None else [layer]),
+        RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
+        NORMED: _norm_weighted(choice, step, chosen),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
@@ -62,24 +55,24 @@ def show(choice: Choice) -> None:
 
 def _left_out(choice: Choice, step: int) -> Attribution:
     """Leave-one-out part by part, each kept once it is there, with a bar where it takes long."""
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
+    trace = session.trace(choice)
     parts, done = parts_to_leave_out(len(trace.source_ids), step + 1), []
     place = st.empty()
     for number, part in enumerate(parts):
         if len(parts) > _QUICK_PARTS:
             place.progress(number / len(parts), "Leaving out one token after the other …")
-        done.append(session.left_out(choice.checkpoint, choice.text, choice.strategy, step, part))
+        done.append(session.left_out(choice, step, part))
     place.empty()
-    return together(done, len(trace.source_ids))
+    return concatenate(done, len(trace.source_ids))
 
 
-def _norm_weighted(choice: Choice, step: int, layers) -> np.ndarray:
+def _norm_weighted(choice: Choice, step: int, layers: list[int]) -> np.ndarray:
     """The shares of the lengths that a step is handed by each source token, the mean over the layers: [source]."""
     rows = []
     for layer in layers:
-        stages, parameters, _ = session.stages(choice.checkpoint, choice.text, choice.strategy, "cross", layer)
+        stages, parameters, _ = session.stages(choice, "cross", layer)
         row = dataclasses.replace(stages, weights=stages.weights[:, :, step : step + 1])
-        rows.append(shares(handed_over_together(row, parameters))[0, 0])
+        rows.append(shares(summed_value_norms(row, parameters))[0, 0])
     return np.mean(rows, axis=0)
 
 
@@ -95,24 +88,21 @@ def _show_measures(
             "Each panel has its own scale."
         )
     )
-    st.plotly_chart(
-        measures_figure(values, trace.source_tokens), key="beyond",
-        alt=f"Four panels of bars over the source tokens, for the target token {target}",
-    )  # fmt: skip
+    alt = f"Four panels of bars over the source tokens, for the target token {target}"
+    st.plotly_chart(measures_figure(values, trace.source_tokens), key="beyond", alt=alt)
     found = correlations(values)
-    told = (
+    findings = (
         captions.describe_measures(values, trace.source_tokens),
         captions.describe_disagreement(values, trace.source_tokens),
         captions.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, trace.fed_tokens[: step + 1]),
     )
-    st.info(plain(" ".join(filter(None, told))), icon=":material/search:")
+    show_finding(" ".join(filter(None, findings)))
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
     show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(found))
     st.caption(plain(captions.describe_agreement(found, len(trace.source_tokens))))
-    st.info(
+    show_attempt(
         "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
-        "a step that copies a name, and one that writes a word the source has not.",
-        icon=":material/science:",
+        "a step that copies a name, and one that writes a word the source has not."
     )
 
 

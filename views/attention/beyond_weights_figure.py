@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import signed, token_label
+from plots.layout import laid_out, row_bars, titled, token_rows
+from plots.palette import BLUE, FAINT_GREY
+from plots.text import signed, token_label
 from transformer.interpret.attribution import rank_correlation
 
 RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
@@ -22,7 +24,7 @@ _HEADS = {
 }
 _WORDS = {
     RAW: "weight <b>{value:.4f}</b>",
-    NORMED: "share of the lengths handed over <b>{value:.4f}</b>",
+    NORMED: "share of the norms of the weighted values <b>{value:.4f}</b>",
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }
@@ -42,25 +44,14 @@ def measures_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.
     bars, axes = [], {}
     for place, name in enumerate(MEASURES):
         number = "" if place == 0 else str(place + 1)
-        left = place * width
         bars.append(_bars(name, values[name], tokens, f"x{number}"))
         axes[f"xaxis{number}"] = _axis(values[name], name in SIGNED) | {
-            "domain": [left, left + width - _GAP], "title": {"text": _HEADS[name], "standoff": 6, "font": {"size": 13}},
-        }  # fmt: skip
-    return go.Figure(
-        bars,
-        {
-            **axes,
-            "yaxis": {
-                "tickvals": list(range(len(tokens))), "ticktext": list(map(token_label, tokens)), "automargin": True,
-                "range": [len(tokens) - 0.5, -0.5], "showgrid": False, "zeroline": False,
-                "tickfont": {"size": 12 if height > 16 else 10},
-            },
-            "showlegend": False,
-            "height": height * len(tokens) + 100,
-            "margin": {"l": 10, "r": 10, "t": 70, "b": 10},
-        },
-    )  # fmt: skip
+            "domain": [place * width, (place + 1) * width - _GAP],
+            "title": {**titled(_HEADS[name], 6), "font": {"size": 13}},
+        }
+    rows = {**token_rows(tokens), "tickfont": {"size": 12 if height > 16 else 10}}
+    figure = go.Figure(bars, {**axes, "yaxis": rows, "showlegend": False})
+    return laid_out(figure, height * len(tokens) + 100, top=70, bottom=10)
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
@@ -71,30 +62,18 @@ def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
 
 def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
     """The table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
-    return [
-        (
-            MEASURES[row],
-            [_correlation(found[row, column]) if column < row else "" for column in range(len(MEASURES) - 1)],
-        )
-        for row in range(1, len(MEASURES))
-    ]
-
-
-def _correlation(value: float) -> str:
-    return "–" if np.isnan(value) else signed(value, 2)
+    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in found]
+    last = len(MEASURES) - 1
+    return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
 
 def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:
     against = values < 0
-    return go.Bar(
-        x=values.astype(np.float32), y=np.arange(len(values)), orientation="h", xaxis=axis, width=0.78,
-        marker={
-            "color": np.where(against, _ORANGE, _BLUE).tolist(),
-            "pattern": {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5},
-        },
-        hovertext=[_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)],
-        hoverinfo="text",
-    )  # fmt: skip
+    pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
+    hover = [_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
+    bars = row_bars(values.astype(np.float32), hover, BLUE)
+    colours = np.where(against, _ORANGE, _BLUE).tolist()
+    return bars.update(xaxis=axis, width=0.78, marker={"color": colours, "opacity": 1, "pattern": pattern})
 
 
 def _hover(name: str, token: str, value: float) -> str:
@@ -105,13 +84,12 @@ def _hover(name: str, token: str, value: float) -> str:
 
 
 def _axis(values: np.ndarray, signed: bool) -> dict:
-    """From 0 to the largest, or as far to both sides as the bars go, so that 0 stands where it belongs."""
+    """From 0 to the largest, or as far to both sides as the bars go, so that every panel has 0 in sight."""
     known = values[np.isfinite(values)]
     most, least = (float(known.max()), float(known.min())) if len(known) else (1.0, 0.0)
     most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
     room = 0.06 * (most - least) or 1.0
-    return {
-        "range": [least - room if least < 0 else 0.0, most + room], "side": "top", "nticks": 3, "tickangle": 0,
-        "tickfont": {"size": 10}, "zeroline": True, "zerolinecolor": "rgb(128, 128, 128)",
-        "gridcolor": "rgba(128, 128, 128, 0.25)", "fixedrange": True,
-    }  # fmt: skip
+    ends = [least - room if least < 0 else 0.0, most + room]
+    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": 10}}
+    lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
+    return {"range": ends, "fixedrange": True, **ticks, **lines}

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.palette import KIND_NAMES
-from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, is_punctuation, measure_heads, worth_a_look
+from plots.text import KIND_NAMES
+from transformer.interpret.head_patterns import (
+    THRESHOLDS,
+    HeadMeasures,
+    is_punctuation,
+    measure_heads,
+    representative_heads,
+)
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
-from .explorer_text import look_words
+from .explorer_text import explorer_words, look_words
 
 KINDS = tuple(KIND_NAMES)
 WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
@@ -29,18 +35,14 @@ def explorer_blob(trace: Trace) -> bytes:
     decimals. A kind's `offset` counts weights.
     """
     maps = [trace.attention(kind) for kind in KINDS]
-    weights = np.concatenate(
-        [np.rint(part.ravel().astype(np.float64) * STEPS).astype("<u2") for part in maps]
-    ).tobytes()
+    weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
     offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
+    sides = {"source": trace.source_tokens, "fed": trace.fed_tokens, "predicted": trace.next_tokens}
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
-        "sides": {
-            "source": _side(trace.source_tokens),
-            "fed": _side(trace.fed_tokens),
-            "predicted": _side(trace.next_tokens),
-        },
+        "texts": explorer_words(),
+        "sides": {name: _side(tokens) for name, tokens in sides.items()},
         "kinds": {kind: _kind(trace, kind, offset) for kind, offset in zip(KINDS, offsets, strict=False)},
     }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -53,12 +55,14 @@ def _kind(trace: Trace, kind: str, offset: int) -> dict:
     layers, heads, queries, keys = trace.attention(kind).shape
     read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
     measured = measure_heads(kind, masked_maps(trace, kind), read)
+    size = {"layers": layers, "heads": heads, "queries": queries, "keys": keys}
     return {
-        "layers": layers, "heads": heads, "queries": queries, "keys": keys, "offset": offset,
+        **size,
+        "offset": offset,
         "labels": [head.label for head in measured],
         "measures": _measures(measured),
-        "look": [[head.layer, head.head, look_words(head)] for head in worth_a_look(measured)],
-    }  # fmt: skip
+        "look": [[head.layer, head.head, look_words(head)] for head in representative_heads(measured)],
+    }
 
 
 def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
@@ -76,7 +80,7 @@ def _number(value: float) -> float | None:
 
 
 def _side(tokens: tuple[str, ...]) -> dict:
-    """Tokens, the places of the special ones, and for each token the number of the word that it belongs to."""
+    """Tokens, the positions of the special ones, and for each token the number of the word that it belongs to."""
     starts = [place == 0 or _starts_word(tokens[place - 1], token) for place, token in enumerate(tokens)]
     special = [place for place, token in enumerate(tokens) if token in SPECIAL_TOKENS]
     return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}

@@ -3,41 +3,39 @@
 import streamlit as st
 
 import session
-from plots.palette import head_name
+from plots.text import head_name
+from session import Choice
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
-from ui import choices
-from ui.sidebar import Choice, show_sentences
-from ui.widgets import phone_container, plain
+from ui.choices import one_of
+from ui.selectors import row_label
+from ui.sentences import show_sentences
+from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
 from . import rollout_text as captions
-from .rollout_figure import KINDS, parts_figure, raw_and_rolled, reach_of, shares_figure
+from .rollout_figure import KINDS, limit_of, parts_figure, raw_and_rolled, shares_figure
 
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 
 def show(choice: Choice) -> None:
     """Raw weights beside rollout, then source and prefix by step. Raises UserError."""
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    show_sentences(session.translator(choice.checkpoint), trace)
+    trace = session.trace(choice)
+    show_sentences(choice)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
         "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "
         "is mixed into each vector. It looks at weights alone, and leaves out values, feed-forwards and LayerNorm."
     )
     with st.container(horizontal=True, gap="medium"):
-        side = choices.one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = choices.one_of("Mixed with the way around", tuple(captions.FORMULAS), "rolled_by")
+        side = one_of("Rollout of", tuple(KINDS), "rolled")
+        mixed = one_of("Residual connection weighted", tuple(captions.FORMULAS), "rolled_by")
         layer = _layer(len(trace.attention(KINDS[side])))
     st.latex(captions.FORMULAS[mixed])
     st.caption(captions.SOURCES[mixed] + (f" {captions.ACROSS}" if side == "across both" else ""))
     maps = trace.encoder, trace.decoder, trace.cross
     measured = mixed == captions.MEASURED
-    mixing = (
-        measured_mixing(session.stream(choice.checkpoint, choice.text, choice.strategy))
-        if measured
-        else half_and_half(*maps)
-    )
+    mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)
     rollout = roll_out(*maps, mixing)
     _show_pair(trace, rollout, mixing, side, layer)
     if side == "across both":
@@ -47,34 +45,30 @@ def show(choice: Choice) -> None:
 def _layer(layers: int) -> int:
     """How many layers are multiplied, all to begin with; returns the last of them counted from 0."""
     numbers = [str(number) for number in range(1, layers + 1)]
-    return int(choices.one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
+    return int(one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
 
 
 def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer: int) -> None:
     kind = KINDS[side]
-    rows = "fed" if kind == "encoder" else choices.row_label()
+    rows = "fed" if kind == "encoder" else row_label()
     raw, rolled = raw_and_rolled(trace, rollout, kind, layer, rows)
-    titles = (
-        f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}",
-        f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}",
-    )
-    for column, title, name, chosen in zip(st.columns(2), titles, ("weight", "share"), (raw, rolled), strict=True):
-        with column, phone_container(len(raw.keys), f"rollout_{name}"):
-            st.markdown(f"**{title}**")
-            st.plotly_chart(shares_figure(chosen, name), key=f"rollout_{name}", alt=f"Heatmap. {title}")
+    title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
+    weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
+    title = f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}"
+    shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
+    show_panels("heatmap of queries by keys", weights, shares)
     st.caption(
-        f"Each is coloured from 0 to its own largest value, {reach_of(raw):.2f} and {reach_of(rolled):.2f}. A row of "
+        f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
         + ("to what the step has of the source, the rest is prefix." if kind == "cross" else "too.")
     )
     text = captions.describe_shares(raw, rolled)
     if kind != "cross":
         text += " " + captions.describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1])
-    st.info(plain(text), icon=":material/search:")
-    st.info(
+    show_finding(text)
+    show_attempt(
         "Try layer 1, the first that mixes, and go up layer by layer: do the rows become alike, and does one column "
-        "grow?",
-        icon=":material/science:",
+        "grow?"
     )
 
 
@@ -84,8 +78,6 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
         "Raw weights cannot say how much of a step comes from either side: a row of cross-attention sums to 1, and so "
         "does the same row of self-attention. Rollout divides the row between both."
     )
-    st.plotly_chart(
-        parts_figure(trace, rollout, layer), key="rollout_parts",
-        alt="For each step: shares of the source, of earlier fed tokens, and of the token fed in it",
-    )  # fmt: skip
-    st.info(plain(captions.describe_parts(trace, rollout, layer, mixed)), icon=":material/search:")
+    alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
+    st.plotly_chart(parts_figure(trace, rollout, layer), key="rollout_parts", alt=alt)
+    show_finding(captions.describe_parts(trace, rollout, layer, mixed))

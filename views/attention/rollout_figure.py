@@ -5,21 +5,31 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.heatmap import BLANK, ROW_NAMES, Labels, cells_figure, cells_heatmap, colour_bar, row_words
-from plots.palette import WEIGHT_SCALE, short_weight, token_label
+from plots.heatmap import (
+    BLANK,
+    ROOM_OF_A_HALF,
+    Cells,
+    Heatmap,
+    axis_names,
+    heatmap_figure,
+    hover_texts,
+    row_words,
+    weight_texts,
+)
+from plots.layout import LEGEND_BELOW, laid_out, row_bars, titled, token_rows
+from plots.palette import BLUE, BRIGHT_ORANGE, GREY, WEIGHT_SCALE, Scale
+from plots.text import token_label
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
-from views.masks.figures import ROOM_OF_A_HALF
 
 KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
-VERBS = {"weight": "reads “{key}” with weight", "share": "has of “{key}” the share"}
+RELATIONS = {"weight": "attends to", "share": "share of"}  # what a cell holds -> how the hover text names its key
 
-_KEY_NAMES = {"encoder": "source token", "decoder": "target token fed", "cross": "source token"}
-# Blue, orange and grey, hatched differently: no colour vision is needed to tell them apart.
+# Hatched differently: no colour vision is needed to tell them apart.
 _PARTS = (
-    ("source", "rgb(31, 119, 224)", ""),
-    ("earlier fed tokens", "rgb(232, 113, 10)", "/"),
-    ("the token fed in this step", "rgb(128, 128, 128)", "x"),
+    ("source", BLUE, ""),
+    ("earlier input tokens", BRIGHT_ORANGE, "/"),
+    ("the input token of this step", GREY, "x"),
 )
 _BAR_HEIGHT = 22  # pixels; smaller for long sentences
 _LEAST_BAR = 13
@@ -40,30 +50,24 @@ def raw_and_rolled(trace: Trace, rollout: Rollout, kind: str, layer: int, rows: 
 
 
 def shares_figure(chosen: AttentionMap, name: str) -> go.Figure:
-    """One of both maps, coloured from 0 to its largest value; `name` is what a cell holds, one of VERBS."""
-    reach = reach_of(chosen)
-    hover = [
-        [
-            f"{row_words(chosen, row)}<br>{VERBS[name].format(key=token_label(key))} <b>{value:.4f}</b>"
-            for key, value in zip(chosen.keys, values, strict=True)
-        ]
-        for row, values in enumerate(chosen.weights)
-    ]
-    bar = colour_bar(name, [0, np.floor(reach * 100) / 100])
-    heatmap = cells_heatmap(chosen.weights, WEIGHT_SCALE, (0, reach), hover, bar=bar, gaps=False)
-    texts = [["" if np.isnan(value) else short_weight(value) for value in values] for values in chosen.weights]
-    row_name = "source token" if chosen.kind == "encoder" else ROW_NAMES[chosen.row_label]
-    labels = Labels(chosen.queries, chosen.keys, row_name, _KEY_NAMES[chosen.kind], ROOM_OF_A_HALF)
-    return cells_figure([heatmap], labels, texts)
+    """One of both maps, coloured from 0 to its largest value; `name` is what a cell holds, one of RELATIONS."""
+    limit = limit_of(chosen)
+    rows = [row_words(chosen, row) for row in range(len(chosen.weights))]
+    values = [[f"<b>{value:.4f}</b>" for value in row] for row in chosen.weights]
+    scale = Scale(WEIGHT_SCALE, 0, limit, (0, np.floor(limit * 100) / 100))
+    cells = Cells(chosen.weights, hover_texts(rows, chosen.keys, values, RELATIONS[name]), scale, name)
+    names = axis_names(chosen.kind, chosen.row_label)
+    texts = weight_texts(chosen.weights)
+    return heatmap_figure(Heatmap((cells,), chosen.queries, chosen.keys, *names, ROOM_OF_A_HALF, texts))
 
 
-def reach_of(chosen: AttentionMap) -> float:
+def limit_of(chosen: AttentionMap) -> float:
     """The largest value of a map, where its colour scale ends."""
     return float(np.nanmax(chosen.weights))
 
 
 def parts_of_steps(rollout: Rollout, layer: int) -> np.ndarray:
-    """Of each decoder row the shares of the source, of earlier fed tokens, and of the one fed there: [target, 3]."""
+    """Of each decoder row the shares of the source, of earlier input tokens, and of its own: [target, 3]."""
     shares = rollout.across[layer]
     prefix = shares[:, rollout.encoder.shape[-1] :]
     own = np.diagonal(prefix)
@@ -71,39 +75,22 @@ def parts_of_steps(rollout: Rollout, layer: int) -> np.ndarray:
 
 
 def parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
-    """One bar a step of the decoder, from top to bottom, cut into the three parts."""
+    """One bar a step of the decoder, from top to bottom, divided into the three parts."""
     parts, steps = parts_of_steps(rollout, layer), len(trace.fed_tokens)
-    names = [
-        f"{token_label(fed)} → {token_label(following)}"
-        for fed, following in zip(trace.fed_tokens, trace.next_tokens, strict=True)
-    ]
-    bars = [
-        go.Bar(
-            x=parts[:, place].astype(np.float32), y=np.arange(steps), orientation="h", name=part, width=0.78,
-            marker={"color": colour, "opacity": 0.75, "pattern": {"shape": shape, "fillmode": "overlay", "size": 5}},
-            hovertext=[
-                f"Step {step + 1}: fed “{token_label(trace.fed_tokens[step])}”, predicting "
-                f"“{token_label(trace.next_tokens[step])}”<br>{part}: <b>{parts[step, place]:.4f}</b>"
-                for step in range(steps)
-            ],
-            hoverinfo="text",
-        )
-        for place, (part, colour, shape) in enumerate(_PARTS)
-    ]  # fmt: skip
-    height = max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps))
-    return go.Figure(
-        bars,
-        {
-            "barmode": "stack",
-            "xaxis": {"range": [0, 1], "side": "top", "title": {"text": "share of the row", "standoff": 8}},
-            "yaxis": {
-                "tickvals": list(range(steps)), "ticktext": names, "range": [steps - 0.5, -0.5], "showgrid": False,
-                "automargin": True, "title": {"text": "step: token fed → next token", "standoff": 8},
-            },
-            "legend": {
-                "orientation": "h", "traceorder": "normal", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom",
-            },
-            "height": steps * height + 150,
-            "margin": {"l": 10, "r": 15, "t": 10, "b": 70},
-        },
-    )  # fmt: skip
+    fed, following = ([token_label(token) for token in tokens] for tokens in (trace.fed_tokens, trace.next_tokens))
+    figure = go.Figure()
+    for place, (part, colour, shape) in enumerate(_PARTS):
+        hover = [
+            f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
+            f"{part}: <b>{parts[step, place]:.4f}</b>"
+            for step in range(steps)
+        ]
+        bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
+        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
+        figure.add_trace(bars.update(width=0.78, marker={"pattern": pattern}))
+    names = [f"{token} → {after}" for token, after in zip(trace.fed_tokens, trace.next_tokens, strict=True)]
+    figure.update_xaxes(range=[0, 1], side="top", title=titled("share of the row"))
+    figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))
+    figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
+    row = max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps))
+    return laid_out(figure, steps * row + 150, top=10, bottom=70, legend=LEGEND_BELOW)

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from transformer.experiments.head_split import Layout, split_right, split_wrong, strangers
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain
+from session import Choice
+from transformer.experiments.head_split import Layout, misplaced_cells, split_right, split_wrong
+from ui.choices import one_of
+from ui.widgets import plain, show_attempt, show_finding
 
-from .head_split_html import facts, tables_html, walk_html
+from .head_split_html import facts, memory_html, tables_html
 
 
 def show(choice: Choice) -> None:
@@ -18,9 +18,9 @@ def show(choice: Choice) -> None:
         "tensors."
     )
     with st.container(horizontal=True, gap="medium"):
-        tokens = int(choices.one_of("Tokens", ("2", "3", "4", "5"), "split_tokens", start="3"))
-        heads = int(choices.one_of("Heads", ("1", "2", "3", "4"), "split_heads", start="2"))
-        d_k = int(choices.one_of("d_k", ("1", "2", "3", "4"), "split_d_k", start="4"))
+        tokens = int(one_of("Tokens", ("2", "3", "4", "5"), "split_tokens"))
+        heads = int(one_of("Heads", ("1", "2", "3", "4"), "split_heads"))
+        d_k = int(one_of("d_k", ("1", "2", "3", "4"), "split_d_k"))
     before, viewed, right = split_right(tokens, heads, d_k)
     wrong, d_model = split_wrong(tokens, heads, d_k), heads * d_k
     _show("Before", before, d_model)
@@ -30,7 +30,7 @@ def show(choice: Choice) -> None:
         _show("2. Heads before tokens: right", right, d_model)
     with columns[1]:
         _show("The wrong way: one bare reshape to the same shape", wrong, d_model)
-    mixed = strangers(wrong, d_model)
+    mixed = misplaced_cells(wrong, d_model)
     if mixed.any():
         text = (
             f"Both have the shape {right.shape}, so nothing fails. But the reshape counts on through memory: "
@@ -40,13 +40,10 @@ def show(choice: Choice) -> None:
         )
     else:
         text = "With one head, or one token, both ways agree, which is why tests with such sizes find nothing."
-    st.info(plain(text), icon=":material/search:")
-    st.info(
-        plain(
-            "Try 1 head: the mistake is gone. Then look at the strides: transpose only swaps two of them, and merging "
-            "the heads again needs a copy (contiguous, or reshape), because memory is no longer walked in order."
-        ),
-        icon=":material/science:",
+    show_finding(text)
+    show_attempt(
+        "Try 1 head: the mistake is gone. Then look at the strides: transpose only swaps two of them, and merging the "
+        "heads again needs a copy (contiguous, or reshape), because memory is no longer read in order."
     )
 
 
@@ -55,4 +52,4 @@ def _show(title: str, layout: Layout, d_model: int) -> None:
     st.code(layout.made_by, language="python")
     st.html(tables_html(layout, d_model))
     st.caption(plain(facts(layout)))
-    st.html(walk_html(layout, d_model))
+    st.html(memory_html(layout, d_model))

@@ -2,6 +2,8 @@
 
 import html
 
+import numpy as np
+
 from transformer.experiments.head_split import Layout
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
@@ -11,37 +13,31 @@ TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", 
 def tables_html(layout: Layout, d_model: int) -> str:
     """The tensor of one sentence: a table of tokens, or one a head, every cell with its number in memory."""
     cells = layout.cells[0]
-    if layout.axes[1] == "tokens" and cells.ndim == 2:
+    if cells.ndim == 2:
         blocks = [("", cells)]
-    elif layout.axes[1] == "tokens":
-        blocks = [(f"head {head + 1}", cells[:, head]) for head in range(cells.shape[1])]
     else:
-        blocks = [(f"head {head + 1}", cells[head]) for head in range(cells.shape[0])]
+        heads = cells.swapaxes(0, 1) if layout.axes[1] == "tokens" else cells
+        blocks = [(f"head {number}", head) for number, head in enumerate(heads, start=1)]
     return '<div class="numbered">' + "".join(_table(name, block, d_model) for name, block in blocks) + "</div>"
 
 
-def walk_html(layout: Layout, d_model: int) -> str:
+def memory_html(layout: Layout, d_model: int) -> str:
     """The cells one after the other as the axes are counted through, last axis fastest."""
-    return (
-        '<div class="walk">'
-        + "".join(_cell("span", int(number), d_model) for number in layout.cells.flatten())
-        + "</div>"
-    )
+    cells = "".join(_cell("span", int(number), d_model) for number in layout.cells.flatten())
+    return f'<div class="walk">{cells}</div>'
 
 
 def facts(layout: Layout) -> str:
-    """Shape with the names of its axes, strides, and whether the memory is walked through in order."""
+    """Shape with the names of its axes, strides, and whether the cells are in the order of memory."""
     axes = ", ".join(f"{name} {size}" for name, size in zip(layout.axes, layout.shape, strict=True))
-    order = "in the order of memory" if layout.contiguous else "memory untouched, walked through in another order"
+    order = "in the order of memory" if layout.contiguous else "memory unchanged, read in another order"
     return f"shape ({axes}), strides {layout.strides}: {order}"
 
 
-def _table(name: str, block, d_model: int) -> str:
+def _table(name: str, block: np.ndarray, d_model: int) -> str:
     rows = "".join(
-        f'<tr><th scope="row">token {row + 1}</th>'
-        + "".join(_cell("td", int(number), d_model) for number in line)
-        + "</tr>"
-        for row, line in enumerate(block)
+        f'<tr><th scope="row">token {row}</th>{"".join(_cell("td", int(number), d_model) for number in line)}</tr>'
+        for row, line in enumerate(block, start=1)
     )
     return f"<table><caption>{html.escape(name)}</caption><tbody>{rows}</tbody></table>"
 

@@ -3,85 +3,66 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import token_label
-from transformer.experiments.dot_product_scaling import Spread
+from plots.layout import laid_out, token_rows
+from plots.palette import BLUE, MIDDLE_GREY, ORANGE
+from plots.text import token_label
+from transformer.experiments.dot_product_scaling import RandomProducts
 
-WITHOUT, WITH = "#c2570a", "#1f77e0"  # orange and blue, and a dash beside the colour
+_WITHOUT, _WITH = {"color": ORANGE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
 
 
-def spread_figure(spread: Spread, d_k: int) -> go.Figure:
+def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """Standard deviation of q k and of q k / sqrt(d_k) over d_k, both axes logarithmic; the model's own d_k marked."""
     figure = go.Figure()
-    for name, values, colour, dash in (
-        ("q·k", spread.products, WITHOUT, "dash"),
-        ("q·k / √d_k", spread.scores, WITH, "solid"),
-    ):
-        figure.add_scatter(
-            x=spread.sizes, y=values, name=name, mode="lines+markers", line={"color": colour, "dash": dash},
-            hovertemplate="d_k %{x}<br>standard deviation of " + name + " %{y:.3f}<extra></extra>",
-        )  # fmt: skip
-    figure.add_scatter(
-        x=spread.sizes, y=np.sqrt(spread.sizes), name="√d_k", mode="lines", line={"color": "gray", "dash": "dot"},
-        hovertemplate="√%{x} = %{y:.3f}<extra></extra>",
-    )  # fmt: skip
-    return _finish(figure, spread, d_k, "standard deviation", logarithmic=True)
+    _add_line(figure, spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k")
+    _add_line(figure, spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k")
+    root = {"name": "√d_k", "mode": "lines", "line": {"color": "gray", "dash": "dot"}}
+    figure.add_scatter(x=spread.sizes, y=np.sqrt(spread.sizes), hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **root)
+    figure.update_yaxes(title="standard deviation", type="log")
+    return _over_sizes(figure, spread, d_k)
 
 
-def largest_figure(spread: Spread, d_k: int) -> go.Figure:
+def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """The mean largest weight of a row over d_k, without the division and with it."""
     figure = go.Figure()
-    for name, values, colour, dash in (
-        ("without the division", spread.largest, WITHOUT, "dash"),
-        ("with it", spread.largest_scaled, WITH, "solid"),
-    ):
-        figure.add_scatter(
-            x=spread.sizes, y=values, name=name, mode="lines+markers", line={"color": colour, "dash": dash},
-            hovertemplate="d_k %{x}<br>largest weight " + name + " %{y:.3f}<extra></extra>",
-        )  # fmt: skip
-    return _finish(figure, spread, d_k, f"largest of {spread.keys} weights", logarithmic=False)
+    without, divided = "without the division", "with the division"
+    _add_line(figure, spread, without, spread.largest, _WITHOUT, f"max weight {without}")
+    _add_line(figure, spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}")
+    figure.update_yaxes(title=f"largest of {spread.keys} weights", range=[0, 1.03])
+    return _over_sizes(figure, spread, d_k)
 
 
 def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ...]) -> go.Figure:
     """The largest weight of every query of one head, without the division and with it: [queries] each."""
-    places = list(range(len(queries)))
     figure = go.Figure()
     for name, values, colour, symbol in (
-        ("without the division", without, WITHOUT, "diamond"),
-        ("with it: the model's own", divided, WITH, "circle"),
+        ("without the division", without, ORANGE, "diamond"),
+        ("with the division: the model's own", divided, BLUE, "circle"),
     ):
-        figure.add_scatter(
-            x=values, y=places, name=name, mode="markers", marker={"color": colour, "symbol": symbol, "size": 10},
-            customdata=[token_label(query) for query in queries],
-            hovertemplate="%{customdata}: largest weight %{x:.4f} " + name + "<extra></extra>",
-        )  # fmt: skip
+        marker, places = {"color": colour, "symbol": symbol, "size": 10}, list(range(len(queries)))
+        words = zip(queries, values, strict=True)
+        hover = [f"{token_label(query)}: max weight {value:.4f} {name}" for query, value in words]
+        dots = {"name": name, "mode": "markers", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
+        figure.add_scatter(x=values, y=places, **dots)
     for place, (left, right) in enumerate(zip(divided, without, strict=True)):
-        figure.add_shape(
-            type="line", x0=left, x1=right, y0=place, y1=place, layer="below",
-            line={"color": "rgba(128, 128, 128, 0.6)", "width": 1},
-        )  # fmt: skip
-    figure.update_xaxes(title="largest weight of the row", range=[-0.02, 1.03])
-    figure.update_yaxes(
-        tickvals=places, ticktext=[token_label(query) for query in queries], autorange="reversed", title=None
-    )
-    figure.update_layout(
-        height=110 + 24 * len(queries), margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    )  # fmt: skip
-    return figure
+        ends = {"x0": left, "x1": right, "y0": place, "y1": place}
+        figure.add_shape(ends, type="line", layer="below", line={"color": MIDDLE_GREY, "width": 1})
+    figure.update_xaxes(title="max weight of the row", range=[-0.02, 1.03])
+    figure.update_yaxes(**token_rows(queries, grid=True))
+    return laid_out(figure, 110 + 24 * len(queries))
 
 
-def _finish(figure: go.Figure, spread: Spread, d_k: int, title: str, logarithmic: bool) -> go.Figure:
+def _add_line(
+    figure: go.Figure, spread: RandomProducts, name: str, values: np.ndarray, line: dict, measure: str
+) -> None:
+    hover = f"d_k %{{x}}<br>{measure} %{{y:.3f}}<extra></extra>"
+    figure.add_scatter(x=spread.sizes, y=values, name=name, mode="lines+markers", line=line, hovertemplate=hover)
+
+
+def _over_sizes(figure: go.Figure, spread: RandomProducts, d_k: int) -> go.Figure:
+    """The axis of d_k, with a line at the model's own."""
+    note = {"text": f"this model: {d_k}", "xanchor": "right", "xshift": -4}
     figure.add_vline(x=d_k, line={"color": "gray", "width": 1, "dash": "dot"})
-    figure.add_annotation(
-        x=np.log10(d_k), y=1, yref="paper", text=f"this model: {d_k}", showarrow=False, xanchor="right", xshift=-4
-    )
+    figure.add_annotation(note, x=np.log10(d_k), y=1, yref="paper", showarrow=False)
     figure.update_xaxes(type="log", title="d_k", tickvals=spread.sizes)
-    figure.update_yaxes(
-        title=title, type="log" if logarithmic else "linear", **({} if logarithmic else {"range": [0, 1.03]})
-    )
-    figure.update_layout(
-        height=340,
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    )
-    return figure
+    return laid_out(figure, 340)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from plots.text import quoted
-from transformer.experiments.dot_product_scaling import Spread, throughput
-from transformer.interpret.attention_block import Stages, masked_softmax
+from plots.text import percent, quoted
+from transformer.arrays import softmax
+from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
+from transformer.interpret.attention_block import Stages
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -12,40 +13,40 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
 
     Two arrays [queries, keys].
     """
-    without = masked_softmax(np.asarray(stages.products[0, head], dtype=np.float64), stages.open_cells[0])
+    without = softmax(np.asarray(stages.products[0, head], dtype=np.float64), stages.unmasked[0])
     return without, np.asarray(stages.weights[0, head], dtype=np.float64)
 
 
 def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
-    """What the division does to this head, in numbers."""
+    """What the division does to this head: its products, its weights, and the gradient of its softmax."""
+    unmasked = stages.unmasked[0]
     without, divided = undivided(stages, head)
-    choices = stages.open_cells[0].sum(axis=-1) > 1
+    choices = unmasked.sum(axis=-1) > 1
     if not choices.any():
-        return "Every row has a single open key, so the division changes nothing here."
-    spread = [
-        part[0, head][np.broadcast_to(stages.open_cells[0], part[0, head].shape)].std()
-        for part in (stages.products, stages.scores)
-    ]
+        return "Every row has a single unmasked key, so the division changes nothing here."
+    products, scores = (
+        part[0, head][np.broadcast_to(unmasked, part[0, head].shape)].std() for part in (stages.products, stages.scores)
+    )
     means = [part[choices].max(axis=-1).mean() for part in (without, divided)]
     change = np.where(choices, without.max(axis=-1) - divided.max(axis=-1), -np.inf)
     most = int(change.argmax())
-    through = [throughput(part[choices]).mean() for part in (without, divided)]
+    jacobians = [softmax_jacobian_norm(part[choices]).mean() for part in (without, divided)]
     return (
-        f"In this head the open products have a standard deviation of {spread[0]:.2f}, the scores {spread[1]:.2f}. "
+        f"In this head the unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
         f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of "
         f"{means[1]:.2f}; the row of {quoted(queries[most])} changes most, from {divided[most].max():.2f} to "
-        f"{without[most].max():.2f}. Of an error at the weights {through[0] / through[1]:.0%} as much would get "
-        "through softmax to the scores."
+        f"{without[most].max():.2f}. The Jacobian of softmax would have {percent(jacobians[0] / jacobians[1])} of its "
+        "norm."
     )
 
 
-def describe_random(spread: Spread) -> str:
+def describe_random(spread: RandomProducts) -> str:
     """What the random vectors show, at the smallest and the largest size."""
     low, high = spread.sizes[0], spread.sizes[-1]
     return (
         f"At d_k {high} random products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
         f"{np.sqrt(high):.1f}) and one of {spread.keys} keys gets {spread.largest[-1]:.2f} of the weight on average, "
         f"though nothing was learned; divided, {spread.largest_scaled[-1]:.2f}, about as much as at d_k {low} "
-        f"({spread.largest_scaled[0]:.2f}). The gradient that softmax lets through is "
+        f"({spread.largest_scaled[0]:.2f}). The norm of softmax's Jacobian is "
         f"{spread.gradient_scaled[-1] / spread.gradient[-1]:.1f} times as large with the division."
     )

@@ -1,146 +1,204 @@
-"""What is said of each step of an attention block: its title, formula, shape and meaning."""
+"""The text of each step of an attention block: its title, formula, shape and purpose."""
+
+from dataclasses import dataclass
+
+import numpy as np
 
 from transformer.interpret.attention_block import Stages, split_heads
 
-_TITLES = {
-    "input": "What comes in",
-    "norm_first": "LayerNorm first",
-    "project": "Queries, keys and values",
-    "split": "Split into heads",
-    "products": "Every query against every key",
-    "scale": "Divided by √d_k",
-    "mask": "The mask",
-    "softmax": "Softmax: scores become weights",
-    "values": "Weights times values",
-    "concatenate": "The heads side by side",
-    "output": "Mixed by W_O",
-    "residual": "Added to what came in",
-    "norm_last": "LayerNorm",
-}
+
+@dataclass(frozen=True)
+class View:
+    """What of a block is shown: sentence of the batch and head, both counted from 0, and its labels.
+
+    `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    sentence: int
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    predicted: tuple[str, ...] | None = None
+    toy: bool = False
+
+
+@dataclass(frozen=True)
+class StepText:
+    """Title, formula and purpose of a step; both may have fields that depend on the block, in curly brackets."""
+
+    title: str
+    formula: str
+    purpose: str
+
+
 _LAYER_NORM = "(z − mean(z)) / √(variance(z) + ε) · γ + β"
-_FORMULAS = {
-    "products": "S = Q<sub>h</sub> K<sub>h</sub><sup>T</sup>",
-    "scale": "S / √d<sub>k</sub>",
-    "mask": "s<sub>ij</sub> = −∞ where query i may not read key j",
-    "softmax": "a<sub>ij</sub> = exp(s<sub>ij</sub>) / Σ<sub>n</sub> exp(s<sub>in</sub>)",
-    "values": "O<sub>h</sub> = A V<sub>h</sub>",
-    "output": "Y = O W<sub>O</sub> + b<sub>O</sub>",
-    "residual": "Z = X + Y",
+STEPS = {
+    "input": StepText("Input X", "{inputs}", "One vector a token, a row: {origin}."),
+    "norm_first": StepText(
+        "LayerNorm first",
+        f"X′ = {_LAYER_NORM}",
+        "With pre-norm the block reads the vectors after LayerNorm, and the residual connection carries its input past "
+        "it unchanged (Xiong et al. 2020).",
+    ),
+    "project": StepText(
+        "Queries, keys and values",
+        "Q = {x} W<sub>Q</sub> + b<sub>Q</sub>, \u2002K = {memory} W<sub>K</sub> + b<sub>K</sub>, \u2002"
+        "V = {memory} W<sub>V</sub> + b<sub>V</sub>",
+        "Three learned matrices make three vectors of each token: the query, what it looks for; the key, what it is "
+        "found by; the value, what it contributes where it is attended to. The chosen head's columns are framed.",
+    ),
+    "split": StepText(
+        "Split into heads",
+        "h = {head}: columns {first} to {last} of Q, K and V",
+        "Nothing is computed here: each head takes its own columns, and works alone until the heads are concatenated.",
+    ),
+    "products": StepText(
+        "Every query times every key",
+        "S = Q<sub>h</sub> K<sub>h</sub><sup>T</sup>",
+        "A dot product for each pair: large where query and key point in the same direction.",
+    ),
+    "scale": StepText(
+        "Divided by √d_k",
+        "S / √d<sub>k</sub>",
+        "A sum of d_k products has a standard deviation of about √d_k if its terms are independent; without the "
+        "division softmax would start out so steep that hardly any gradient gets through it (paper, 3.2.1).",
+    ),
+    "mask": StepText(
+        "The mask",
+        "s<sub>ij</sub> = −∞ where query i may not attend to key j",
+        "Padding would be masked here; a sentence alone has none, and every token of it may be attended to.",
+    ),
+    "softmax": StepText(
+        "Softmax: scores become weights",
+        "a<sub>ij</sub> = exp(s<sub>ij</sub>) / Σ<sub>n</sub> exp(s<sub>in</sub>)",
+        "Each row becomes shares that sum to 1. One much larger score takes nearly all.",
+    ),
+    "values": StepText(
+        "Weights times values",
+        "O<sub>h</sub> = A V<sub>h</sub>",
+        "Each query gets the average of the values, weighted by its row: the only place where information moves from "
+        "one token to another.",
+    ),
+    "concatenate": StepText(
+        "Concatenate heads",
+        "O = {heads}",
+        "Every head has written its own columns; together they are as wide as the input.",
+    ),
+    "output": StepText(
+        "Output projection W_O",
+        "Y = O W<sub>O</sub> + b<sub>O</sub>",
+        "A last learned matrix combines the heads, so that each can write anywhere into the vector.",
+    ),
+    "residual": StepText(
+        "Residual connection",
+        "Z = X + Y",
+        "The block does not replace the vectors, it adds to them (paper, 5.4). Dropout, which is for training only, "
+        "comes before this sum.",
+    ),
+    "norm_last": StepText(
+        "LayerNorm",
+        _LAYER_NORM,
+        "Each vector alone is normalised to mean 0 and standard deviation 1, then scaled by γ and shifted by β, one "
+        "learned number a dimension.",
+    ),
 }
-_WHYS = {
-    "norm_first": "With pre-norm the block reads the vectors after LayerNorm, and what comes in goes past it untouched "
-    "(Xiong et al. 2020).",
-    "project": "Three learned matrices make three vectors of each token: what it looks for, what it offers to be found "
-    "by, and what it hands over when it is read. The chosen head's columns are framed.",
-    "split": "Nothing is computed here: each head takes its own columns, and from here to step “side by side” every "
-    "head works alone.",
-    "products": "A dot product for each pair: large where the query points the way of the key.",
-    "scale": "A sum of d_k products spreads by about √d_k if its terms are independent; without the division softmax "
-    "would start out so steep that hardly any gradient gets through it (paper, 3.2.1).",
-    "softmax": "Each row becomes shares that sum to 1. One much larger score takes nearly all.",
-    "values": "Each query gets the average of the values, weighted by its row: the only place where information moves "
-    "from one token to another.",
-    "concatenate": "Every head has written its own columns; together they are as wide as what came in.",
-    "output": "A last learned matrix mixes what the heads found, so that they can write anywhere into the vector.",
-    "residual": "The block does not replace the vectors, it adds to them (paper, 5.4). Dropout, which is for training "
-    "only, stands before this sum.",
-    "norm_last": "Each vector alone is brought to mean 0 and spread 1, then stretched by γ and moved by β, one learned "
-    "number a dimension.",
-}  # fmt: skip
+_CAUSAL_MASK = "A query may attend to its own token and those before it: later ones are what it is to predict."
+_CROSS_INPUT = (
+    "X are the decoder's vectors after its masked self-attention, one for each input token; the memory M is the output "
+    "of the encoder's last layer for the source. Queries come from X, keys and values from M."
+)
+_TOY_INPUT = "One made-up vector a token, a row. In a model these are the embeddings plus the positions."
+_TOY_MASK = "Click a cell, or go there with the arrow keys and press Enter, to mask it or to unmask it again."
 _SYMBOLS = {
-    "stream": "X", "x": "LayerNorm(X)", "memory": "M", "query": "Q", "key": "K", "value": "V",
-    "head_query": "Q<sub>h</sub>", "head_key": "K<sub>h</sub>", "head_value": "V<sub>h</sub>",
-    "head_output": "O<sub>h</sub>", "products": "S", "scores": "S / √d<sub>k</sub>", "weights": "A",
-    "concatenated": "O", "output": "Y", "total": "Z", "result": "LayerNorm(Z)",
-}  # fmt: skip
+    "residual": "X",
+    "x": "X′",
+    "memory": "M",
+    "query": "Q",
+    "key": "K",
+    "value": "V",
+    "head_query": "Q<sub>h</sub>",
+    "head_key": "K<sub>h</sub>",
+    "head_value": "V<sub>h</sub>",
+    "head_output": "O<sub>h</sub>",
+    "products": "S",
+    "scores": "S / √d<sub>k</sub>",
+    "weights": "A",
+    "concatenated": "O",
+    "output": "Y",
+    "total": "Z",
+    "result": "LayerNorm(Z)",
+}
+_RESULTS = {  # step -> the array it makes, where that has a row a query and a column a dimension of the model
+    "input": "residual",
+    "norm_first": "x",
+    "concatenate": "concatenated",
+    "output": "output",
+    "residual": "total",
+    "norm_last": "result",
+}
+_QUERIES, _KEYS = ("batch", "queries", "d_model"), ("batch", "keys", "d_model")
+_HEAD_QUERIES, _HEAD_KEYS = ("batch", "heads", "queries", "d_k"), ("batch", "heads", "keys", "d_k")
 
 
-class Words:
-    """The words for one head of one sentence (a `stages.View`); `norm` is "post" or "pre"."""
+class BlockText:
+    """The texts for one head of one sentence; `norm` is "post" or "pre"."""
 
-    def __init__(self, stages: Stages, view, norm: str):
-        self.stages, self.view, self.norm = stages, view, norm
+    def __init__(self, stages: Stages, view: View, norm: str):
+        self.stages, self.view = stages, view
         self.cross = view.kind == "cross"
-        self.head_number = view.head + 1
+        x = "X" if norm == "post" else "X′"
+        heads, embeddings = stages.num_heads, "the embeddings, times √d_model, plus the positions"
+        self._fields = {
+            "inputs": "X, M" if self.cross else "X",
+            "origin": "the output of the layer below" if view.layer else embeddings,
+            "x": x,
+            "memory": "M" if self.cross else x,
+            "head": view.head + 1,
+            "first": view.head * stages.d_k + 1,
+            "last": (view.head + 1) * stages.d_k,
+            "heads": f"[O<sub>1</sub> … O<sub>{heads}</sub>]" if heads > 1 else "O<sub>1</sub>",
+        }
 
     def title(self, step: str) -> str:
         """Its heading."""
-        return _TITLES[step]
+        return STEPS[step].title
 
     def formula(self, step: str) -> str:
-        """Its formula, with the tags sub and sup of HTML and nothing from a visitor."""
-        source, memory = (
-            ("X" if self.norm == "post" else "X′"),
-            ("M" if self.cross else "X′" if self.norm == "pre" else "X"),
-        )
-        if step == "input":
-            return "X, M" if self.cross else "X"
-        if step == "project":
-            parts = zip("QKV", (source, memory, memory), strict=True)
-            return ", \u2002".join(f"{name} = {of} W<sub>{name}</sub> + b<sub>{name}</sub>" for name, of in parts)
-        if step == "split":
-            first, last = self.view.head * self.stages.d_k + 1, self.head_number * self.stages.d_k
-            return f"h = {self.head_number}: columns {first} to {last} of Q, K and V"
-        if step == "concatenate":
-            heads = self.stages.num_heads
-            return f"O = [O<sub>1</sub> … O<sub>{heads}</sub>]" if heads > 1 else "O = O<sub>1</sub>"
-        if step in ("norm_first", "norm_last"):
-            return f"{'X′ = ' if step == 'norm_first' else ''}{_LAYER_NORM}"
-        return _FORMULAS[step]
+        """Its formula, with the tags sub and sup of HTML and nothing from a user."""
+        return STEPS[step].formula.format(**self._fields)
 
     def symbol(self, array: str) -> str:
         """The letter of a matrix."""
-        return "X′" if array == "x" else _SYMBOLS[array]
+        return _SYMBOLS[array]
 
     def shape(self, step: str) -> str:
         """The shape of what the step makes, each axis by its name, read from the arrays."""
         stages = self.stages
-        model = ("batch", "queries", "d_model")
-        if step in ("input", "project"):
-            parts = [_axes(("batch", "queries", "d_model"), (stages.stream if step == "input" else stages.query).shape)]
-            if self.cross and step == "input":
-                parts = [f"X: {parts[0]}", f"M: {_axes(('batch', 'keys', 'd_model'), stages.memory.shape)}"]
-            if step == "project":
-                parts = [f"Q: {parts[0]}", f"K and V: {_axes(('batch', 'keys', 'd_model'), stages.key.shape)}"]
-            return "; ".join(parts)
-        if step == "split":
-            query, key = (split_heads(part, stages.num_heads).shape for part in (stages.query, stages.key))
-            names = ("batch", "heads", "queries", "d_k")
-            return f"Q: {_axes(names, query)}; K and V: {_axes(('batch', 'heads', 'keys', 'd_k'), key)}"
-        if step == "values":
-            return _axes(("batch", "heads", "queries", "d_k"), split_heads(stages.concatenated, stages.num_heads).shape)
         if step in ("products", "scale", "mask", "softmax"):
-            return _axes(("batch", "heads", "queries", "keys"), stages.scores.shape)
-        arrays = {"norm_first": "x", "concatenate": "concatenated", "residual": "total", "norm_last": "result"}
-        return _axes(model, getattr(stages, arrays.get(step, step)).shape)
+            return _axes(("batch", "heads", "queries", "keys"), stages.scores)
+        if step == "split":
+            query, key = (split_heads(part, stages.num_heads) for part in (stages.query, stages.key))
+            return f"Q: {_axes(_HEAD_QUERIES, query)}; K and V: {_axes(_HEAD_KEYS, key)}"
+        if step == "values":
+            return _axes(_HEAD_QUERIES, split_heads(stages.concatenated, stages.num_heads))
+        if step == "project":
+            return f"Q: {_axes(_QUERIES, stages.query)}; K and V: {_axes(_KEYS, stages.key)}"
+        if step == "input" and self.cross:
+            return f"X: {_axes(_QUERIES, stages.residual)}; M: {_axes(_KEYS, stages.memory)}"
+        return _axes(_QUERIES, getattr(stages, _RESULTS[step]))
 
-    def why(self, step: str) -> str:
+    def purpose(self, step: str) -> str:
         """What the step is for."""
-        if step == "input" and self.view.toy:
-            return "One made-up vector a token, a row. In a model these are the embeddings plus the positions."
-        if step == "mask" and self.view.toy:
-            return "Click a cell, or go there with the arrow keys and press Enter, to close it or to open it again."
-        if step == "input":
-            first = self.view.layer == 0
-            own = "the embeddings, times √d_model, plus the positions" if first else "what the layer below gave"
-            if not self.cross:
-                return f"One vector a token, a row: {own}."
-            return (
-                "X are the decoder's vectors after its masked self-attention, one for each token it was fed; the "
-                "memory M is what the encoder's last layer gave for the source. Queries come from X, keys and values "
-                "from M."
-            )
-        if step == "mask":
-            if self.view.kind == "decoder":
-                return "A query may read its own token and those before it: later ones are what it is to predict."
-            return "Padding would be closed here; a sentence alone has none, and every token of it may be read."
-        return _WHYS[step]
+        if self.view.toy and step in ("input", "mask"):
+            return _TOY_INPUT if step == "input" else _TOY_MASK
+        if step == "input" and self.cross:
+            return _CROSS_INPUT
+        if step == "mask" and self.view.kind == "decoder":
+            return _CAUSAL_MASK
+        return STEPS[step].purpose.format(**self._fields)
 
 
-def _axes(names: tuple[str, ...], shape: tuple[int, ...]) -> str:
-    return " · ".join(f"{name} {size}" for name, size in zip(names, shape, strict=True))
-
-
-def gap_words(gap: float) -> str:
-    """How closely a stage was recomputed."""
-    return "exactly" if not gap else f"within {gap:.0e}"
+def _axes(names: tuple[str, ...], array: np.ndarray) -> str:
+    return " · ".join(f"{name} {size}" for name, size in zip(names, array.shape, strict=True))

@@ -9,11 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from browser.attention_steps import attention_steps
+from session import Choice
 from transformer.errors import ConfigError
-from transformer.experiments.fully_masked_rows import closed_row
+from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.experiments.toy_attention import (
-    MASKS,
     TABLES,
+    ToyMask,
     ToyNumbers,
     ToyShape,
     rounding_gaps,
@@ -22,16 +23,16 @@ from transformer.experiments.toy_attention import (
     with_table,
 )
 from transformer.interpret.attention_block import Stages
-from ui import choices
-from ui import url_state as address
-from ui.sidebar import Choice
-from ui.widgets import plain
+from ui import url_state
+from ui.choices import one_of, slider
+from ui.selectors import one_number
+from ui.widgets import plain, show_attempt, show_finding
 
 from .steps import offer_program, remember
-from .steps_payload import View, stages_payload
+from .steps_payload import stages_payload
+from .steps_text import View
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
-_FLIPPED = "toy_flipped"  # in the address: a digit for each cell of the mask, 1 where it was clicked
 
 
 def show(choice: Choice) -> None:
@@ -44,42 +45,39 @@ def show(choice: Choice) -> None:
     shape, seed, mask = _sizes()
     base = toy_numbers(shape, seed, mask)
     with st.container(horizontal=True, gap="medium"):
-        sentence = (
-            int(choices.one_of("Sentence of the batch", tuple(map(str, range(1, shape.batch + 1))), "toy_row")) - 1
-        )
-        head = int(choices.one_of("Head", tuple(map(str, range(1, shape.num_heads + 1))), "toy_head")) - 1
+        sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
+        head = one_number("Head", shape.num_heads, "toy_head") - 1
     owner = f"{shape} {seed}"
-    numbers = _with_clicks(_with_edits(base, owner))
-    numbers = _edit(numbers, owner, sentence)
+    numbers = _edit(_with_clicks(_with_edits(base, owner)), owner, sentence)
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
     chosen = (
-        address.number("at_query", 1),
-        address.number("at_key", 1),
-        address.number("at_dimension", head * stages.d_k + 1),
+        url_state.read_number("at_query", 1),
+        url_state.read_number("at_key", 1),
+        url_state.read_number("at_dimension", head * stages.d_k + 1),
     )
     attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
-    _show_closed_rows(stages, sentence, head)
+    _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
     offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
 
 def _sizes() -> tuple[ToyShape, int, str]:
     with st.container(horizontal=True, gap="medium"):
-        batch = int(choices.one_of("Batch", ("1", "2", "3"), "toy_batch", start="2"))
-        tokens = int(choices.one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens", start="3"))
-        d_model = int(choices.one_of("d_model", ("4", "8", "12", "16"), "toy_d_model", start="8"))
-        heads = int(choices.one_of("Heads", ("1", "2", "4"), "toy_num_heads", start="2"))
-        mask = choices.one_of("Mask to begin with", MASKS, "toy_mask")
-        norm = choices.one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
-        seed = st.slider("Seed", 1, 20, 1, key="toy_block_seed", bind="query-params", width=160)
+        batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
+        tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
+        d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
+        heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
+        mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
+        norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+        seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
     return ToyShape(batch, tokens, d_model, heads, norm), seed, mask
 
 
 def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
-    """The numbers with what this visitor has changed of them."""
+    """The numbers with what this user has changed of them."""
     for (of, name, sentence), values in st.session_state.get(_EDITED, {}).items():
         if of == owner:
             numbers = with_table(numbers, name, values, sentence)
@@ -87,15 +85,15 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
 
 
 def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
-    """The numbers with the cells of the mask flipped that the address says; none where it says no such thing."""
-    return replace(numbers, open_cells=numbers.open_cells ^ _flipped(numbers))
+    """The numbers with the cells of the mask flipped that the address names; none where it names no such cells."""
+    return replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
 
 
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
-    said = address.remembered(_FLIPPED)
-    if not re.fullmatch(f"[01]{{{numbers.open_cells.size}}}", said):
-        return np.zeros_like(numbers.open_cells)
-    return np.array([digit == "1" for digit in said]).reshape(numbers.open_cells.shape)
+    digits = url_state.read("toy_flipped")
+    if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
+        return np.zeros_like(numbers.unmasked)
+    return np.array([digit == "1" for digit in digits]).reshape(numbers.unmasked.shape)
 
 
 def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
@@ -105,14 +103,14 @@ def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
     def flip(query: int, key: int) -> None:
         flipped[sentence, query - 1, key - 1] ^= True
         cells = "".join("1" if cell else "0" for cell in flipped.flatten())
-        address.remember(_FLIPPED, cells if flipped.any() else "")
+        url_state.write("toy_flipped", cells if flipped.any() else "")
 
     return flip
 
 
 def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
     """The table that is chosen, to be changed; returns the numbers with the changes."""
-    name = choices.one_of("Table to change", TABLES, "toy_table")
+    name = one_of("Table to change", TABLES, "toy_table")
     place = (owner, name, sentence if name == "X" else 0)
     key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
     given = f"{key}_given"
@@ -120,12 +118,10 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
         st.session_state[given] = table(numbers, name, sentence)
     values = st.session_state[given]
     frame = pd.DataFrame(values, _row_names(name, len(values)), [str(column + 1) for column in range(values.shape[1])])
+    columns = {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame}
+    columns["_index"] = st.column_config.TextColumn(disabled=True)
     with st.container(key="toy_editor"):
-        changed = st.data_editor(
-            frame, key=key, width="content",
-            column_config={"_index": st.column_config.TextColumn(disabled=True)}
-            | {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame},
-        )  # fmt: skip
+        changed = st.data_editor(frame, key=key, width="content", column_config=columns)
     new = changed.to_numpy(dtype=np.float64)
     try:
         edited = with_table(numbers, name, new, sentence)
@@ -142,50 +138,38 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
 def _row_names(name: str, rows: int) -> list[str]:
     if name == "X":
         return [f"token {row + 1}" for row in range(rows)]
-    return {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}.get(name) or [
-        str(row + 1) for row in range(rows)
-    ]
+    special = {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}
+    return special.get(name) or [str(row + 1) for row in range(rows)]
 
 
 def _anew() -> None:
     st.session_state.pop(_EDITED, None)
     st.session_state["toy_anew"] = st.session_state.get("toy_anew", 0) + 1
-    address.remember(_FLIPPED, "")
+    url_state.write("toy_flipped", "")
 
 
-def _show_closed_rows(stages: Stages, sentence: int, head: int) -> None:
-    closed = np.flatnonzero(~stages.open_cells[sentence].any(axis=-1))
-    if not len(closed):
-        st.info(
-            "Try closing every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
-            "shows what the three ways in use make of that.",
-            icon=":material/science:",
+def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
+    masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
+    if not len(masked):
+        show_attempt(
+            "Try masking every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
+            "shows what the three ways in use make of that."
         )
         return
-    row = int(closed[0])
-    result = closed_row(stages.scores[sentence, head, row].tolist())
-    st.subheader(f"Row {row + 1} has no open key")
-    st.dataframe(
-        pd.DataFrame(
-            [
-                [_number(value) for value in part]
-                for part in (result.with_infinity, result.with_large_number, result.fused)
-            ],
-            ["−∞ before softmax", "−1e9 before softmax", "PyTorch's fused kernel"],
-            [f"token {key + 1}" for key in range(len(result.fused))],
-        ),
-        width="content",
+    row = int(masked[0])
+    result = fully_masked_row(stages.scores[sentence, head, row].tolist())
+    st.subheader(f"Row {row + 1} has no unmasked key")
+    ways = {
+        "−∞ before softmax": result.with_infinity,
+        "−1e9 before softmax": result.with_large_number,
+        "PyTorch's fused kernel": result.fused,
+    }
+    cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
+    keys = [f"token {key + 1}" for key in range(len(result.fused))]
+    st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
+    show_finding(
+        "The three ways agree as long as a row has one unmasked key. Without any, −∞ gives 0 / 0, not a number, and "
+        "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
+        "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
+        "as a key, never as a query."
     )
-    st.info(
-        plain(
-            "The three ways agree as long as a row has one open key. Without any, −∞ gives 0 / 0, not a number, and "
-            "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, "
-            "as if nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding "
-            "is masked as a key, never as a query."
-        ),
-        icon=":material/search:",
-    )
-
-
-def _number(value: float) -> str:
-    return "not a number" if np.isnan(value) else f"{value:.4f}"

@@ -1,36 +1,30 @@
-"""Sentences on logits, their cut, the logit lens and confidence, computed from what is shown."""
+"""Sentences on logits, sampling, the logit lens and calibration, computed from what is shown."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.palette import counted, signed, tiny
-from plots.text import chance_words, percent, quoted
-from transformer.decoding.sampling import Cut
+from plots.text import chance_words, counted, percent, quoted, signed, tiny
+from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
-from transformer.interpret.residual import Lens
-
-from .lens_figure import layer_names
+from transformer.interpret.predictions import Predictions
 
 _TERMS = 4  # largest products of a logit that are written out
 
 
 def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float) -> str:
-    """A logit as the dot product of the decoder's last vector and the token's row of the generator."""
+    """A logit as the dot product of the decoder's last vector and the token's row of the output projection."""
     products = hidden.astype(np.float64) * row.astype(np.float64)
     order = np.argsort(-np.abs(products))[:_TERMS]
     terms = " + ".join(f"{signed(hidden[i])} × {signed(row[i])} (dimension {i + 1})" for i in order)
     rest = products.sum() - products[order].sum()
     gap = abs(products.sum() - float(logit))
-    others = (
-        f" + {counted(len(products) - len(order), 'other')} together {signed(rest)}"
-        if len(products) > len(order)
-        else ""
-    )
+    left = len(products) - len(order)
+    others = f" + {counted(left, 'other product')} {signed(rest)}" if left else ""
     return f"{terms}{others} = {signed(products.sum())}. The model has {signed(logit)}, difference {tiny(gap)}."
 
 
-def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
+def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
     """The token's share of the sum of all exponentials, both less the largest logit."""
     largest = float(cut.logits.max())
     total = float(np.exp(cut.logits - largest).sum())
@@ -39,28 +33,48 @@ def softmax_by_hand(cut: Cut, id: int, probability: float) -> str:
     less = signed(largest) if largest >= 0 else f"({signed(largest)})"
     return (
         f"exp({signed(cut.logits[id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
-        f"{power / total:.4f}, over all {len(cut.logits):,} pieces. The model has {probability:.4f}, difference "
+        f"{power / total:.4f}, over all {len(cut.logits):,} tokens. The model has {probability:.4f}, difference "
         f"{tiny(gap)}."
     )
 
 
-def describe_cut(cut: Cut, name: Callable[[int], str], temperature: float) -> str:
-    """How many tokens may still be drawn, what was cut, and what the best one has now."""
+def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
+    """How many tokens may still be drawn, how much mass is truncated, and what the most probable one has now."""
     kept, best = int(cut.kept.sum()), int(cut.order[0])
-    said = f"{quoted(name(best))} has {chance_words(float(cut.own[best]))} by the logits"
+    text = f"{quoted(name(best))} has {chance_words(float(cut.own[best]))} by the logits"
     if kept == len(cut.kept) and temperature == 1:
-        return f"{said}. Nothing is bent or cut: every one of the {kept:,} pieces may be drawn."
-    bent = f", {chance_words(float(cut.tempered[best]))} at temperature {temperature:g}" if temperature != 1 else ""
+        return f"{text}. Nothing is rescaled or truncated: each of the {counted(kept, 'token')} may be drawn."
+    if temperature != 1:
+        text += f", {chance_words(float(cut.scaled[best]))} at temperature {temperature:g}"
     lost = 1 - cut.kept_mass
     return (
-        f"{said}{bent}. {counted(kept, 'piece')} of {len(cut.kept):,} may still be drawn; the others had "
-        f"{chance_words(lost) if lost > 0 else 'nothing'} of the mass, which the kept ones share out: "
+        f"{text}. {counted(kept, 'token')} of {len(cut.kept):,} may still be drawn; the others had "
+        f"{chance_words(lost) if lost > 0 else 'nothing'} of the mass, by which the kept ones are rescaled: "
         f"{quoted(name(best))} is drawn with {chance_words(float(cut.final[best]))}."
     )
 
 
-def describe_lens(lens: Lens, following: Sequence[str]) -> str:
-    """At which layer the final token becomes the favourite, step by step, and the step that takes longest."""
+def layer_names(rows: int) -> list[str]:
+    """What the rows of a lens are called."""
+    return ["start", *(f"layer {layer}" for layer in range(1, rows))]
+
+
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+    """For each layer its name, and a cell a step: its top-1 token, below it probability and rank of the final token.
+
+    `name` turns an id into the token's text.
+    """
+    rows, steps = lens.probabilities.shape
+
+    def cell(row: int, step: int) -> str:
+        probability, rank = chance_words(float(lens.probabilities[row, step])), lens.ranks[row, step]
+        return f"{name(int(lens.best_ids[row, step, 0]))}\n{probability}, rank {rank:,}"
+
+    return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
+
+
+def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
+    """At which layer the final token becomes the top-1 for good, step by step, and the step that takes longest."""
     rows, steps = lens.ranks.shape
     settled = [_settled(lens.ranks[:, step]) for step in range(steps)]
     names, counts = layer_names(rows), [settled.count(row) for row in range(rows)]
@@ -68,9 +82,9 @@ def describe_lens(lens: Lens, following: Sequence[str]) -> str:
     late = int(np.argmax([np.log(lens.ranks[: max(1, place), step]).sum() for step, place in enumerate(settled)]))
     before = max(0, settled[late] - 1)
     return (
-        f"Of {counted(steps, 'step')}, the final token is the favourite for good from: {', '.join(parts)}. The longest "
-        f"way has {quoted(following[late])}: after {names[before]} it stands at rank {lens.ranks[before, late]:,}, "
-        f"{chance_words(float(lens.probabilities[before, late]))}."
+        f"Of {counted(steps, 'step')}, the final token is the top-1 prediction for good from: {', '.join(parts)}. "
+        f"{quoted(following[late])} takes longest: after {names[before]} its rank is {lens.ranks[before, late]:,}, its "
+        f"probability {chance_words(float(lens.probabilities[before, late]))}."
     )
 
 
@@ -81,17 +95,17 @@ def _settled(ranks: np.ndarray) -> int:
 
 
 def describe_confidence(measured: Confidence, epsilon: float | None, best_reachable: float | None) -> str:
-    """How sure and how right, and where the surest tokens stand against what label smoothing wants."""
+    """The mean probability of the top-1 prediction, its accuracy, and how both stand against label smoothing."""
     top = np.quantile(measured.best, 0.9)
     text = (
-        f"Over {len(measured.best):,} tokens the favourite has {measured.best.mean():.2f} on average and is right in "
-        f"{percent(measured.right.mean())} of cases. A tenth of all tokens get more than {top:.3f}, the surest "
-        f"{measured.best.max():.4f}."
+        f"Over {counted(len(measured.best), 'token')} the top-1 prediction has a probability of "
+        f"{measured.best.mean():.2f} on average and is right in {percent(measured.right.mean())} of cases. A tenth of "
+        f"all tokens get more than {top:.3f}, the highest {measured.best.max():.4f}."
     )
     if not epsilon:
         return text + " The model was trained without label smoothing, so nothing holds it back from 1."
     above = (measured.best > best_reachable).mean()
     return (
         f"{text} It was trained with ε = {epsilon:g}, whose loss is least at {best_reachable:.4f}, not at 1: "
-        f"{percent(above)} of the tokens lie above that."
+        f"{percent(above)} of the tokens are above that."
     )

@@ -6,24 +6,24 @@ import plotly.graph_objects as go
 from plots.heatmap import (
     BLANK,
     EXTRA_COLUMNS,
+    ROOM_OF_A_HALF,
     ROOM_OF_A_THIRD,
-    ROW_NAMES,
-    Labels,
-    cells_figure,
-    cells_heatmap,
-    colour_bar,
+    Cells,
+    Heatmap,
+    axis_names,
+    heatmap_figure,
+    hover_texts,
     row_words,
+    weight_texts,
 )
-from plots.palette import WEIGHT_SCALE, diverging_scale, head_name, sentence_case, short_weight, signed, token_label
+from plots.layout import LEGEND_BELOW, laid_out, titled, token_rows
+from plots.palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, Scale, diverging
+from plots.text import head_name, sentence_case, short_weight, signed, token_label
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
-ROOM_OF_A_HALF = 460  # pixels, two maps side by side at a desk
-
-SCORE_SCALE = diverging_scale(0.72)  # as transparent as the scale of weights: numbers stand on it
-LEAK_SCALE = [[0.0, "rgba(232, 113, 10, 0.03)"], [1.0, "rgba(232, 113, 10, 0.8)"]]
-
-_TICKS = [0, 0.5, 1]
-_KEY_NAMES = {"encoder": "key: source token", "decoder": "key: target token fed", "cross": "key: source token"}
+_SCORE_OPACITY = 0.72  # as transparent as the scale of weights: numbers stand on it
+_LEAKED = Scale([[0.0, "rgba(232, 113, 10, 0.03)"], [1.0, "rgba(232, 113, 10, 0.8)"]])
+_ROW_HEIGHT = 26  # pixels
 
 
 def scores_figure(head: MaskedHead, row_label: str) -> go.Figure:
@@ -32,12 +32,12 @@ def scores_figure(head: MaskedHead, row_label: str) -> go.Figure:
 
 
 def masked_scores_figure(head: MaskedHead, row_label: str) -> go.Figure:
-    """The same on the same scale; closed cells, now minus infinity, are blank."""
+    """The same on the same scale; masked cells, now minus infinity, are blank."""
     return _scores(head, row_label, head.masked_scores, "score after the mask")
 
 
 def weights_figure(head: MaskedHead, row_label: str) -> go.Figure:
-    """Softmax of the masked scores, from 0 to 1; closed cells are blank."""
+    """Softmax of the masked scores, from 0 to 1; masked cells are blank."""
     return _weights(head, row_label, len(head.fed), ROOM_OF_A_THIRD)
 
 
@@ -47,152 +47,113 @@ def masked_weights_figure(head: MaskedHead, row_label: str) -> go.Figure:
 
 
 def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go.Figure:
-    """Weights without the mask for the real rows: blue where the mask is open, orange where lifting it opened cells.
+    """Weights without the mask for the real rows: blue in unmasked cells, orange in those that the mask would close.
 
-    What is still closed stays blank. The last column holds what leaks of each row in all. In a decoder row the key
+    What another mask closes stays blank. The last column holds the leaked weight of each row. In a decoder row the key
     that is the next token is outlined.
     """
     rows, columns = masked.real_queries, len(masked.keys)
-    open_cells, opened, weights = masked.open[:rows], (lifted.open & ~masked.open)[:rows], lifted.weights[:rows]
-    shown = np.where(open_cells | opened, weights, BLANK)
-    leaked = np.where(opened, weights, 0.0).sum(axis=1)
-    hover = _hover(lifted, [[f"weight <b>{value:.4f}</b>" for value in row] for row in weights])
-    for row, key in zip(*np.nonzero(opened), strict=True):
-        hover[row][key] += "<br>leaked: the mask would close this cell"
-    sums = [[f"{_row_words(lifted, row)}<br>gives <b>{leaked[row]:.4f}</b> to closed cells"] for row in range(rows)]
-    bar, other_bar = colour_bar("weight", _TICKS), colour_bar("leaked weight", _TICKS, place=0.5)
-    kept, lost = np.where(open_cells, weights, BLANK), np.where(opened, weights, BLANK)
-    heatmaps = [
-        cells_heatmap(kept, WEIGHT_SCALE, (0, 1), hover, bar=bar, gaps=False),
-        cells_heatmap(lost, LEAK_SCALE, (0, 1), hover, bar=other_bar, gaps=False),
-        cells_heatmap(leaked[:, None], LEAK_SCALE, (0, 1), sums, left=columns + EXTRA_COLUMNS - 1),
-    ]
-    texts = [[*line, "", short_weight(sum_)] for line, sum_ in zip(_short_weights(shown), leaked, strict=True)]
-    frames = _answers_path(rows) if masked.kind == "decoder" else ""
-    return cells_figure(heatmaps, _labels(masked, row_label, ROOM_OF_A_HALF, rows), texts, "leaked", frames)
+    unmasked, weights = masked.unmasked[:rows], lifted.weights[:rows]
+    leaking = (lifted.unmasked & ~masked.unmasked)[:rows]
+    leaked = np.where(leaking, weights, 0.0).sum(axis=1)
+    hover = _hover(lifted, _weight_words(weights))
+    for row, key in zip(*np.nonzero(leaking), strict=True):
+        hover[row][key] += "<br>leaked: masked with the mask"
+    sums = [[f"{_row_words(lifted, row)}<br>leaked in all: <b>{leaked[row]:.4f}</b>"] for row in range(rows)]
+    cells = (
+        Cells(np.where(unmasked, weights, BLANK), hover, bar="weight"),
+        Cells(np.where(leaking, weights, BLANK), hover, _LEAKED, "leaked weight"),
+        Cells(leaked[:, None], sums, _LEAKED, left=columns + EXTRA_COLUMNS - 1),
+    )
+    shown = weight_texts(np.where(unmasked | leaking, weights, BLANK))
+    texts = [[*line, "", short_weight(total)] for line, total in zip(shown, leaked, strict=True)]
+    outline = _next_token_path(rows) if masked.kind == "decoder" else ""
+    labels = _labels(masked, row_label, rows)
+    return heatmap_figure(Heatmap(cells, *labels, ROOM_OF_A_HALF, texts, extra="leaked", outline=outline))
+
+
+def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> go.Figure:
+    """One row a step of the decoder, from top to bottom, a dot for each of the two probabilities, a line between."""
+    steps = masked.target_lengths[sentence]
+    rows, gap = np.arange(steps), np.full(steps, np.nan)
+    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
+    pairs = zip(masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps], strict=True)
+    ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
+    lines = go.Scatter(x=ends.astype(np.float32), y=heights, mode="lines", hoverinfo="skip", showlegend=False)
+    lines.line = {"color": MIDDLE_GREY, "width": 3}
+    circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": BRIGHT_ORANGE, "symbol": "diamond"}
+    with_mask = _dots("with the mask", before, masked, sentence, circle)
+    without = _dots("without the mask", after, lifted, sentence, diamond)
+    figure = go.Figure([lines, with_mask, without])
+    ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
+    title = titled("probability of the next token")
+    figure.update_xaxes(range=[-0.03, 1.03], side="top", zeroline=False, gridcolor=FAINT_GREY, title=title, **ticks)
+    names = [f"{fed} → {following}" for fed, following in pairs]
+    figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))
+    return laid_out(figure, steps * _ROW_HEIGHT + 110, top=10, legend=LEGEND_BELOW)
 
 
 def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str = "") -> go.Figure:
-    shown = np.where(head.open, head.weights, BLANK)[:rows]
-    hover = _hover(head, [[f"weight <b>{value:.4f}</b>" for value in row] for row in head.weights[:rows]])
-    heatmap = cells_heatmap(shown, WEIGHT_SCALE, (0, 1), hover, bar=colour_bar("weight", _TICKS))
-    return cells_figure([heatmap], _labels(head, row_label, room, rows), _short_weights(shown), extra)
+    shown = np.where(head.unmasked, head.weights, BLANK)[:rows]
+    cells = Cells(shown, _hover(head, _weight_words(head.weights[:rows])), bar="weight", hover_blank=True)
+    labels = _labels(head, row_label, rows)
+    return heatmap_figure(Heatmap((cells,), *labels, room, weight_texts(shown), extra=extra))
 
 
 def _scores(head: MaskedHead, row_label: str, scores: np.ndarray, title: str) -> go.Figure:
-    limit = float(np.abs(head.scores).max()) or 1.0
-    hover = _hover(head, [[f"{title} <b>{_said(value)}</b>" for value in row] for row in scores])
+    hover = _hover(head, [[f"{title} <b>{_score_words(value)}</b>" for value in row] for row in scores])
     shown = np.where(np.isinf(scores), BLANK, scores)
-    ticks = [-limit, 0, limit]
-    bar = {**colour_bar(title, ticks), "ticktext": [signed(tick, 1) for tick in ticks]}
-    heatmap = cells_heatmap(shown, SCORE_SCALE, (-limit, limit), hover, bar=bar)
-    labels = _labels(head, row_label, ROOM_OF_A_THIRD, len(head.fed))
-    return cells_figure([heatmap], labels, _short_scores(shown))
+    scale = diverging(float(np.abs(head.scores).max()) or 1.0, _SCORE_OPACITY)
+    cells = Cells(shown, hover, scale, title, hover_blank=True)
+    labels = _labels(head, row_label, len(head.fed))
+    return heatmap_figure(Heatmap((cells,), *labels, ROOM_OF_A_THIRD, _score_texts(shown)))
 
 
-def _answers_path(rows: int) -> str:
-    """A frame around the cell right of the diagonal in every row that has one: there stands what the row predicts."""
+def _labels(head: MaskedHead, row_label: str, rows: int) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
+    """Queries and keys, and the names of both axes."""
+    return head.queries(row_label)[:rows], head.keys, *axis_names(head.kind, row_label)
+
+
+def _next_token_path(rows: int) -> str:
+    """An outline of the cell right of the diagonal in every row that has one: its key is the row's next token."""
     return "".join(f"M{row + 0.5},{row - 0.5}H{row + 1.5}V{row + 0.5}H{row + 0.5}Z" for row in range(rows - 1))
 
 
-def _labels(head: MaskedHead, row_label: str, room: int, rows: int) -> Labels:
-    names = head.queries(row_label)[:rows]
-    row_name = "query: source token" if head.predicted is None else ROW_NAMES[row_label]
-    return Labels(names, head.keys, row_name, _KEY_NAMES[head.kind], room)
-
-
-def _short_weights(weights: np.ndarray) -> list[list[str]]:
-    """Nothing in a blank cell."""
-    return [["" if np.isnan(value) else short_weight(value) for value in row] for row in weights]
-
-
-def _short_scores(scores: np.ndarray) -> list[list[str]]:
+def _score_texts(scores: np.ndarray) -> list[list[str]]:
     """One decimal, and none from 10 on, so that they fit their cells."""
     return [
         ["" if np.isnan(value) else signed(value, 1 if abs(value) < 9.95 else 0) for value in row] for row in scores
     ]
 
 
-def _said(score: float) -> str:
-    return "minus infinity: closed by the mask" if np.isinf(score) else signed(score)
+def _score_words(score: float) -> str:
+    return "minus infinity: masked" if np.isinf(score) else signed(score)
+
+
+def _weight_words(weights: np.ndarray) -> list[list[str]]:
+    return [[f"weight <b>{value:.4f}</b>" for value in row] for row in weights]
 
 
 def _hover(head: MaskedHead, cells: list[list[str]]) -> list[list[str]]:
-    """For each cell: which head, which row reads which key, and what the cell holds."""
+    """For each cell: which head, which row attends to which key, and what the cell holds."""
     name = sentence_case(head_name(head.layer, head.head, head.layers, head.heads))
-    keys = [token_label(key) for key in head.keys]
-    return [
-        [f"{name}<br>{_row_words(head, row)}<br>reads “{key}”: {cell}" for key, cell in zip(keys, line, strict=True)]
-        for row, line in enumerate(cells)
-    ]
+    return hover_texts([f"{name}<br>{_row_words(head, row)}" for row in range(len(cells))], head.keys, cells)
 
 
 def _row_words(head: MaskedHead, row: int) -> str:
-    """A row in words: the source token, or what the decoder was fed and what it predicts; padding as such."""
-    if row >= head.real_queries:
-        return f"a row of padding (token {row + 1})"
-    return row_words(head, row)
-
-
-_BLUE, _ORANGE = "rgb(31, 119, 224)", "rgb(232, 113, 10)"
-ROW_HEIGHT = 26  # pixels
-
-
-def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> go.Figure:
-    """One row a step of the decoder, from top to bottom, a dot for each of the two probabilities, a line between."""
-    steps = masked.target_lengths[sentence]
-    rows = np.arange(steps)
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
-    fed, following = masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps]
-    gap = np.full(steps, np.nan)
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=np.stack([before, after, gap], axis=1).ravel().astype(np.float32),
-                y=np.stack([rows, rows, gap], axis=1).ravel().astype(np.float32),
-                mode="lines",
-                line={"color": "rgba(128, 128, 128, 0.6)", "width": 3},
-                hoverinfo="skip",
-                showlegend=False,
-            ),
-            _dots("with the mask", before, masked, sentence, {"color": _BLUE, "size": 11, "symbol": "circle"}),
-            _dots("without the mask", after, lifted, sentence, {"color": _ORANGE, "size": 11, "symbol": "diamond"}),
-        ]
-    )
-    figure.update_xaxes(
-        range=[-0.03, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0 %", "25 %", "50 %", "75 %", "100 %"],
-        side="top", zeroline=False, gridcolor="rgba(128, 128, 128, 0.25)",
-        title={"text": "probability of the next token", "standoff": 8},
-    )  # fmt: skip
-    figure.update_yaxes(
-        tickvals=list(range(steps)),
-        ticktext=[f"{token_label(a)} → {token_label(b)}" for a, b in zip(fed, following, strict=True)],
-        range=[steps - 0.5, -0.5], showgrid=False, zeroline=False, automargin=True,
-        title={"text": "step: token fed → next token", "standoff": 8},
-    )  # fmt: skip
-    figure.update_layout(
-        title=None,
-        height=steps * ROW_HEIGHT + 110,
-        margin={"l": 10, "r": 10, "t": 10, "b": 40},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )
-    return figure
+    """A row in words: the source token, or the decoder's input and output token; padding as such."""
+    return row_words(head, row) if row < head.real_queries else f"a row of padding (token {row + 1})"
 
 
 def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, marker: dict) -> go.Scatter:
-    steps = len(probabilities)
+    sides = (run.fed_tokens, run.next_tokens, run.best_tokens)
+    fed, following, best = ([token_label(token) for token in tokens[sentence]] for tokens in sides)
     hover = [
-        f"Step {step + 1}: fed “{token_label(run.fed_tokens[sentence][step])}”<br>"
-        f"next token “{token_label(run.next_tokens[sentence][step])}” {name}: <b>{probabilities[step]:.4f}</b><br>"
-        f"first choice “{token_label(run.best_tokens[sentence][step])}” {run.best_probabilities[sentence, step]:.4f}"
-        for step in range(steps)
+        f"Step {step + 1}: input token “{fed[step]}”<br>"
+        f"next token “{following[step]}” {name}: <b>{probability:.4f}</b><br>"
+        f"top-1 “{best[step]}” {run.best_probabilities[sentence, step]:.4f}"
+        for step, probability in enumerate(probabilities)
     ]
-    return go.Scatter(
-        x=probabilities.astype(np.float32),
-        y=np.arange(steps),
-        mode="markers",
-        name=name,
-        marker=marker,
-        hovertext=hover,
-        hoverinfo="text",
-    )
+    steps = np.arange(len(probabilities))
+    dots = go.Scatter(x=probabilities.astype(np.float32), y=steps, mode="markers", name=name)
+    return dots.update(marker={**marker, "size": 11}, hovertext=hover, hoverinfo="text")

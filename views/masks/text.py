@@ -1,16 +1,15 @@
-"""Sentences on masks, computed from a pass over a batch: what they close, what leaks without them, what to try."""
+"""Sentences on masks, computed from a pass over a batch: what they cover, what leaks without them, what to try."""
 
 import numpy as np
 
-from plots.palette import counted, head_name, signed, tiny
-from plots.text import chance_words, percent, quoted
+from plots.text import chance_words, counted, head_name, percent, quoted, signed, tiny
 from transformer.interpret.mask_ablation import (
     MaskedHead,
     MaskedPass,
     leaked_weights,
+    masked_share,
     padding_only_concerns_padding,
     rows_that_may_leak,
-    share_of_closed,
     softmax_difference,
 )
 
@@ -23,61 +22,62 @@ def describe_shapes(run: MaskedPass) -> str:
     target = len(run.fed_tokens[0])
     padded = sentences * (source + target) - sum(run.source_lengths) - sum(run.target_lengths)
     return (
-        f"source {[sentences, source]}, target fed {[sentences, target]}; {padded} of "
-        f"{sentences * (source + target)} tokens are padding. source_mask {list(run.source_mask.shape)} is spread over "
-        f"all heads and queries; target_mask {list(run.target_mask.shape)} is the target's padding mask "
+        f"source {[sentences, source]}, decoder input {[sentences, target]}; {padded} of "
+        f"{sentences * (source + target)} tokens are padding. source_mask {list(run.source_mask.shape)} is "
+        f"broadcast over all heads and queries; target_mask {list(run.target_mask.shape)} is the target's padding mask "
         f"{list(run.target_padding_mask.shape)} and the causal mask {list(run.causal_mask.shape)}, cell by cell."
     )
 
 
 def describe_masks(run: MaskedPass, sentence: int) -> str:
-    """How many cells each mask of the decoder closes for this sentence, and whom the padding mask concerns."""
+    """How many cells each of the decoder's masks covers in this sentence, and which rows the padding mask concerns."""
     size, real = len(run.fed_tokens[sentence]), run.target_lengths[sentence]
     padding = int((~run.target_padding_mask[sentence, 0, 0]).sum()) * size
     causal, together = int((~run.causal_mask).sum()), int((~run.target_mask[sentence, 0]).sum())
     counts = (
-        f"Sentence {sentence + 1}, {real} tokens in a batch {size} wide: the padding mask closes {padding} of "
+        f"Sentence {sentence + 1}, {real} tokens in a batch {size} wide: the padding mask covers {padding} of "
         f"{size * size} cells, the causal mask {causal}, both together {together}."
     )
     if not padding:
         others = any(length < size for length in run.target_lengths)
         advice = "compare the other sentence" if others else "type a longer or shorter second sentence"
-        return f"{counts} It fills the whole width, so there is no padding to close here: {advice}."
+        return f"{counts} It fills the whole width, so there is no padding to mask here: {advice}."
     if not padding_only_concerns_padding(run, sentence):
-        return f"{counts} The padding mask closes cells of real tokens that the causal mask leaves open."
+        return f"{counts} The padding mask covers cells of real tokens that the causal mask does not."
     rows = counted(size - real, "row")
     return (
-        f"{counts} Look at the {counted(real, 'row')} of real tokens: there, both together are the causal mask alone, "
-        f"for padding on the right is always later. Only the {rows} of padding could read padding, and what they "
-        "predict is thrown away."
+        f"{counts} In the {counted(real, 'row')} of real tokens both together are the causal mask alone, because "
+        f"padding on the right is always later. Only the {rows} of padding could attend to padding, and their output "
+        "is discarded."
     )
 
 
 def describe_source_mask(run: MaskedPass, sentence: int) -> str:
-    """What the padding mask of the source closes in the encoder and in cross-attention, where no other mask applies."""
+    """What the padding mask of the source covers in the encoder and in cross-attention, where no other mask applies."""
     source, target = len(run.source_tokens[sentence]), len(run.fed_tokens[sentence])
-    closed = int((~run.source_mask[sentence, 0, 0]).sum())
+    masked = int((~run.source_mask[sentence, 0, 0]).sum())
     return (
-        f"It closes {closed} of {source} columns for sentence {sentence + 1}: {closed * source} of {source * source} "
-        f"cells in every encoder head, {closed * target} of {target * source} in every cross-attention head."
+        f"It covers {masked} of {source} columns for sentence {sentence + 1}: {masked * source} of {source * source} "
+        f"cells in every encoder head, {masked * target} of {target * source} in every cross-attention head."
     )
 
 
 def describe_head(head: MaskedHead) -> str:
-    """What the mask takes from this head: where the most weight would have gone to closed cells."""
-    closed = int((~head.open).sum())
-    if not closed:
+    """What the mask takes from this head: where the most weight would have gone to masked cells."""
+    masked = int((~head.unmasked).sum())
+    if not masked:
         return (
-            f"All {head.open.size} cells are open: there is no padding in what this sentence reads, and no other mask "
-            "applies. The maps differ by softmax alone; choose the other sentence, or the decoder, to see cells close."
+            f"All {head.unmasked.size} cells are unmasked: this sentence has no padding to attend to, and no other "
+            "mask applies. The maps differ by softmax alone; choose the other sentence, or the decoder, for masked "
+            "cells."
         )
-    share = share_of_closed(head)
+    share = masked_share(head)
     row = int(share.argmax())
-    rows = ~head.open[: head.real_queries].all(axis=1)
+    rows = ~head.unmasked[: head.real_queries].all(axis=1)
     return (
-        f"The mask closes {closed} of {head.open.size} cells. On these very scores, softmax without it would give them "
-        f"{percent(float(share[rows].mean()))} of a row's weight on average, and {percent(float(share[row]))} in row "
-        f"{row + 1}{_row_name(head, row)}. With it they get exactly 0, and the open cells share all of it."
+        f"The mask covers {masked} of {head.unmasked.size} cells. On these very scores, softmax without it would give "
+        f"them {percent(float(share[rows].mean()))} of a row's weight on average, and {percent(float(share[row]))} in "
+        f"row {row + 1}{_row_name(head, row)}. With it they get exactly 0, and the unmasked cells share all of it."
     )
 
 
@@ -85,15 +85,15 @@ def describe_check(head: MaskedHead) -> str:
     """How exactly the scores and the mask explain the weights, and the weights the model's output."""
     return (
         f"Checked over the whole map: softmax of the masked scores and the weights differ by "
-        f"{tiny(softmax_difference(head))} at most; weights times values and what the model's fused kernel really "
-        f"returned, by {tiny(head.kernel_difference)}."
+        f"{tiny(softmax_difference(head))} at most; weights times values and the output of the model's fused "
+        f"kernel, by {tiny(head.kernel_difference)}."
     )
 
 
 def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> str:
-    """How much of this head's weight leaks with the mask lifted, and which head of the kind leaks most.
+    """How much of this head's weight leaks with the mask disabled, and which head of the kind leaks most.
 
-    "" where no row of the sentence has a closed cell.
+    "" where no row of the sentence has a masked cell.
     """
     may_leak = rows_that_may_leak(masked, lifted, head.kind, head.sentence)
     leaked = leaked_weights(masked, lifted, head.kind, head.sentence)[..., may_leak]
@@ -103,7 +103,7 @@ def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> s
     means = leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[own.argmax()])
-    whither = "later tokens" if lifted.lifted == "causal" else "<pad>"
+    leaked_to = "later tokens" if lifted.disabled == "causal" else "<pad>"
     name = head_name(head.layer, head.head, head.layers, head.heads)
     most = (
         "the most of all heads of this kind"
@@ -112,25 +112,25 @@ def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> s
         f"{means[layer, number]:.2f}"
     )
     return (
-        f"In {name}, {own.mean():.2f} of a row's weight now goes to {whither} on average, and {own.max():.2f} in row "
+        f"In {name}, {own.mean():.2f} of a row's weight now goes to {leaked_to} on average, and {own.max():.2f} in row "
         f"{row + 1}{_row_name(head, row)}; {most}."
     )
 
 
 def describe_answer(lifted: MaskedPass, head: MaskedHead) -> str:
-    """How much of a decoder head's weight is on the very token that its row is asked for, one column to the right."""
+    """How much of a decoder head's weight is on the very token that its row is to predict, one column to the right."""
     rows = np.arange(head.real_queries - 1)
     if not len(rows):
         return ""
     answer = lifted.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
     return (
-        "Row by row, the next token itself now stands in the open, one column right of the diagonal: this head gives "
-        f"that cell {answer.mean():.2f} on average."
+        "In each row the next token itself is now unmasked, one column right of the diagonal: this head gives that "
+        f"cell a weight of {answer.mean():.2f} on average."
     )
 
 
 def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
-    """What lifting the mask did to the next tokens' probabilities: the largest change, the mean, first choices."""
+    """What disabling the mask did to the next tokens' probabilities: the largest change, the mean, the top-1."""
     steps = masked.target_lengths[sentence]
     before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
     step = int(np.abs(after - before).argmax())
@@ -146,30 +146,30 @@ def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) 
         f"{int((before - after > ROUNDING).sum())}. "
     )
     if not changed:
-        return text + "The first choice is the same at every step."
+        return text + "The top-1 prediction is the same at every step."
     at = step if step in changed else changed[0]
     return text + (
-        f"The first choice is another one at {len(changed)} of {counted(steps, 'step')}, such as "
+        f"The top-1 prediction is another one at {len(changed)} of {counted(steps, 'step')}, such as "
         f"{quoted(lifted.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
         f"{at + 1}."
     )
 
 
 def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
-    """Whether seeing the answer helped this model, by the numbers, and what a model trained so would learn."""
+    """Whether attending to the next token helped this model, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
     gain = float((lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
     verdict = "did not help" if gain <= 0 else "helped"
     return (
-        f"So here, seeing the answer {verdict}: {gain:+.2f} on average. These next tokens are the model's own choices, "
-        "made with the mask. It was trained with it and never learned to copy from later tokens. One trained without "
-        "the mask would learn to copy the next column, and be useless for decoding, where that column does not exist "
-        "yet."
+        f"Here attending to the next token {verdict}: {gain:+.2f} on average. These next tokens are the model's own "
+        "choices, made with the mask. It was trained with it and never learned to copy from later tokens. A model "
+        "trained without the mask would learn to copy the next column, and be useless for decoding, where that column "
+        "does not exist yet."
     )
 
 
 def describe_no_padding(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
-    """That lifting the padding mask changed nothing for a sentence without padding, with the largest change found."""
+    """That disabling the padding mask changed nothing for a sentence without padding, with the largest change found."""
     steps = masked.target_lengths[sentence]
     change = float(np.abs(lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
     other = next((n for n, size in enumerate(masked.source_lengths) if size < len(masked.source_tokens[0])), None)
@@ -179,35 +179,35 @@ def describe_no_padding(masked: MaskedPass, lifted: MaskedPass, sentence: int) -
         else f"choose sentence {other + 1}, which does."
     )
     return (
-        f"The source of sentence {sentence + 1} has no padding, so lifting its mask changes nothing (no probability by "
-        f"more than {tiny(change)}); {advice}"
+        f"The source of sentence {sentence + 1} has no padding, so disabling its mask changes nothing (no probability "
+        f"by more than {tiny(change)}); {advice}"
     )
 
 
 def describe_reading_padding(masked: MaskedPass, sentence: int) -> str:
-    """What it means that a sentence reads its padding: its translation then depends on the other sentence's length."""
+    """What it means that a sentence attends to its padding: its translation depends on the other sentence's length."""
     real, width = masked.source_lengths[sentence], len(masked.source_tokens[sentence])
     return (
-        f"The model never read <pad> in training, and nothing of the sentence itself has changed: the {width - real} "
-        f"places after its {real} tokens are there only because the other sentence is longer. Without the padding mask "
-        "a translation depends on what else is in the batch. Try a longer second sentence, then a shorter one."
+        f"The model never attended to <pad> in training, and the sentence itself has not changed: the {width - real} "
+        f"positions after its {real} tokens are there only because the other sentence is longer. Without the padding "
+        "mask a translation depends on the rest of the batch. Try a longer second sentence, then a shorter one."
     )
 
 
 def _row_name(head: MaskedHead, row: int) -> str:
     if head.predicted is None:
         return f" ({quoted(head.fed[row])})"
-    return f" (fed {quoted(head.fed[row])}, predicting {quoted(head.predicted[row])})"
+    return f" (input {quoted(head.fed[row])}, output {quoted(head.predicted[row])})"
 
 
 def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     """The lines of the calculation, each with its name and one text a key; the last is the model's own weight."""
     scores = head.scores[row].astype(np.float64)
-    is_open = head.open[row]
-    powers = np.where(is_open, np.exp(scores), 0.0)
+    unmasked = head.unmasked[row]
+    powers = np.where(unmasked, np.exp(scores), 0.0)
     return [
         ("score", [signed(score) for score in scores]),
-        ("after the mask", [signed(s) if o else "−∞" for s, o in zip(scores, is_open, strict=True)]),
+        ("after the mask", [signed(s) if u else "−∞" for s, u in zip(scores, unmasked, strict=True)]),
         ("exp", [_power(power) for power in powers]),
         (f"exp / {_power(powers.sum())}", [_weight(power / powers.sum()) for power in powers]),
         ("the model's weight", [_weight(weight) for weight in head.weights[row]]),
@@ -215,22 +215,22 @@ def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
 
 
 def row_words(head: MaskedHead, row: int) -> str:
-    """The calculation in a sentence: the sum over the open cells, and the largest weight as an example."""
-    is_open = head.open[row]
-    powers = np.where(is_open, np.exp(head.scores[row].astype(np.float64)), 0.0)
+    """The calculation in a sentence: the sum over the unmasked cells, and the largest weight as an example."""
+    powers = np.where(head.unmasked[row], np.exp(head.scores[row].astype(np.float64)), 0.0)
     key = int(powers.argmax())
     total, largest = _power(powers.sum()), _power(powers[key])
     return (
-        f"Row {row + 1}{_which_row(head, row)}: exp(score) summed over the {int(is_open.sum())} open cells is {total}. "
-        f"The largest term, “{head.keys[key]}”, is exp({signed(head.scores[row, key])}) = {largest}, so its weight is "
-        f"{largest} / {total} = {powers[key] / powers.sum():.4f}; the model's own is {head.weights[row, key]:.4f}."
+        f"Row {row + 1}{_which_row(head, row)}: exp(score) summed over the {int(head.unmasked[row].sum())} unmasked "
+        f"cells is {total}. The largest term, {quoted(head.keys[key])}, is exp({signed(head.scores[row, key])}) = "
+        f"{largest}, so its weight is {largest} / {total} = {powers[key] / powers.sum():.4f}; the model's own is "
+        f"{head.weights[row, key]:.4f}."
     )
 
 
 def _which_row(head: MaskedHead, row: int) -> str:
     if row >= head.real_queries:
-        return ", padding that nobody reads"
-    return f", the query of “{head.fed[row]}”" if head.predicted is None else f", fed “{head.fed[row]}”"
+        return ", padding whose output is discarded"
+    return f", {'query' if head.predicted is None else 'input token'} {quoted(head.fed[row])}"
 
 
 def _power(value: float) -> str:

@@ -1,21 +1,24 @@
-"""Positional encoding drawn: curves, matrix, dot products, wavelengths."""
+"""Positional encoding drawn: curves, matrix, dot products, wavelengths; and its sum with the embeddings."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import diverging_heatmap, integer_axis, rows_axis
-from transformer.interpret.positions import DistanceLaw, Encoding
+from plots.heatmap import Cells
+from plots.layout import GRID, bar_below, integer_axis, integer_rows, laid_out, token_axis, token_rows
+from plots.palette import BLUE, BRIGHT_ORANGE, GREY, MIDDLE_GREY, SERIES_COLOURS, SERIES_SYMBOLS, diverging
+from plots.text import token_label
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
 
-# Okabe and Ito's colours, those that stand out from white and from black alike.
-PAIR_COLOURS = ("#1f77e0", "#e8710a", "#009e73", "#cc79a7", "#56b4e9", "#a5673f", "#8a8a8a", "#b8a000")
-PAIR_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
-SETTINGS_COLOUR, MODEL_COLOUR = PAIR_COLOURS[:2]
+SETTINGS_COLOUR, MODEL_COLOUR = SERIES_COLOURS[:2]
 SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
-
-_MARGIN = {"l": 10, "r": 10, "t": 10, "b": 10}
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
+_ARC_RADIUS = 0.55
+PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
+_SHORT_NAMES = ("embedding", "position", "sum")
+_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
+MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
+_TALLEST = 1100  # pixels, of all three together
 
 
 def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
@@ -32,40 +35,39 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
         pair = dimension // 2
         wave, dash = ("cosine", "dash") if dimension % 2 else ("sine", "solid")
         place = chosen.index(pair)
-        figure.add_scatter(
-            x=np.arange(encoding.length, dtype=np.int16),
-            y=encoding.table[:, dimension],
-            mode="lines+markers",
-            line={"color": PAIR_COLOURS[place % len(PAIR_COLOURS)], "width": 2, "dash": dash},
-            marker={"symbol": PAIR_SYMBOLS[place % len(PAIR_SYMBOLS)], "size": 7, "maxdisplayed": 16},
-            name=f"{dimension} ({wave[:3]})",
-            hovertemplate=f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
+        look = {
+            "line": {"color": SERIES_COLOURS[place % len(SERIES_COLOURS)], "width": 2, "dash": dash},
+            "marker": {"symbol": SERIES_SYMBOLS[place % len(SERIES_SYMBOLS)], "size": 7, "maxdisplayed": 16},
+            "name": f"{dimension} ({wave[:3]})",
+            "hovertemplate": f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
             "value <b>%{y:.4f}</b><extra></extra>",
-        )
-    figure.update_xaxes(title="position", range=[-0.5, encoding.length - 0.5], **_GRID)
-    figure.update_yaxes(title="value", range=[-1.08, 1.08], tickvals=[-1, -0.5, 0, 0.5, 1], **_GRID)
-    return _laid_out(figure, height=400)
+        }
+        positions, values = np.arange(encoding.length, dtype=np.int16), encoding.table[:, dimension]
+        figure.add_scatter(x=positions, y=values, mode="lines+markers", **look)
+    figure.update_xaxes(title="position", range=[-0.5, encoding.length - 0.5], **GRID)
+    figure.update_yaxes(title="value", range=[-1.08, 1.08], tickvals=[-1, -0.5, 0, 0.5, 1], **GRID)
+    return _curves(figure, height=400)
 
 
 def matrix_figure(encoding: Encoding) -> go.Figure:
     """The whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
-    hover = "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>"
-    figure = go.Figure(diverging_heatmap(encoding.table, 1.0, "value", hover))
+    scale = diverging(1.0)
+    cells = Cells(encoding.table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    figure = go.Figure(cells.trace(bar_below("value", scale, length=220)))
     figure.update_xaxes(**integer_axis(encoding.d_model, "dimension"), side="top")
-    figure.update_yaxes(**rows_axis(encoding.length, "position"))
-    return _laid_out(figure, height=480)
+    figure.update_yaxes(**integer_rows(encoding.length, "position"))
+    return laid_out(figure, 480, top=10, bottom=60)
 
 
 def products_figure(products: np.ndarray) -> go.Figure:
     """PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
-    hover = "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>"
-    figure = go.Figure(diverging_heatmap(products, float(np.abs(products).max()), "dot product", hover))
+    scale = diverging(float(np.abs(products).max()))
+    cells = Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale)
+    figure = go.Figure(cells.trace(bar_below("dot product", scale, length=220)))
     figure.update_xaxes(**integer_axis(len(products), "position q"), side="top", constrain="domain")
-    figure.update_yaxes(
-        **rows_axis(len(products), "position p"), scaleanchor="x", constrain="domain",
-        constraintoward="top",
-    )  # fmt: skip
-    return _laid_out(figure, height=440)
+    rows = integer_rows(len(products), "position p")
+    figure.update_yaxes(**rows, scaleanchor="x", constrain="domain", constraintoward="top")
+    return laid_out(figure, 440, top=10, bottom=60)
 
 
 def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
@@ -75,18 +77,14 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "solid"),
         (model, MODEL_NAME, MODEL_COLOUR, "dash"),
     ):
-        figure.add_scatter(
-            x=np.arange(len(law.means), dtype=np.int16),
-            y=(law.means / law.means[0]).astype(np.float32),
-            mode="lines",
-            line={"color": colour, "width": 2, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>",
-        )
+        distances, cosines = np.arange(len(law.means), dtype=np.int16), (law.means / law.means[0]).astype(np.float32)
+        hover = f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>"
+        line = {"color": colour, "width": 2, "dash": dash}
+        figure.add_scatter(x=distances, y=cosines, mode="lines", line=line, name=name, hovertemplate=hover)
     longest = max(len(settings.means), len(model.means))
-    figure.update_xaxes(title="distance q − p, positions", range=[-0.5, longest - 0.5], **_GRID)
-    figure.update_yaxes(title="PE(p) · PE(q) / (d_model / 2)", **{**_GRID, "zeroline": True}, zerolinecolor="#808080")
-    return _laid_out(figure, height=320)
+    figure.update_xaxes(title="distance q − p, positions", range=[-0.5, longest - 0.5], **GRID)
+    figure.update_yaxes(title="PE(p) · PE(q) / (d_model / 2)", **{**GRID, "zeroline": True}, zerolinecolor="#808080")
+    return _curves(figure, height=320)
 
 
 def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
@@ -99,39 +97,16 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
     ):
         wavelengths = encoding.wavelengths
         hollow = [f"{symbol}-open" if wavelength > encoding.length - 1 else symbol for wavelength in wavelengths]
-        figure.add_scatter(
-            x=np.arange(len(wavelengths), dtype=np.int16),
-            y=wavelengths.astype(np.float32),
-            mode="markers",
-            marker={"color": colour, "symbol": hollow, "size": 7},
-            name=f"{name}: d_model {encoding.d_model}",
-            hovertemplate=f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>",
-        )
-        figure.add_scatter(
-            x=[-0.5, most - 0.5],
-            y=[encoding.length - 1] * 2,
-            mode="lines",
-            line={"color": colour, "width": 1.5, "dash": dash},
-            name=f"first to last position: {encoding.length - 1}",
-            hovertemplate=f"{name}: {encoding.length - 1} steps from the first position to the last<extra></extra>",
-        )
-    figure.update_xaxes(title="pair i (dimensions 2i and 2i + 1)", range=[-0.5, most - 0.5], **_GRID)
-    figure.update_yaxes(title="wavelength, positions", type="log", dtick=1, tickformat=",d", **_GRID)
-    return _laid_out(figure, height=440)
-
-
-def _laid_out(figure: go.Figure, height: int) -> go.Figure:
-    """One look for all: the legend above the drawing, which a phone's width needs whole."""
-    return figure.update_layout(
-        height=height,
-        margin=_MARGIN,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
-
-
-_ARC_RADIUS = 0.55
+        steps, pairs = encoding.length - 1, np.arange(len(wavelengths), dtype=np.int16)
+        look = {"marker": {"color": colour, "symbol": hollow, "size": 7}, "name": f"{name}: d_model {encoding.d_model}"}
+        hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>"
+        figure.add_scatter(x=pairs, y=wavelengths.astype(np.float32), mode="markers", hovertemplate=hover, **look)
+        look = {"line": {"color": colour, "width": 1.5, "dash": dash}, "name": f"first to last position: {steps}"}
+        hover = f"{name}: {steps} steps from the first position to the last<extra></extra>"
+        figure.add_scatter(x=[-0.5, most - 0.5], y=[steps, steps], mode="lines", hovertemplate=hover, **look)
+    figure.update_xaxes(title="pair i (dimensions 2i and 2i + 1)", range=[-0.5, most - 0.5], **GRID)
+    figure.update_yaxes(title="wavelength, positions", type="log", dtick=1, tickformat=",d", **GRID)
+    return _curves(figure, height=440)
 
 
 def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
@@ -143,44 +118,99 @@ def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -
     points = encoding.pairs[:, pair]  # length (sine, cosine)
     angle = encoding.frequencies[pair]
     start, swept = position * angle, (offset * angle) % (2 * np.pi)
-    circle, arc = np.linspace(0, 2 * np.pi, 91), np.linspace(start, start + swept, 61)
-    figure = go.Figure()
-    figure.add_scatter(
-        x=np.sin(circle), y=np.cos(circle), mode="lines", line={"color": "rgba(128, 128, 128, 0.5)", "width": 1},
-        hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
-    figure.add_scatter(
-        x=points[:, 0].astype(np.float32), y=points[:, 1].astype(np.float32), mode="markers",
-        marker={"color": "rgba(128, 128, 128, 0.55)", "size": 5}, customdata=np.arange(len(points), dtype=np.int16),
-        name="other positions", hovertemplate="position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>",
-    )  # fmt: skip
-    figure.add_scatter(
-        x=_ARC_RADIUS * np.sin(arc), y=_ARC_RADIUS * np.cos(arc), mode="lines+markers",
-        line={"color": "#8a8a8a", "width": 3, "dash": "dot"},
-        marker={"symbol": "arrow", "angleref": "previous", "size": [0] * 60 + [12], "color": "#8a8a8a", "opacity": 1},
-        name=f"{offset} steps: {np.degrees(offset * angle):,.1f}°", hoverinfo="skip",
-    )  # fmt: skip
+    figure = go.Figure([_circle(), _other_positions(points), _arc(start, swept, offset, np.degrees(offset * angle))])
     for place, colour, dash in ((position, SETTINGS_COLOUR, "solid"), (position + offset, MODEL_COLOUR, "dash")):
         figure.add_trace(_arrow(points[place], place, colour, dash))
     figure.update_xaxes(**_axis(f"dimension {2 * pair}: sine"), constrain="domain")
     figure.update_yaxes(**_axis(f"dimension {2 * pair + 1}: cosine"), scaleanchor="x", constrain="domain")
-    return figure.update_layout(
-        height=430,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )
+    return laid_out(figure, 430, top=10, bottom=10)
+
+
+def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
+    """Three blocks of rows, each with its heading, over the first dimensions and on one scale around 0.
+
+    One heatmap with blank rows for the headings: its columns are aligned, and a row's name is all that hovering needs.
+    """
+    tokens = len(summed.tokens)
+    row = max(7, min(22, _TALLEST // (3 * tokens + 3)))
+    gap = -(-20 // row)  # blank rows, enough of them for a heading
+    parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
+    blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
+    canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
+    words = [token_label(token) for token in summed.tokens]
+    names = _row_names(words, gap)
+    figure = go.Figure(_values(canvas, names))
+    headings = {"text": [f"<b>{name}</b>" for name in PART_NAMES], "textposition": "middle right"}
+    look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+    figure.add_scatter(x=[-0.5] * 3, y=[f"{name} {gap // 2}" for name in PART_NAMES], mode="text", **headings, **look)
+    places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
+    ticks = {
+        "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
+        "ticktext": [words[place] for place in places] * 3,
+        "tickfont": {"size": 12},
+    }
+    figure.update_xaxes(**integer_axis(canvas.shape[1], "dimension"), side="top")
+    figure.update_yaxes(**token_rows(names) | ticks, type="category")
+    return laid_out(figure, row * len(names) + 90, top=10, bottom=60)
+
+
+def norms_figure(summed: EmbeddingSum) -> go.Figure:
+    """The norms of all three for each token as bars, the cosine between embedding and sum above them."""
+    norms = summed.norms
+    places = np.arange(len(summed.tokens))
+    named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
+    figure = go.Figure()
+    for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
+        hover = f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>"
+        marker, shown = {"color": colour}, values.astype(np.float32)
+        figure.add_bar(x=places, y=shown, name=name, customdata=named, marker=marker, hovertemplate=hover)
+    mode = "text" if len(places) <= MOST_NUMBERS else "none"
+    texts = {"text": [f"{cosine:.2f}" for cosine in summed.cosines], "textposition": "top center"}
+    numbers = go.Scatter(x=places, y=norms.max(axis=0), mode=mode, customdata=named, showlegend=False, **texts)
+    hover = "cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>"
+    figure.add_trace(numbers.update(textfont={"size": 12}, hovertemplate=hover))
+    keys = token_axis(summed.tokens, every=-(-len(places) // 60))
+    figure.update_xaxes(**keys, tickangle=-60, range=[-0.5, len(places) - 0.5])
+    figure.update_yaxes(**GRID, title="Euclidean norm", range=[0, float(norms.max()) * 1.15])
+    return laid_out(figure, 360, top=10, bottom=10).update_layout(barmode="group")
+
+
+def _curves(figure: go.Figure, height: int) -> go.Figure:
+    """A figure of curves, with a legend for a single one too."""
+    figure.update_layout(showlegend=True, hoverlabel={"align": "left"})
+    return laid_out(figure, height, top=10, bottom=10)
+
+
+def _circle() -> go.Scatter:
+    angles = np.linspace(0, 2 * np.pi, 91)
+    line = {"color": MIDDLE_GREY, "width": 1}
+    return go.Scatter(x=np.sin(angles), y=np.cos(angles), mode="lines", line=line, hoverinfo="skip", showlegend=False)
+
+
+def _other_positions(points: np.ndarray) -> go.Scatter:
+    x, y = points.T.astype(np.float32)
+    marker, places = {"color": "rgba(128, 128, 128, 0.55)", "size": 5}, np.arange(len(points), dtype=np.int16)
+    hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
+    dots = go.Scatter(x=x, y=y, mode="markers", marker=marker, customdata=places, hovertemplate=hover)
+    return dots.update(name="other positions")
+
+
+def _arc(start: float, swept: float, offset: int, degrees: float) -> go.Scatter:
+    angles = np.linspace(start, start + swept, 61)
+    x, y = _ARC_RADIUS * np.sin(angles), _ARC_RADIUS * np.cos(angles)
+    look = {"line": {"color": GREY, "width": 3, "dash": "dot"}, "marker": _arrowhead(GREY, [0] * 60 + [12])}
+    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
 
 
 def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> go.Scatter:
-    return go.Scatter(
-        x=[0, point[0]],
-        y=[0, point[1]],
-        mode="lines+markers",
-        line={"color": colour, "width": 3, "dash": dash},
-        marker={"symbol": "arrow", "angleref": "previous", "size": [0, 16], "color": colour, "opacity": 1},
-        name=f"PE({place})",
-        hovertemplate=f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>",
-    )
+    x, y = [0, point[0]], [0, point[1]]
+    look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
+    hover = f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
+    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
+
+
+def _arrowhead(colour: str, sizes: list[int]) -> dict:
+    return {"symbol": "arrow", "angleref": "previous", "size": sizes, "color": colour, "opacity": 1}
 
 
 def _axis(name: str) -> dict:
@@ -193,3 +223,21 @@ def _axis(name: str) -> dict:
         "zerolinecolor": "rgba(128, 128, 128, 0.35)",
         "automargin": True,
     }
+
+
+def _row_names(words: list[str], gap: int) -> list[str]:
+    """A name for each row of all three blocks, blank ones included; equal names would fall into one row."""
+    names = []
+    for long, short in zip(PART_NAMES, _SHORT_NAMES, strict=True):
+        names += [f"{long} {number}" for number in range(gap)]
+        names += [f"{short} of “{word}” at position {place}" for place, word in enumerate(words)]
+    return names
+
+
+def _values(canvas: np.ndarray, names: list[str]) -> go.Heatmap:
+    # A few values of embeddings are far larger than all others; as the end of the scale they would pale the positions.
+    limit = float(np.nanpercentile(np.abs(canvas), 99))
+    scale = diverging(limit)
+    ends = {"ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
+    cells = Cells(canvas, "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    return cells.trace(bar_below("value", scale, length=220) | ends).update(y=names)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.palette import tiny
-from plots.text import is_word, quoted
+from plots.text import counted, is_word, quoted, tiny
 from transformer.interpret.positions import (
     DistanceLaw,
     EmbeddingSum,
@@ -17,8 +16,8 @@ from transformer.interpret.positions import (
 )
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
-NOTABLE_RISE = 0.05  # by this much the curve over the distance must rise again to be spoken of
-ONE_PAIR = "d_model 64: a single pair has the same wavelength with every base, many pairs share the work."
+NOTABLE_RISE = 0.05  # by this much the curve over the distance must rise again to be mentioned
+ONE_PAIR = "d_model 64: a single pair has the same wavelength with every base, many pairs have different ones."
 
 
 def describe_size(shown: Encoding) -> str:
@@ -38,10 +37,10 @@ def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
 
 
 def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[int]) -> str:
-    """How long the waves of the first and the last chosen dimension are, here and in the model."""
+    """The wavelengths of the first and the last chosen dimension, here and in the model."""
     there = sorted(dimension for dimension in dimensions if dimension < settings.d_model)
     if not there:
-        return "Nothing is chosen that these settings have."
+        return "These settings have none of the chosen dimensions."
     first, last = there[0], there[-1]
     text = f"Dimension {first} repeats every {_wave(settings, first)} positions"
     if last // 2 != first // 2:
@@ -66,52 +65,54 @@ def try_curves(settings: Encoding, dimensions: Sequence[int]) -> str:
 
 
 def describe_matrix(settings: Encoding, model: Encoding) -> str:
-    """How many columns hardly move over the positions shown, here and in the model."""
+    """How many columns hardly change over the positions shown, here and in the model."""
     return (
         f"Each row is one position's vector; the farther right a column, the slower it changes. {_still(settings)} of "
-        f"{settings.d_model} columns move by less than {STILL} over these {settings.length} positions; in this model "
+        f"{settings.d_model} columns change by less than {STILL} over these {settings.length} positions; in this model "
         f"{_still(model)} of {model.d_model}, over {model.length}."
     )
 
 
 def try_matrix(settings: Encoding) -> str:
-    """How many columns would hardly move with another base."""
+    """How many columns would hardly change with another base."""
     return _try_another_base(
         settings,
-        lambda other: f"then {_still(other)} of {other.d_model} columns hardly move, instead of {_still(settings)}",
+        lambda other: f"then {_still(other)} of {other.d_model} columns hardly change, instead of {_still(settings)}",
     )
 
 
 def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
-    """The law that the distance alone decides, with the largest deviation found, and how fast nearness fades."""
+    """The law that only the distance matters, its largest deviation, and how fast the dot product falls."""
     return (
-        f"Every diagonal has one colour: the dot product depends on the distance alone. Of all products, none is more "
+        f"Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more "
         f"than {tiny(settings.deviation)} (this model: {tiny(model.deviation)}) from the mean of its distance, which "
-        f"is rounding. A position meets itself with d_model / 2 = {settings.means[0]:.0f}; {_fading(settings)}."
+        "is rounding. The product of a position with itself is d_model / 2 = "
+        f"{settings.means[0]:.0f}; {_fading(settings)}."
     )
 
 
 def try_products(settings: Encoding) -> str:
-    """How nearness would fade with another base."""
+    """How fast the dot product would fall with another base."""
 
     def words(other: Encoding) -> str:
         law = DistanceLaw(other.expected_products, 0.0)
-        return f"a position meets itself with {law.means[0]:.0f} there too, but {_fading(law)}"
+        return f"the product of a position with itself is {law.means[0]:.0f} there too, but {_fading(law)}"
 
     return _try_another_base(settings, words)
 
 
 def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
-    """Which pairs turn at least once within the length, and how far the slowest one gets; here and in the model."""
+    """Which pairs rotate fully within the length, and the angle of the slowest one; here and in the model."""
     return f"With these settings {_turns(settings)}. In this model {_turns(model)}."
 
 
 def try_wavelengths(settings: Encoding) -> str:
-    """How many pairs would turn with another base."""
+    """How many pairs would rotate fully with another base."""
     return _try_another_base(
         settings,
         lambda other: (
-            f"then {_turning(other)} of {other.d_model // 2} pairs turn at least once, instead of {_turning(settings)}"
+            f"then {_turning(other)} of {other.d_model // 2} pairs rotate fully at least once, instead of "
+            f"{_turning(settings)}"
         ),
     )
 
@@ -121,8 +122,8 @@ def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: in
     error, error_of_model = rotation_error(settings, offset), rotation_error(model, offset)
     in_model = "no two positions that far apart" if error_of_model is None else tiny(error_of_model)
     return (
-        f"{offset} {'step turns' if offset == 1 else 'steps turn'} the hand of pair {pair} by "
-        f"{_turned(settings, pair, offset)}, wherever it starts. Over all pairs and positions, "
+        f"A shift by {counted(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from any "
+        f"position on. Over all pairs and positions, "
         f"R(k) PE(p) differs from PE(p + k) by at most {tiny(error)} (this model: {in_model}), "
         "which is rounding."
     )
@@ -131,10 +132,10 @@ def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: in
 def try_rotation(settings: Encoding, pair: int, offset: int) -> str:
     """Move the position, and look at the other end of the frequencies."""
     other = 0 if pair else settings.d_model // 2 - 1
-    text = "move the position: both hands go on, the angle between them and the matrix stay"
+    text = "another position: both arrows rotate, the angle between them and the matrix stay the same"
     if other == pair:
         return f"{text}."
-    return f"{text}. Or pair {other}, which the same offset turns by {_turned(settings, other, offset)}."
+    return f"{text}. Or pair {other}, which the same offset rotates by {_turned(settings, other, offset)}."
 
 
 def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> str:
@@ -151,7 +152,7 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
 
 
 def _try_another_base(settings: Encoding, words: Callable[[Encoding], str]) -> str:
-    """What another base would do, `words` telling it of that encoding; of a single pair no base does anything."""
+    """What another base would do, written by `words` for its encoding; a single pair is the same with every base."""
     if settings.d_model == 2:
         return ONE_PAIR
     other = encoding(settings.length, settings.d_model, 100.0 if settings.base != 100 else 10000.0)
@@ -159,7 +160,7 @@ def _try_another_base(settings: Encoding, words: Callable[[Encoding], str]) -> s
 
 
 def _wave(shown: Encoding, dimension: int) -> str:
-    """A wavelength as people write it: 6.3, 112, 47,117."""
+    """A wavelength: 6.3, 112, 47,117."""
     wavelength = shown.wavelengths[dimension // 2]
     return f"{wavelength:.1f}" if wavelength < 100 else f"{wavelength:,.0f}"
 
@@ -176,8 +177,8 @@ def _turns(shown: Encoding) -> str:
     pairs = shown.d_model // 2
     degrees = float(np.degrees((shown.length - 1) * shown.frequencies[-1]))
     return (
-        f"{_turning(shown)} of {pairs} {'pair turns' if pairs == 1 else 'pairs turn'} at least once within "
-        f"{shown.length} positions, and the slowest moves through {degrees:,.2f}°"
+        f"{_turning(shown)} of {pairs} {'pair rotates' if pairs == 1 else 'pairs rotate'} fully at least once within "
+        f"{shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
     )
 
 
@@ -186,11 +187,11 @@ def _turned(shown: Encoding, pair: int, offset: int) -> str:
     turns = int(angle // 360)
     if not turns:
         return f"{angle:.2f}°"
-    return f"{angle:,.1f}° ({turns} whole turn{'s' if turns > 1 else ''} and {angle % 360:.1f}°)"
+    return f"{angle:,.1f}° ({counted(turns, 'full rotation')} and {angle % 360:.1f}°)"
 
 
 def _fading(law: DistanceLaw) -> str:
-    """How far apart two positions have lost half of their likeness, and how alike they become again."""
+    """At which distance half of the dot product is lost, and how far it rises again."""
     shares = law.means / law.means[0]
     below = np.flatnonzero(shares < 0.5)
     if not len(below):
@@ -214,33 +215,35 @@ def _matrix(values: np.ndarray) -> str:
 
 
 def describe_sum(summed: EmbeddingSum) -> str:
-    """How long the three vectors are, and which token's direction the position changes most."""
+    """The norms of the three vectors, and which token's direction the position changes most."""
     embeddings, positions, _ = summed.norms
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
     return (
-        f"Every position has length √(d_model / 2) = {positions[0]:.2f}; times √d_model, the embeddings have "
-        f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_drowned(summed)}. The sum turns most from "
-        f"{quoted(summed.tokens[least])} at position {least} (cosine {cosines[least]:.2f}), least from "
+        f"Every position has norm √(d_model / 2) = {positions[0]:.2f}; times √d_model, the embeddings have norms from "
+        f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
+        f"from {quoted(summed.tokens[least])} at position {least} (cosine {cosines[least]:.2f}), least from "
         f"{quoted(summed.tokens[most])} at position {most} ({cosines[most]:.2f})."
     )
 
 
-def _drowned(summed: EmbeddingSum) -> str:
-    """Which tokens are shorter than what is added to them."""
+def _outweighed(summed: EmbeddingSum) -> str:
+    """Which tokens have a smaller norm than the position added to them."""
     embeddings, positions, _ = summed.norms
-    short = dict.fromkeys(
+    small = dict.fromkeys(
         quoted(token) for token, own, added in zip(summed.tokens, embeddings, positions, strict=True) if own < added
     )
-    return f"{', '.join(short)} shorter than the position added" if short else "every token outweighs its position"
+    if not small:
+        return "every token has a larger norm than its position"
+    return f"the position added has a larger norm than {', '.join(small)}"
 
 
 def try_dimensions(summed: EmbeddingSum) -> str:
-    """What all dimensions show: how few of the position's columns tell this sentence's tokens apart."""
+    """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
     still = int((np.ptp(summed.positions, axis=0) < STILL).sum())
     return (
         f"all dimensions: {still} of the {summed.positions.shape[1]} position columns differ by less than {STILL} from "
-        f"the first to the last of these {len(summed.tokens)} tokens; the fast ones on the left tell them apart."
+        f"the first to the last of these {len(summed.tokens)} tokens; the fast ones on the left distinguish them."
     )
 
 
@@ -251,7 +254,7 @@ def describe_repetition(summed: EmbeddingSum) -> str:
         return ""
     chosen = next((one for one in found if is_word(one.token)), found[0])
     return (
-        f"{quoted(chosen.token)} stands at positions {chosen.first} and {chosen.second}. Before the addition both are "
+        f"{quoted(chosen.token)} is at positions {chosen.first} and {chosen.second}. Before the addition both are "
         f"the same vector (distance {chosen.before:.2f}), after it they are {chosen.after:.2f} apart (cosine "
-        f"{chosen.cosine:.2f}): only now can attention tell one from the other."
+        f"{chosen.cosine:.2f}): only now can attention distinguish them."
     )

@@ -1,20 +1,28 @@
-"""All questions, and how one is shown."""
+"""The page of questions: each answered in words, with a figure of the loaded model."""
 
 import streamlit as st
 
-from ui.widgets import plain
+import session
+from session import Choice
+from ui.choices import from_list
+from ui.widgets import show_finding
 
-from . import questions_attention, questions_model, questions_training
-from .question import Asked, Question
+from . import questions_attention, questions_model
+from .question import Asked
 
-QUESTIONS = (*questions_attention.QUESTIONS, *questions_model.QUESTIONS, *questions_training.QUESTIONS)
+QUESTIONS = (*questions_attention.QUESTIONS, *questions_model.QUESTIONS)
 
 
-def show_question(question: Question, asked: Asked) -> None:
-    """The question, its answer, a figure of the loaded model, and where to go on. Raises UserError."""
+def show_page(choice: Choice) -> None:
+    """A question, its answer, a figure of the loaded model, and where to go on. Raises UserError."""
+    st.markdown("What students wrote into their notebooks, each answered with the loaded model and your sentence.")
+    by_text = {question.question: question for question in QUESTIONS}
+    question = by_text[from_list("Question", list(by_text), "question", width="stretch")]
+    asked = Asked(choice, session.translator(choice.checkpoint), session.trace(choice), session.residual_stream(choice))
     st.subheader(question.question)
     st.markdown(question.answer)
     shown = question.show(asked)
     st.plotly_chart(shown.figure, key=f"question_{question.name}", alt=shown.alt)
-    st.info(plain(shown.see), icon=":material/search:")
-    st.page_link(question.page, label=question.link, icon=":material/arrow_forward:", query_params=dict(question.query))
+    show_finding(shown.see)
+    link = question.link
+    st.page_link(link.page, label=link.label, icon=":material/arrow_forward:", query_params=dict(link.query))

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
 
+from session import Choice
 from transformer import Translator
-from transformer.interpret.residual import Stream
+from transformer.interpret.residual import ResidualStream
 from transformer.interpret.trace import Trace
-from ui.sidebar import Choice
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What an answer may draw on: the visitor's choice, the model, the sentence and its vectors."""
+    """What an answer may draw on: the user's choice, the model, the sentence and its vectors."""
 
     choice: Choice
     translator: Translator
     trace: Trace
-    stream: Stream
+    stream: ResidualStream
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,20 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Where to go on: a page's script, what the link is called, and what the address has besides."""
+
+    page: str
+    label: str
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Question:
-    """`name` is its own among all; `answer` has three sentences of Markdown; `page` and `query` say where to go on."""
+    """`name` is its own among all; `answer` has three sentences of Markdown."""
 
     name: str
     question: str
     answer: str
     show: Callable[[Asked], Shown]
-    page: str
-    link: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    link: Link

@@ -4,18 +4,19 @@ import numpy as np
 
 import session
 from plots.heatmap import attention_map_figure, mask_figure
-from plots.text import describe_map, quoted
-from transformer.experiments.dot_product_scaling import random_spread
-from transformer.experiments.fully_masked_rows import closed_row
-from transformer.interpret.head_patterns import measure_heads, worth_a_look
+from plots.text import quoted
+from transformer.experiments.dot_product_scaling import measure_random_products
+from transformer.experiments.fully_masked_rows import fully_masked_row
+from transformer.interpret.head_patterns import measure_heads, representative_heads
 from transformer.interpret.parameters import WIDTHS, blocks_of, parameters_at
 from transformer.interpret.trace import attention_map, masked_maps
 from views.attention.explorer_text import look_words
 from views.inside.scaling_figure import largest_figure
 from views.inside.scaling_text import describe_random
+from views.translate.text import describe_map
 
 from .figures import closed_row_figure, overview_figure, share_of_parameters_figure
-from .question import Asked, Question, Shown
+from .question import Asked, Link, Question, Shown
 
 
 def _widths(asked: Asked) -> Shown:
@@ -38,12 +39,12 @@ def _heads(asked: Asked) -> Shown:
     return Shown(
         overview_figure(maps, asked.trace.next_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        " ".join(look_words(head) for head in worth_a_look(measured)),
+        " ".join(look_words(head) for head in representative_heads(measured)),
     )
 
 
 def _root(asked: Asked) -> Shown:
-    spread = random_spread(1)
+    spread = measure_random_products(1)
     return Shown(
         largest_figure(spread, asked.translator.model.config.d_k),
         "The largest weight of a row of random vectors over d_k, with the division and without",
@@ -64,19 +65,19 @@ def _masks(asked: Asked) -> Shown:
     return Shown(
         mask_figure(cells, tokens, {"it comes later": ~cells}),
         "The target mask of this sentence",
-        f"The target mask of this sentence: of {cells.size} cells {int((~cells).sum())} are closed. Its source mask, "
-        f"over {len(asked.trace.source_tokens)} source tokens, is open everywhere, for a sentence alone has no "
+        f"The target mask of this sentence: of {cells.size} cells {int((~cells).sum())} are masked. Its source mask, "
+        f"over {len(asked.trace.source_tokens)} source tokens, masks nothing, for a sentence alone has no "
         "padding.",
     )
 
 
 def _infinity(asked: Asked) -> Shown:
-    stages, *_ = session.stages(asked.choice.checkpoint, asked.choice.text, asked.choice.strategy, "encoder", 0)
+    stages, *_ = session.stages(asked.choice, "encoder", 0)
     scores = stages.scores[0, 0, 0].tolist()
-    result = closed_row(scores)
+    result = fully_masked_row(scores)
     return Shown(
         closed_row_figure(result, asked.trace.source_tokens),
-        "Weights of a row without an open key, by the three ways",
+        "Weights of a row without an unmasked key, by the three ways",
         f"The scores of {quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder, with every key "
         f"masked: −1e9 gives each of {len(scores)} keys {result.with_large_number[0]:.4f}, the fused kernel "
         f"{result.fused[0]:.0f}, and −∞ gives no number at all.",
@@ -85,49 +86,61 @@ def _infinity(asked: Asked) -> Shown:
 
 QUESTIONS = (
     Question(
-        "d_model", "What is d_model, and why 512?",
+        "d_model",
+        "What is d_model, and why 512?",
         "d_model is the length of the one vector that stands for a token from the embedding to the logits; every "
         "sub-layer reads it and writes it back in the same length, so that they can be added. 512 was a choice: the "
         "paper's table 3 also has 256 and 1024, and the larger did better and cost more. It must be a multiple of the "
         "number of heads, since each head gets d_model / h of it.",
-        _widths, "pages/architecture.py", "See the blocks and their shapes",
+        _widths,
+        Link("pages/architecture.py", "See the blocks and their shapes"),
     ),
     Question(
-        "heads", "Why several heads rather than one large one?",
+        "heads",
+        "Why several heads rather than one large one?",
         "A head's row sums to 1, so one head can only take one weighted average a token: looking at a verb and at "
         "its subject would blur both. Several heads take several averages side by side, at the same cost, since each "
         "works on d_model / h dimensions. The paper's table 3 (A) found one head 0.9 BLEU worse than eight, and too "
         "many worse again.",
-        _heads, "pages/attention.py", "See every head of your sentence", {"kind": "cross"},
+        _heads,
+        Link("pages/attention.py", "See every head of your sentence", {"kind": "cross"}),
     ),
     Question(
-        "root", "Why divide by sqrt(d_k)?",
+        "root",
+        "Why divide by sqrt(d_k)?",
         "A dot product of two independent random vectors of d_k components with variance 1 has variance d_k (paper, "
         "footnote 4), so scores spread more the wider a head is. Softmax of widely spread scores gives nearly all to "
         "one key, and where a weight is nearly 0 or 1 its gradient is nearly 0. Divided by √d_k the scores spread "
         "alike whatever the width.",
-        _root, "pages/inside.py", "See it for a head of this model", {"inside": "why √d_k"},
+        _root,
+        Link("pages/inside.py", "See it for a head of this model", {"inside": "why √d_k"}),
     ),
     Question(
-        "weights", "Why does attention return its weights at all?",
+        "weights",
+        "Why does attention return its weights at all?",
         "Nothing that comes after needs them: the values' average is the result, and fused kernels never hold all "
         "weights at once. They are returned for people, who want to see what was read. Here they are recomputed by "
         "the same formula from the queries and keys that the kernel was given, and checked against its output.",
-        _weights, "pages/inside.py", "See weights times values",
+        _weights,
+        Link("pages/inside.py", "See weights times values"),
     ),
     Question(
-        "masks", "What are memory, source mask and target mask?",
+        "masks",
+        "What are memory, source mask and target mask?",
         "The memory is what the encoder's last layer gives, a vector a source token, which every decoder layer reads "
         "by cross-attention. The source mask closes the padding of the source, for the encoder and for "
         "cross-attention. The target mask closes padding too, and all later tokens, for the decoder's self-attention.",
-        _masks, "pages/masks.py", "See the masks of a real batch",
+        _masks,
+        Link("pages/masks.py", "See the masks of a real batch"),
     ),
     Question(
-        "infinity", "Why is the mask -1e9 in some code and -inf in other, and what can go wrong?",
-        "Both make a masked key's weight 0 as long as one key of its row is open: exp(−∞) is 0, and exp(−1e9) is too "
-        "small for float32. A row with every key closed tells them apart: −∞ divides 0 by 0, and not-a-number "
+        "infinity",
+        "Why is the mask -1e9 in some code and -inf in other, and what can go wrong?",
+        "Both make a masked key's weight 0 as long as one key of its row is unmasked: exp(−∞) is 0, and exp(−1e9) is "
+        "too small for float32. A row with every key masked tells them apart: −∞ divides 0 by 0, and not-a-number "
         "spreads through the whole training; −1e9 shares the row out evenly, silently reading what was masked. In "
         "float16, whose largest number is 65,504, −1e9 cannot even be written.",
-        _infinity, "pages/inside.py", "Close a row yourself", {"inside": "toy numbers"},
+        _infinity,
+        Link("pages/inside.py", "Mask a row yourself", {"inside": "small example"}),
     ),
-)  # fmt: skip
+)

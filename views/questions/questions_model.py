@@ -1,20 +1,26 @@
-"""Questions on the parts around attention: norms, embeddings, positions, generator."""
+"""Questions on the parts around attention, on training and on decoding."""
 
 import numpy as np
 
-from plots.palette import signed
-from transformer.decoding.sampling import cut
+from plots.text import quoted, signed
+from transformer.decoding.sampling import truncate
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
 from transformer.interpret.parameters import norm_parameters
 from transformer.interpret.positions import MODEL_BASE, encoding
-from transformer.interpret.residual import walk
-from views.architecture.embeddings_figure import sum_figure
-from views.architecture.trajectory_figure import walk_figure
-from views.logits.step_figure import logits_figure
+from transformer.interpret.residual import trajectory
+from transformer.training.optimization import Noam
+from views.architecture.figures import sum_figure, trajectory_figure
+from views.logits.figures import logits_figure
 from views.logits.text import logit_by_hand
 from views.positions.figures import curves_figure
+from views.training.label_smoothing_figure import MEASURES, loss_figure
+from views.training.learning_rate_figure import rates_figure
 
-from .figures import norms_figure
-from .question import Asked, Question, Shown
+from .figures import norms_figure, passes_figure, shift_figure
+from .question import Asked, Link, Question, Shown
+
+_WARMUP, _FACTOR = 4000, 1.0  # the paper's, where the checkpoint does not say
 
 
 def _gamma(asked: Asked) -> Shown:
@@ -22,34 +28,37 @@ def _gamma(asked: Asked) -> Shown:
     gammas = np.concatenate([gamma for _, gamma, _ in learned])
     betas = np.concatenate([beta for _, _, beta in learned])
     return Shown(
-        norms_figure(gammas, betas), "Histogram of all γ and β of this checkpoint",
+        norms_figure(gammas, betas),
+        "Histogram of all γ and β of this checkpoint",
         f"Of this checkpoint's {len(gammas):,} γ the smallest is {signed(gammas.min(), 2)} and the largest "
         f"{gammas.max():.2f}; they began at 1. Its β, which began at 0, go from {signed(betas.min(), 2)} to "
         f"{signed(betas.max(), 2)}.",
-    )  # fmt: skip
+    )
 
 
 def _twice(asked: Asked) -> Shown:
     norm = asked.translator.model.config.norm
-    way = walk(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
+    path = trajectory(asked.stream.encoder, min(1, len(asked.trace.source_tokens) - 1))
     last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
     return Shown(
-        walk_figure(way), "Length of one source token's vector at every station",
+        trajectory_figure(path),
+        "Norm of one source token's vector after every sub-layer",
         f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. Its second token's vector goes from "
-        f"{way.lengths[1]:.1f} to {way.lengths[-1]:.1f} in length.",
-    )  # fmt: skip
+        f"{path.norms[1]:.1f} to {path.norms[-1]:.1f} in norm.",
+    )
 
 
 def _generator(asked: Asked) -> Shown:
     tokenizer, logits = asked.translator.tokenizer, asked.stream.logits[0]
-    own = cut(logits)
+    own = truncate(logits)
     best = int(own.order[0])
-    row = asked.translator.model.generator.weight[best].detach().cpu().numpy()
+    row = asked.translator.model.output_projection.weight[best].detach().cpu().numpy()
     return Shown(
-        logits_figure(own, tokenizer.piece_text), "The largest logits of the first step",
+        logits_figure(own, tokenizer.piece_text),
+        "The largest logits of the first step",
         f"The first step's best, {tokenizer.piece_text(best)}: "
         f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best])}",
-    )  # fmt: skip
+    )
 
 
 def _scale(asked: Asked) -> Shown:
@@ -70,50 +79,152 @@ def _waves(asked: Asked) -> Shown:
     shown = encoding(min(64, config.max_length), config.d_model, MODEL_BASE)
     dimensions = sorted({0, 1, *(2 * (config.d_model // 16), 2 * (config.d_model // 16) + 1)})
     return Shown(
-        curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position",
+        curves_figure(shown, dimensions),
+        "Two pairs of sine and cosine over the position",
         f"Two of this model's {config.d_model // 2} pairs: a fast one, and one that turns more slowly. Its "
         f"{config.max_length} positions are computed from the formula, and the checkpoint's file does not hold them.",
-    )  # fmt: skip
+    )
+
+
+def _smoothing(asked: Asked) -> Shown:
+    classes = asked.translator.model.config.vocab_size
+    settings = asked.translator.checkpoint.settings("label_smoothing")
+    own = settings.label_smoothing if settings else 0.1
+    smoothings = [Smoothing(SmoothingForm.ALL, epsilon, classes) for epsilon in sorted({0.0, 0.1, own})]
+    best, least = Smoothing(SmoothingForm.ALL, own, classes).find_minimum()
+    return Shown(
+        loss_figure(smoothings, own, MEASURES[0]),
+        "The loss over the model's confidence, with and without smoothing",
+        f"With this model's ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is "
+        f"{least:.3f}, not 0: the target's own entropy.",
+    )
+
+
+def _rate(asked: Asked) -> Shown:
+    settings = asked.translator.checkpoint.settings("schedule", "warmup_steps", "rate_factor")
+    warmup, factor = (settings.warmup_steps, settings.rate_factor) if settings else (_WARMUP, _FACTOR)
+    curve = Noam(asked.translator.model.config.d_model, warmup, factor)
+    rates = curve.rates(4 * warmup)
+    return Shown(
+        rates_figure([curve], [rates], "linear"),
+        "The rate over the steps, with its peak",
+        f"With this checkpoint's d_model {curve.d_model}, warm-up {warmup:,} and factor {factor:g} the rate peaks at "
+        f"step {int(rates.argmax()) + 1:,} with {rates.max():.2e}; the formula says {curve.peak:.2e}.",
+    )
+
+
+def _shift(asked: Asked) -> Shown:
+    fed, following = asked.trace.fed_tokens, asked.trace.next_tokens
+    return Shown(
+        shift_figure(fed, following),
+        "What the decoder is fed in each row, and what it is to predict",
+        f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}; the last is fed {quoted(fed[-1])} "
+        f"and is to predict {quoted(following[-1])}. The {len(fed)} rows are {len(fed)} tasks in one.",
+    )
+
+
+def _passes(asked: Asked) -> Shown:
+    measured = compare_parallel_and_cached(asked.translator.model, asked.trace.source_ids, asked.trace.fed_ids)
+    steps = len(asked.trace.fed_ids)
+    ratio = np.median(measured.cached) / np.median(measured.parallel)
+    return Shown(
+        passes_figure(measured),
+        "Time of one pass over the target, and of as many steps as it has tokens",
+        f"Measured just now: one pass over all {steps} target tokens took {1000 * np.median(measured.parallel):.1f} "
+        f"ms, {steps} steps with cached keys and values {1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} "
+        f"times as long; their logits differ by at most {measured.difference:.0e}.",
+    )
 
 
 QUESTIONS = (
     Question(
-        "gamma", "Why do LayerNorm's gamma and beta exist?",
+        "gamma",
+        "Why do LayerNorm's gamma and beta exist?",
         "LayerNorm forces every vector to mean 0 and spread 1, which may be the wrong spread for what comes next. γ "
         "and β, a number a dimension each, give the choice back: γ stretches, β moves, and with γ = spread and β = "
         "mean the normalisation could even be undone on average. They begin at 1 and 0 and are learned.",
-        _gamma, "pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"},
+        _gamma,
+        Link("pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"}),
     ),
     Question(
-        "twice", "Is the norm applied twice?",
+        "twice",
+        "Is the norm applied twice?",
         "No: it stands in one of two places. Post-norm (the paper) normalises the sum after each sub-layer; pre-norm "
         "(the Annotated Transformer's code) normalises what the sub-layer reads. Pre-norm leaves the last sum of a "
         "stack as it is, and so needs one more LayerNorm at its end, which looks like a second one.",
-        _twice, "pages/architecture.py", "See where it stands, and the gradients",
-        {"architecture": "pre-norm and post-norm"},
+        _twice,
+        Link(
+            "pages/architecture.py",
+            "See where it stands, and the gradients",
+            {"architecture": "pre-norm and post-norm"},
+        ),
     ),
     Question(
-        "generator", "What does the generator do?",
+        "generator",
+        "What does the generator do?",
         "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
         "logit a piece. Softmax makes probabilities of the logits. Nothing else is in it, and often its matrix is "
         "the embedding's.",
-        _generator, "pages/logits.py", "From the vector to the word",
+        _generator,
+        Link("pages/logits.py", "From the vector to the word"),
     ),
     Question(
-        "scale", "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
+        "scale",
+        "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
         "The rows are initialised with a spread of 1 / √d_model, so that as the generator's matrix they give logits "
         "of a moderate size; times √d_model they have the spread of the positions that are added. One matrix for "
         "both languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. "
         "It saves two thirds of these parameters, and a piece that is written alike in both languages is learned "
         "once.",
-        _scale, "pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"},
+        _scale,
+        Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),
     ),
     Question(
-        "waves", "Why sine and cosine, and why a buffer and not a parameter?",
+        "waves",
+        "Why sine and cosine, and why a buffer and not a parameter?",
         "For each frequency, the pair at position p + k is the pair at p turned by an angle that depends on k alone, "
         "so a head can learn to look k places away wherever it stands. Nothing in it is learned (the paper's table 3 "
         "(E) found learned positions no better), so it is a buffer: it moves to the GPU with the model, and no "
         "optimiser touches it. It is a function of the shape, so it need not be in the checkpoint either.",
-        _waves, "pages/positions.py", "See the rotation", {"positions": "rotation"},
+        _waves,
+        Link("pages/positions.py", "See the rotation", {"positions": "rotation"}),
     ),
-)  # fmt: skip
+    Question(
+        "smoothing",
+        "What does label smoothing do to the loss?",
+        "It takes a little mass from the right piece and spreads it over the others, so the loss is least at a "
+        "confidence below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
+        "better than an unsmoothed 1.9. The paper (5.4) found perplexity worse and BLEU better.",
+        _smoothing,
+        Link("pages/training.py", "See both forms and their minima", {"training": "label smoothing"}),
+    ),
+    Question(
+        "warmup",
+        "Why does the learning rate rise first?",
+        "At random weights Adam's estimates rest on few gradients, and in a post-norm model those near the output "
+        "are large: full speed at once throws it off. So the rate rises linearly to warm-up, and falls with the root "
+        "of the step after it (paper, equation 3). Pre-norm models can do with little warm-up or none (Xiong et al. "
+        "2020).",
+        _rate,
+        Link("pages/training.py", "Draw the rate for other numbers", {"training": "learning-rate schedule"}),
+    ),
+    Question(
+        "shift",
+        "Why is the target shifted?",
+        "Each row of the decoder is to predict the token after the one it was fed, so what it is fed begins with the "
+        "begin of sentence and lacks the last token: the target, one place to the right. Without the shift a row "
+        "would be fed the very token that it is to predict. The mask sees to it that it cannot find it in a later "
+        "row either.",
+        _shift,
+        Link("pages/training.py", "See fed and predicted in a batch", {"training": "batches"}),
+    ),
+    Question(
+        "parallel",
+        "Why can training be parallel and decoding not?",
+        "In training the whole target is known, so all its rows are computed in one pass, and the mask keeps each "
+        "from reading the later ones. In decoding the token of the next step is not known before this step has "
+        "ended. What was computed for earlier tokens does not change, though, so their keys and values are kept.",
+        _passes,
+        Link("pages/decoding.py", "Go through the steps"),
+    ),
+)

@@ -1,4 +1,4 @@
-"""The view on batches: real sentence pairs packed as training packs them, one batch opened, and what padding costs."""
+"""The view on batches: real sentence pairs bucketed as training does it, one batch opened, and what padding costs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,79 +6,74 @@ import streamlit as st
 
 import session
 from plots.heatmap import mask_figure
+from session import Choice
 from transformer import Translator
-from transformer.data.batching import Example, OpenedBatch, epoch_batches, fill, open_batch, random_batches
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain, show_table
+from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
+from ui.choices import from_list, one_of, slider, slider_of
+from ui.widgets import plain, show_finding, show_table
 
 from . import batching_text as captions
-from .batching_figure import PACKINGS, batch_figure, shares_figure
+from .batching_figure import WAYS, batch_figure, ratios_figure
 
 BUDGETS = ("128", "256", "512", "1024", "2048")
-SEED = 5  # a shuffle that puts a batch of short sentences first: their pieces fit into the cells
 ROOM_OF_THE_MASK = 420  # pixels
 PART = 4  # of the sample a fourth, to see what a larger one saves
 
 
 def show(choice: Choice) -> None:
-    """A batch and one of its sentences, then all batches of both packings; raises UserError without a sample."""
+    """A batch and one of its sentences, then all batches in both ways; raises UserError without a sample."""
     st.subheader("Batches: sentences of unlike length side by side")
     translator, examples = session.translator(choice.checkpoint), session.samples(choice.checkpoint)
     st.markdown(
         "A batch is a rectangle: what is shorter than its longest sentence is filled up with padding, which is "
-        "computed and thrown away. So the trainer packs sentences of like length together, as many as fit a budget of "
-        "tokens (the paper, 5.1, did so with about 25,000 source and 25,000 target tokens)."
+        "computed and thrown away. So the trainer puts sentences of like length into one batch (bucketing), as many as "
+        "fit a budget of tokens (the paper, 5.1, did so with about 25,000 source and 25,000 target tokens)."
     )
-    _tell_source(translator, len(examples))
+    _show_source(translator, len(examples))
     with st.container(horizontal=True, gap="medium"):
-        budget = int(
-            st.select_slider(
-                "Budget, tokens a batch", BUDGETS, "256", key="budget", bind="query-params", width=240,
-                help="Sentences times the longer side's padded length stay within it: `batch_tokens` of a training.",
-            )
-        )  # fmt: skip
-        packing = choices.one_of("Packed", PACKINGS, "packing", "At random: in any order, with the same budget.")
-        seed = st.slider("Seed of the shuffle", 1, 20, SEED, key="shuffle", bind="query-params", width=150)
-    packings = _packed(examples, budget, seed, translator.model.config.max_length)
-    batches = packings[packing]
+        limit = "Sentences times the longer side's padded length stay within it: `batch_tokens` of a training."
+        budget = int(slider_of("Budget, tokens a batch", BUDGETS, "budget", limit, width=240))
+        way = one_of("Batched", WAYS, "packing", "At random: in any order, with the same budget.")
+        seed = slider("Seed of the shuffle", 1, 20, "shuffle", width=150)
+    both = _both_ways(examples, budget, seed, translator.model.config.max_length)
+    batches = both[way]
     with st.container(horizontal=True, gap="medium"):
         number = _number("Batch", len(batches), "batch")
         batch = batches[number - 1]
         row = _number("Sentence of the batch", len(batch), "sentence") - 1
     opened = open_batch(batch, translator.tokenizer)
-    st.subheader(f"Batch {number} of {len(batches)}, packed {packing}")
+    st.subheader(f"Batch {number} of {len(batches)}, batched {way}")
     _show_batch(opened, batch, budget, row, translator)
     st.subheader(f"Sentence {row + 1} of this batch")
     _show_row(opened, row)
     st.subheader("What padding costs")
-    _show_cost(packings, packing, fill(batch).share)
-    _say_size(translator, examples, packings[PACKINGS[0]], budget, seed)
+    _show_cost(both, way, count_padding(batch).ratio)
+    _show_effect_of_size(translator, examples, both[WAYS[0]], budget, seed)
 
 
-def _tell_source(translator: Translator, count: int) -> None:
+def _show_source(translator: Translator, count: int) -> None:
     """Whose sentences these are, and how training differs."""
     checkpoint = translator.checkpoint
     data, settings = checkpoint.data, checkpoint.settings("batch_tokens", "join_probability")
     whose = ", ".join(data[name] for name in ("name", "licence", "attribution") if name in data)
     text = f"{count} sentence pairs that come with this checkpoint{f' ({whose})' if whose else ''}."
     if settings is not None:
-        text += f" Its training packed {settings.batch_tokens:,} tokens a batch"
+        text += f" Its training had batches of {settings.batch_tokens:,} tokens"
         joined = f", and read {settings.join_probability:.0%} of the pairs joined with the next one; here none is"
         text += f"{joined if settings.join_probability else ''}."
     st.caption(plain(text))
 
 
-def _packed(examples: Sequence[Example], budget: int, seed: int, max_length: int) -> dict[str, list[list[Example]]]:
+def _both_ways(examples: Sequence[Example], budget: int, seed: int, max_length: int) -> dict[str, list[list[Example]]]:
     """All batches of one epoch, by length as training makes them, and at random."""
     by_length = epoch_batches(examples, budget, 0.0, max_length, seed)
-    return dict(zip(PACKINGS, (by_length, random_batches(examples, budget, seed)), strict=True))
+    return dict(zip(WAYS, (by_length, random_batches(examples, budget, seed)), strict=True))
 
 
 def _number(label: str, count: int, key: str) -> int:
     """A number from 1 to `count`; one that is no longer there falls back to the first."""
     options = [str(number) for number in range(1, count + 1)]
-    return int(st.selectbox(f"{label}, 1 to {count}", options, key=key, bind="query-params", width=220))
+    return int(from_list(f"{label}, 1 to {count}", options, key))
 
 
 def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row: int, translator: Translator) -> None:
@@ -93,48 +88,47 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
     ):
         with column, st.container(key=f"crowded_batch_{side}"):
             st.markdown(f"**{'Source' if side == 'source' else 'Target, as it is to be predicted'}**")
-            st.plotly_chart(
-                batch_figure(tokens, lengths, end, side, row), key=f"batch_{side}",
-                alt=f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions",
-            )  # fmt: skip
+            alt = f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions"
+            st.plotly_chart(batch_figure(tokens, lengths, end, side, row), key=f"batch_{side}", alt=alt)
     st.caption(
         f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones are padding. The sentence chosen has a "
         "frame."
     )
-    look = captions.describe_batch(opened, fill(batch), budget)
-    st.info(
-        f"{plain(look)}\n\n**Try** the other packing: the budget is the same, the hatched part is not.",
-        icon=":material/search:",
-    )
+    attempt = "the other way: the budget is the same, the hatched part is not."
+    show_finding(captions.describe_batch(opened, count_padding(batch), budget), attempt)
 
 
 def _show_row(opened: OpenedBatch, row: int) -> None:
-    """What one sentence is fed and must predict, and what its masks open."""
+    """What one sentence is fed and must predict, and what its masks let it attend to."""
     source, fed, following = opened.source_tokens[row], opened.fed_tokens[row], opened.next_tokens[row]
-    source_closed, fed_closed = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.padding_mask))
+    source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.target_padding_mask))
     counts = [place < opened.target_lengths[row] for place in range(len(fed))]
     show_table(
-        "Source and its mask", "position", _positions(source),
-        [("source", source), ("may be read", _words(~source_closed))], [source_closed.tolist()] * 2,
-    )  # fmt: skip
+        "Source and its mask",
+        "position",
+        _positions(source),
+        [("source", source), ("may be read", _yes_or_no(~source_masked))],
+        [source_masked.tolist()] * 2,
+    )
     st.caption(plain(captions.describe_source(opened, row)))
     show_table(
-        "Target, shifted: fed against predicted", "position", _positions(fed),
-        [("fed", fed), ("predicted", following), ("counts in the loss", _words(counts))],
-        [fed_closed.tolist(), *[[not count for count in counts]] * 2],
-    )  # fmt: skip
+        "Target, shifted: fed against predicted",
+        "position",
+        _positions(fed),
+        [("fed", fed), ("predicted", following), ("counts in the loss", _yes_or_no(counts))],
+        [fed_masked.tolist(), *[[not count for count in counts]] * 2],
+    )
     st.caption("What is predicted at a position is fed at the next one: one column to the right, one line up.")
-    st.info(plain(captions.describe_shift(opened, row)), icon=":material/search:")
-    mask, words = st.columns((3, 2), gap="medium")
-    padding = fed_closed[None].repeat(len(fed), axis=0)
+    show_finding(captions.describe_shift(opened, row))
+    mask, text = st.columns((3, 2), gap="medium")
+    padding = fed_masked[None].repeat(len(fed), axis=0)
     reasons = {"it is padding": padding, "it comes later": ~opened.causal_mask}
     with mask:
         st.markdown("**The target mask**: which fed token may read which")
-        st.plotly_chart(
-            mask_figure(opened.target_mask[row, 0], fed, reasons, ROOM_OF_THE_MASK), key="batch_mask",
-            alt=f"Target mask of sentence {row + 1}: padding mask and causal mask together",
-        )  # fmt: skip
-    with words:
+        figure = mask_figure(opened.target_mask[row, 0], fed, reasons, ROOM_OF_THE_MASK)
+        alt = f"Target mask of sentence {row + 1}: padding mask and causal mask together"
+        st.plotly_chart(figure, key="batch_mask", alt=alt)
+    with text:
         st.markdown(
             "Blue cells are open. All positions are trained at once, so no row may read what comes later (the causal "
             "mask), and none may read padding (the padding mask)."
@@ -148,34 +142,27 @@ def _positions(tokens: Sequence[str]) -> list[str]:
     return [str(place + 1) for place in range(len(tokens))]
 
 
-def _words(answers: Iterable[bool]) -> list[str]:
+def _yes_or_no(answers: Iterable[bool]) -> list[str]:
     return ["yes" if answer else "no" for answer in answers]
 
 
-def _show_cost(packings: dict[str, list[list[Example]]], packing: str, share: float) -> None:
-    """The share of padding in every batch, and in all, for both packings."""
-    shares = {name: [fill(batch).share for batch in batches] for name, batches in packings.items()}
-    st.plotly_chart(
-        shares_figure(shares, (packing, share)), key="shares", alt="Share of padding in every batch, both packings"
-    )
-    fills = {name: fill(*batches) for name, batches in packings.items()}
+def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> None:
+    """The padding ratio of every batch, and of all, for both ways."""
+    ratios = {name: [count_padding(batch).ratio for batch in batches] for name, batches in both.items()}
+    alt = "Share of padding in every batch, batched by length and at random"
+    st.plotly_chart(ratios_figure(ratios, (way, ratio)), key="shares", alt=alt)
+    paddings = {name: count_padding(*batches) for name, batches in both.items()}
     rows = [
-        (
-            name,
-            [f"{len(packings[name])}", f"{all_.cells:,}", f"{all_.tokens:,}", f"{all_.padding:,}", f"{all_.share:.1%}"],
-        )
-        for name, all_ in fills.items()
+        (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
+        for name, p in paddings.items()
     ]
-    show_table("All batches of both packings", "packed", ("batches", "cells", "tokens", "padding", "share"), rows)
-    counts = {name: len(batches) for name, batches in packings.items()}
-    st.info(
-        f"{plain(captions.describe_packings(fills, counts))}\n\n**Try** a smaller and a larger budget: what becomes of "
-        "the share in either packing?",
-        icon=":material/search:",
-    )
+    show_table("All batches, both ways", "batched", ("batches", "cells", "tokens", "padding", "share"), rows)
+    counts = {name: len(batches) for name, batches in both.items()}
+    attempt = "a smaller and a larger budget: what becomes of the share in either way?"
+    show_finding(captions.describe_both_ways(paddings, counts), attempt)
 
 
-def _say_size(
+def _show_effect_of_size(
     translator: Translator, examples: Sequence[Example], batches: list[list[Example]], budget: int, seed: int
 ) -> None:
     """That a sample as small as this one wastes more than a corpus does."""
@@ -185,4 +172,6 @@ def _say_size(
     fewer = epoch_batches(part, budget, 0.0, translator.model.config.max_length, seed)
     pairs = translator.checkpoint.training.get("training_pairs")
     trained = pairs if isinstance(pairs, int) and not isinstance(pairs, bool) else None
-    st.caption(plain(captions.describe_size(len(part), fill(*fewer), len(examples), fill(*batches), trained)))
+    st.caption(
+        plain(captions.describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained))
+    )

@@ -6,22 +6,20 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
-from plots.palette import token_label
-from views.positions.figures import PAIR_COLOURS
+from plots.layout import GRID, laid_out, titled
+from plots.palette import SERIES_COLOURS
+from plots.text import token_label
 
-PACKINGS = ("by length", "at random")
+WAYS = ("by length", "at random")
 
 _ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
 _SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 13, 6, 6.5  # pixels, letters, pixels
-_TOKENS = [
-    [0.0, "rgba(31, 119, 224, 0.42)"], [0.5, "rgba(31, 119, 224, 0.42)"],
-    [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, "rgba(31, 119, 224, 0.72)"],
-]  # fmt: skip
+_TOKEN, _END = "rgba(31, 119, 224, 0.42)", "rgba(31, 119, 224, 0.72)"
+_TOKENS = [[0.0, _TOKEN], [0.5, _TOKEN], [0.5, _END], [1.0, _END]]
 _FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
 _HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
-_CHOSEN = {"color": PAIR_COLOURS[1], "width": 2.5}
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
+_CHOSEN = {"color": SERIES_COLOURS[1], "width": 2.5}
 
 
 def batch_figure(
@@ -52,14 +50,14 @@ def batch_figure(
     return go.Figure([cells, *_texts(tokens, lengths, height)], layout)
 
 
-def shares_figure(shares: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
-    """The share of padding in every batch of an epoch, least first, a line for each packing.
+def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
+    """The padding ratio of every batch of an epoch, least first, a line for each way of batching.
 
-    chosen: the packing and the share of the batch that is shown; it is ringed.
+    chosen: the way and the ratio of the batch that is shown; it is ringed.
     """
     figure = go.Figure()
     for (name, values), colour, symbol, dash in zip(
-        shares.items(), PAIR_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
+        ratios.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
     ):
         figure.add_scatter(
             x=np.arange(1, len(values) + 1, dtype=np.int16),
@@ -67,30 +65,24 @@ def shares_figure(shares: dict[str, Sequence[float]], chosen: tuple[str, float])
             mode="lines+markers",
             line={"color": colour, "width": 2, "dash": dash},
             marker={"color": colour, "symbol": symbol, "size": 9},
-            name=f"packed {name}",
-            hovertemplate=f"packed {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
+            name=f"batched {name}",
+            hovertemplate=f"batched {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
             "padding <b>%{y:.1%}</b><extra></extra>",
         )
-    packing, share = chosen
-    place = int(np.searchsorted(np.sort(shares[packing]), share)) + 1
+    way, ratio = chosen
+    place = int(np.searchsorted(np.sort(ratios[way]), ratio)) + 1
     figure.add_scatter(
         x=[place],
-        y=[share],
+        y=[ratio],
         mode="markers",
         marker={"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}},
         name="the batch above",
         hoverinfo="skip",
     )
-    most = max(map(len, shares.values()))
-    return figure.update_layout(
-        xaxis={**_GRID, "title": {"text": "batches of the epoch, least padding first"}, "range": [0, most + 1]},
-        yaxis={**_GRID, "title": {"text": "share of padding"}, "tickformat": ".0%", "rangemode": "tozero"},
-        height=360,
-        margin={"l": 10, "r": 20, "t": 10, "b": 10},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
+    most = max(map(len, ratios.values()))
+    figure.update_xaxes(**GRID, title="batches of the epoch, least padding first", range=[0, most + 1])
+    figure.update_yaxes(**GRID, title="share of padding", tickformat=".0%", rangemode="tozero")
+    return laid_out(figure, 360, top=10, bottom=10).update_layout(hoverlabel={"align": "left"})
 
 
 def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str) -> go.Heatmap:
@@ -141,7 +133,7 @@ def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:
     """Whole numbers from 1, not more of them than are read."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if count / step <= 16 or step == 200)
     return {
-        "title": {"text": name, "standoff": 6},
+        "title": titled(name, 6),
         "tickvals": sorted({1, *range(step, count + 1, step)}) if step > 1 else list(range(1, count + 1)),
         "side": side,
         "range": limits,

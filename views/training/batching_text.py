@@ -1,18 +1,17 @@
-"""Sentences on batches, computed from how a checkpoint's sample of sentence pairs is packed."""
+"""Sentences on batches, computed from how a checkpoint's sample of sentence pairs is batched."""
 
-from plots.palette import counted
-from plots.text import percent, quoted
-from transformer.data.batching import Fill, OpenedBatch
+from plots.text import counted, percent, quoted
+from transformer.data.batching import OpenedBatch, Padding
 
 
-def describe_batch(batch: OpenedBatch, filled: Fill, budget: int) -> str:
+def describe_batch(batch: OpenedBatch, padding: Padding, budget: int) -> str:
     """How large the batch is on both sides, how much of it is padding, and how its size follows from the budget."""
     sentences, source, target = len(batch.source_tokens), len(batch.source_tokens[0]), len(batch.fed_tokens[0])
     longest = max(source, target)
     text = (
         f"{counted(sentences, 'sentence')}: {sentences} x {source} cells of source and {sentences} x {target} of "
-        f"target. Of these {filled.cells:,}, {filled.padding:,} are padding: {percent(filled.share)} of what the model "
-        f"computes here is for nothing. "
+        f"target. Of these {padding.cells:,}, {padding.padding:,} are padding: {percent(padding.ratio)} of what the "
+        f"model computes here is for nothing. "
     )
     if sentences * longest > budget:
         return f"{text}This one sentence is longer than the budget, so it stands alone."
@@ -28,28 +27,28 @@ def describe_shapes(batch: OpenedBatch) -> str:
     return (
         f"source {[sentences, source]}, target fed and target predicted {[sentences, target]}; source_mask "
         f"{list(batch.source_mask.shape)}, the same for every head and query; target_mask "
-        f"{list(batch.target_mask.shape)}, the padding mask {list(batch.padding_mask.shape)} and the causal mask "
-        f"{list(batch.causal_mask.shape)} together."
+        f"{list(batch.target_mask.shape)}, the padding mask {list(batch.target_padding_mask.shape)} and the causal "
+        f"mask {list(batch.causal_mask.shape)} together."
     )
 
 
-def describe_packings(fills: dict[str, Fill], counts: dict[str, int]) -> str:
-    """What packing by length saves: padding and updates, for all batches of the sample."""
-    (one, sorted_fill), (other, random_fill) = fills.items()
+def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> str:
+    """What bucketing by length saves: padding and updates, for all batches of the sample."""
+    (one, bucketed), (other, shuffled) = paddings.items()
     text = (
-        f"Packed {one}, {percent(sorted_fill.share)} of the cells are padding; {other}, {percent(random_fill.share)}. "
-        f"The same {sorted_fill.tokens:,} tokens take {sorted_fill.cells:,} cells in {counts[one]} batches, or "
-        f"{random_fill.cells:,} in {counts[other]}"
+        f"Batched {one}, {percent(bucketed.ratio)} of the cells are padding; {other}, {percent(shuffled.ratio)}. "
+        f"The same {bucketed.tokens:,} tokens take {bucketed.cells:,} cells in {counts[one]} batches, or "
+        f"{shuffled.cells:,} in {counts[other]}"
     )
-    ratio = random_fill.cells / sorted_fill.cells
+    ratio = shuffled.cells / bucketed.cells
     return f"{text}: {ratio:.2g} times as many." if ratio >= 1.01 else f"{text}."
 
 
-def describe_size(part: int, part_fill: Fill, whole: int, whole_fill: Fill, trained: int | None) -> str:
-    """How the padding shrinks with the number of pairs that are packed, in the sample itself."""
-    few, all_of_it = (f"{fill.share * 100:.1f} %" for fill in (part_fill, whole_fill))
-    text = f"{part} of these pairs alone, packed by length, have {few} of padding; all {whole} have {all_of_it}."
-    if part_fill.share <= whole_fill.share:
+def describe_size(part: int, part_padding: Padding, whole: int, whole_padding: Padding, trained: int | None) -> str:
+    """How the padding shrinks with the number of pairs that are batched, in the sample itself."""
+    few, all_of_it = (f"{padding.ratio * 100:.1f} %" for padding in (part_padding, whole_padding))
+    text = f"{part} of these pairs alone, bucketed by length, have {few} of padding; all {whole} have {all_of_it}."
+    if part_padding.ratio <= whole_padding.ratio:
         return text
     text += " The more pairs there are, the more of them have the same length"
     return f"{text}." if trained is None else f"{text}, and training had {trained:,}."
@@ -71,7 +70,7 @@ def describe_target(batch: OpenedBatch, row: int) -> str:
     """How many cells of the target mask are closed, and by which of the two masks."""
     size = len(batch.fed_tokens[row])
     causal = ~batch.causal_mask
-    padding = (~batch.padding_mask[row, 0]).repeat(size, axis=0)
+    padding = (~batch.target_padding_mask[row, 0]).repeat(size, axis=0)
     together = int((~batch.target_mask[row, 0]).sum())
     return (
         f"Of {size * size} cells the causal mask closes {int(causal.sum())}, the padding mask {int(padding.sum())}, "

@@ -1,99 +1,100 @@
-"""The view that trains two models which differ in one knob, and shows both courses in one figure."""
+"""The view that trains two models which differ in one hyperparameter, and shows both courses in one figure."""
 
 from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
 import session
-from plots.palette import sentence_case
+from plots.text import sentence_case
+from session import Choice
 from transformer.toy.jobs import JobView
-from transformer.toy.tasks import TASKS, ToySettings
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import Task
+from ui.choices import one_of
+from ui.widgets import plain, show_finding
 
-from . import live_run as toy_run
+from . import live_run
 from .compare_figure import runs_figure
-from .live_text import comparison, model_words, run_words, task_words
+from .live_text import comparison, model_text, state_text, task_text
 
 _JOBS = "jobs"
 _MOST_UPDATES = 1000  # a run that learns nothing ends in the time of some patience
 
 
 @dataclass(frozen=True)
-class Knob:
-    """A setting with a point: the field it sets, its values by their names, and what to ask oneself before starting."""
+class Hyperparameter:
+    """A setting to compare: the field it sets, its values by their names, and a question to ask before starting."""
 
     field: str
     values: dict[str, object]
     question: str
 
 
-KNOBS = {
-    "schedule": Knob(
+HYPERPARAMETERS = {
+    "schedule": Hyperparameter(
         "schedule",
         {"Noam": "noam", "constant": "none", "warm-up, then constant": "constant"},
         "All have the same highest rate, and the two with a warm-up are one and the same run until it is over. Which "
         "one suffers from full speed at random weights, and which from full speed near the goal? Try post-norm, too.",
     ),
-    "warm-up": Knob(
+    "warm-up": Hyperparameter(
         "warmup_steps",
         {"200 updates": 200, "25 updates": 25, "800 updates": 800},
         "A shorter warm-up has a higher peak, by the root of the ratio. Is sooner and higher better?",
     ),
-    "label smoothing": Knob(
+    "label smoothing": Hyperparameter(
         "label_smoothing",
         {"no smoothing": 0.0, "0.1": 0.1, "0.3": 0.3},
         "With smoothing the loss cannot reach 0: its floor is the entropy of the smoothed target. So compare the exact "
         "match, not the losses.",
     ),
-    "norm": Knob(
+    "norm": Hyperparameter(
         "norm",
         {"pre-norm": "pre", "post-norm": "post"},
         "Pre-norm leaves a way through all layers in which no LayerNorm stands (Xiong et al. 2020). Is that learned "
         "sooner?",
     ),
-    "positions": Knob(
+    "positions": Hyperparameter(
         "positions",
         {"sine and cosine": "sinusoidal", "no positions": "none", "wrong (multiplied)": "multiplied"},
         "Without positions the encoder reads a bag of symbols. The wrong ones multiply where the formula divides: a "
         "reader of the Annotated Transformer made that slip and found copying learned the sooner (its issue 131).",
     ),
-    "heads": Knob(
+    "heads": Hyperparameter(
         "num_heads",
         {"8 heads": 8, "1 head": 1, "2 heads": 2, "4 heads": 4},
-        "The same first weights, cut otherwise: 64 dimensions make one head of 64 or eight of 8. Is one large head "
+        "The same first weights, split otherwise: 64 dimensions make one head of 64 or eight of 8. Is one large head "
         "enough for this task?",
     ),
 }
 
 
 def show(choice: Choice) -> None:
-    """The knob, its two values, the start, and both courses as they go. Raises UserError."""
+    """The hyperparameter, its two values, the start, and both courses as they go. Raises UserError."""
     st.markdown(
-        "Two small models, alike in everything but **one knob**: both begin with the same random weights and see the "
-        "same sequences in the same order. Which one learns sooner? Say what you expect before you start."
+        "Two small models, alike in everything but **one hyperparameter**: both begin with the same random weights and "
+        "see the same sequences in the same order. Which one learns sooner? Say what you expect before you start."
     )
-    knob = KNOBS[choices.one_of("Knob", tuple(KNOBS), "knob")]
-    names = tuple(knob.values)
+    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
+    names = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
-        first = choices.one_of("First run", names, f"first_{knob.field}")
-        second = choices.one_of("Second run", names, f"second_{knob.field}", start=names[1])
+        first = one_of("First run", names, f"first_{hyperparameter.field}")
+        second = one_of("Second run", names, f"second_{hyperparameter.field}")
     with st.container(horizontal=True, gap="medium"):
-        task = choices.one_of("Task", tuple(TASKS), "task", start="reverse")
-        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm") if knob.field != "norm" else "pre"
-        seed = toy_run.seed()
-    st.caption(plain(knob.question))
+        task = one_of("Task", tuple(task.value for task in Task), "task")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
+        seed = live_run.seed()
+    st.caption(plain(hyperparameter.question))
     base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)
-    runs = [replace(base, **{knob.field: knob.values[name]}) for name in (first, second)]
+    runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     with st.container(horizontal=True, gap="small"):
-        begin = toy_run.start_button("Start both", disabled=first == second)
+        begin = live_run.start_button("Start both", disabled=first == second)
         end = st.container(width="content")
     if first == second:
         st.info("Choose two different values.", icon=":material/edit:")
     if begin:
-        toy_run.start(_JOBS, *runs)
-    _show_started(toy_run.started(_JOBS), end)
+        live_run.start(_JOBS, *runs)
+    _show_started(live_run.started(_JOBS), end)
 
 
 def _show_started(names: list[str], end) -> None:
@@ -107,11 +108,12 @@ def _show_started(names: list[str], end) -> None:
     called = _called(*(view.settings for view in views))
     if not called:
         st.info(
-            "These two trainings differ in more than one knob, or in none: start two others.", icon=":material/edit:"
+            "These two trainings differ in more than one hyperparameter, or in none: start two others.",
+            icon=":material/edit:",
         )
     elif any(view.active for view in views):
-        end.button("Stop both", on_click=toy_run.stop, args=[_JOBS], icon=":material/stop:")
-        st.fragment(_follow, run_every=toy_run.SECONDS)(names, called)
+        end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
+        st.fragment(_follow, run_every=live_run.SECONDS)(names, called)
     else:
         _show_runs(views, called)
 
@@ -125,31 +127,31 @@ def _follow(names: list[str], called: list[str]) -> None:
 
 
 def _show_runs(views: list[JobView], called: list[str]) -> None:
-    st.markdown(f"**{plain(sentence_case(task_words(views[0].settings)))}**")
+    st.markdown(f"**{plain(sentence_case(task_text(views[0].settings)))}**")
     for column, view, name in zip(st.columns(2, gap="medium"), views, called, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
-            toy_run.show_numbers(view)
-            st.caption(plain(run_words(view)))
-    films = [(name, view.film) for name, view in zip(called, views, strict=True) if view.film is not None]
-    if films:
+            live_run.show_numbers(view)
+            st.caption(plain(state_text(view)))
+    replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
+    if replays:
         st.plotly_chart(
-            runs_figure(films), key="runs", alt=f"Loss and exact match over the updates of {' and '.join(called)}"
+            runs_figure(replays), key="runs", alt=f"Loss and exact match over the updates of {' and '.join(called)}"
         )
-    told = comparison(list(zip(called, views, strict=True)))
-    if told:
-        st.info(plain(told), icon=":material/search:")
-    st.caption(plain(f"First run: {model_words(views[0].settings)}."))
+    outcome = comparison(list(zip(called, views, strict=True)))
+    if outcome:
+        show_finding(outcome)
+    st.caption(plain(f"First run: {model_text(views[0].settings)}."))
 
 
 def _called(first: ToySettings, second: ToySettings) -> list[str]:
-    """What the runs are called: the values of the one knob in which they differ; [] where it is not one knob."""
+    """What the runs are called: the values of the one hyperparameter in which they differ; [] where it is not one."""
     differing = [
         field.name for field in fields(ToySettings) if getattr(first, field.name) != getattr(second, field.name)
     ]
-    for knob in KNOBS.values():
-        if differing == [knob.field]:
-            words = {value: name for name, value in knob.values.items()}
-            values = [getattr(settings, knob.field) for settings in (first, second)]
-            return [words.get(value, str(value)) for value in values]
+    for hyperparameter in HYPERPARAMETERS.values():
+        if differing == [hyperparameter.field]:
+            names = {value: name for name, value in hyperparameter.values.items()}
+            values = [getattr(settings, hyperparameter.field) for settings in (first, second)]
+            return [names.get(value, str(value)) for value in values]
     return []

@@ -5,23 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.training.replay import Film
-from views.positions.figures import PAIR_COLOURS
+from plots.layout import GRID, laid_out
+from plots.palette import SERIES_COLOURS
+from transformer.training.replay import TrainingReplay
 
 _DASHES = ("solid", "dash")
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 
 
-def runs_figure(runs: Sequence[tuple[str, Film]]) -> go.Figure:
-    """Each run with its name and film: the training loss above, on a logarithmic axis, the exact match below."""
+def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
+    """Each run with its name and replay: the training loss above, on a logarithmic axis, the exact match below."""
     figure = go.Figure()
-    for place, (name, film) in enumerate(runs):
-        line = {"color": PAIR_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
-        for axis, curve, what, form in (
-            ("y", film.losses, "loss", ".3f"),
-            ("y2", film.scores, "exact match", ".1%"),
-        ):
+    for place, (name, replay) in enumerate(runs):
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
+        curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
+        for axis, curve, what, form in curves:
             figure.add_scatter(
                 x=curve[:, 0],
                 y=curve[:, 1],
@@ -33,21 +31,19 @@ def runs_figure(runs: Sequence[tuple[str, Film]]) -> go.Figure:
                 showlegend=axis == "y",
                 hovertemplate=f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
             )
+    losses = _loss_scale([replay for _, replay in runs])
     figure.update_layout(
-        height=460,
-        margin={"l": 10, "r": 10, "t": 40, "b": 10},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        xaxis={**_GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
-        yaxis={**_GRID, "title": "loss, nats a token", "domain": [0.46, 1], **_loss_scale([film for _, film in runs])},
-        yaxis2={**_GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
-        uirevision="runs",  # what the visitor zoomed to stays while the curves grow
+        xaxis={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
+        yaxis={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+        yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
+        uirevision="runs",  # what the user zoomed to stays while the curves grow
     )
-    return figure
+    return laid_out(figure, 460, top=40, bottom=10)
 
 
-def _loss_scale(films: Sequence[Film]) -> dict:
+def _loss_scale(replays: Sequence[TrainingReplay]) -> dict:
     """A logarithmic axis from tick to tick; Plotly's own would write 5 where it means 0.5, or have no tick at all."""
-    losses = np.concatenate([film.losses[:, 1] for film in films])
+    losses = np.concatenate([replay.losses[:, 1] for replay in replays])
     lowest, highest = (losses.min(), losses.max()) if len(losses) else (1.0, 5.0)
     first = max(0, np.searchsorted(_LOSS_TICKS, lowest, side="right") - 1)
     last = min(len(_LOSS_TICKS) - 1, np.searchsorted(_LOSS_TICKS, highest))

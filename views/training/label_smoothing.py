@@ -5,20 +5,24 @@ import math
 import streamlit as st
 
 import session
+from session import Choice
 from transformer import Translator
-from transformer.experiments.label_smoothing import ALL, FORMS, OTHERS, Smoothing
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import phone_container, plain, show_table
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from ui.choices import one_of, slider
+from ui.widgets import phone_container, plain, show_finding, show_table
 
 from . import label_smoothing_text as captions
 from .label_smoothing_figure import MEASURES, WORDS, confidence_figure, loss_figure, targets_figure
 
 EPSILONS = (0.0, 0.1, 0.2, 0.4)  # always drawn, beside the chosen one
-TITLES = {ALL: "Spread over all classes", OTHERS: "Spread over all but the target and padding"}
+TITLES = {
+    SmoothingForm.ALL: "Spread over all classes",
+    SmoothingForm.OTHERS: "Spread over all but the target and padding",
+}
 WHOSE = {
-    ALL: "Szegedy et al. 2016, and PyTorch's `CrossEntropyLoss(label_smoothing=ε)`. Headlight's own training uses it.",
-    OTHERS: "The Annotated Transformer's `LabelSmoothing`, which measures the KL divergence.",
+    SmoothingForm.ALL: "Szegedy et al. 2016, and PyTorch's `CrossEntropyLoss(label_smoothing=ε)`. Headlight's own "
+    "training uses it.",
+    SmoothingForm.OTHERS: "The Annotated Transformer's `LabelSmoothing`, which measures the KL divergence.",
 }
 
 
@@ -32,22 +36,20 @@ def show(choice: Choice) -> None:
         "Two forms are in use, and differ:"
     )
     with st.container(horizontal=True, gap="medium"):
-        epsilon = st.slider("ε, the mass taken", 0.0, 0.95, 0.1, 0.05, key="epsilon", bind="query-params", width=260)
-        classes = st.slider(
-            "V, classes with padding", 4, len(WORDS), 5, key="classes", bind="query-params", width=260,
-            help="The size of the vocabulary. A small one shows the two forms apart.",
-        )  # fmt: skip
-    forms = {form: Smoothing(form, epsilon, classes) for form in FORMS}
-    for column, form in zip(st.columns(2, gap="medium"), FORMS, strict=True):
+        epsilon = slider("ε, the mass taken", 0.0, 0.95, "epsilon", 0.05, width=260)
+        vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
+        classes = slider("V, classes with padding", 4, len(WORDS), "classes", explanation=vocabulary, width=260)
+    forms = {form: Smoothing(form, epsilon, classes) for form in SmoothingForm}
+    for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         with column:
             st.markdown(f"**{TITLES[form]}**")
             st.caption(WHOSE[form])
             st.latex(captions.FORMULAS[form])
-            alt = f"Heatmap of the target distribution, spread over {form}"
-            with phone_container(classes, f"targets_{FORMS.index(form)}"):
-                st.plotly_chart(targets_figure(forms[form]), key=f"targets_{FORMS.index(form)}", alt=alt)
+            alt, key = f"Heatmap of the target distribution, spread over {form}", f"targets_{_number(form)}"
+            with phone_container(classes, key):
+                st.plotly_chart(targets_figure(forms[form]), key=key, alt=alt)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
-    _say(captions.describe_targets(*forms.values()), captions.try_targets(forms[ALL], len(WORDS)))
+    show_finding(captions.describe_targets(*forms.values()), captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(choice, session.translator(choice.checkpoint))
 
@@ -60,29 +62,25 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
         "use as well; they differ by a constant, the entropy of the target, so what they teach is the same:"
     )
     st.latex(captions.LOSSES)
-    measure = choices.one_of("Measure", MEASURES, "measure")
+    measure = one_of("Measure", MEASURES, "measure")
     drawn = sorted({*EPSILONS, epsilon})
-    for column, form in zip(st.columns(2, gap="medium"), FORMS, strict=True):
+    for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
-            st.plotly_chart(
-                loss_figure(smoothings, epsilon, measure), key=f"loss_{FORMS.index(form)}",
-                alt=f"{measure} over the confidence in the right class, spread over {form}",
-            )  # fmt: skip
-            show_table(
-                f"Minima of the {measure}, spread over {form}", "",
-                ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure),
-            )  # fmt: skip
+            alt = f"{measure} over the confidence in the right class, spread over {form}"
+            st.plotly_chart(loss_figure(smoothings, epsilon, measure), key=f"loss_{_number(form)}", alt=alt)
+            header, rows = ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure)
+            show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
             st.caption(
                 "“Found” is what a search along the curve finds, which knows nothing of the formula. "
                 + plain(captions.describe_check(smoothings))
             )
-    _say(captions.describe_losses(*forms.values()), captions.try_losses(forms[ALL], measure))
+    show_finding(captions.describe_losses(*forms.values()), captions.try_losses(forms[SmoothingForm.ALL], measure))
 
 
 def _show_checkpoint(choice: Choice, translator: Translator) -> None:
-    """What the loaded model was trained towards, and how sure it is of the visitor's sentence; raises UserError."""
+    """What the loaded model was trained towards, and how sure it is of the user's sentence; raises UserError."""
     st.subheader("What it left in this model")
     checkpoint = translator.checkpoint
     settings = checkpoint.settings("label_smoothing")
@@ -90,17 +88,15 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
         st.info("Its training.json does not say whether it was trained with label smoothing.", icon=":material/help:")
         return
     own, other = (
-        Smoothing(form, float(settings.label_smoothing), translator.model.config.vocab_size) for form in FORMS
+        Smoothing(form, float(settings.label_smoothing), translator.model.config.vocab_size) for form in SmoothingForm
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
-    trace = session.trace(choice.checkpoint, choice.text, choice.strategy)
-    st.plotly_chart(
-        confidence_figure(trace, own.right), key="confidence",
-        alt="Probability of each next token of the translation, and the confidence at which the loss is least",
-    )  # fmt: skip
-    _say(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
+    trace = session.trace(choice)
+    alt = "Probability of each next token of the translation, and the confidence at which the loss is least"
+    st.plotly_chart(confidence_figure(trace, own.right), key="confidence", alt=alt)
+    show_finding(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
 
 
-def _say(look: str, attempt: str) -> None:
-    st.info(f"{plain(look)}\n\n**Try** {plain(attempt)}", icon=":material/search:")
+def _number(form: SmoothingForm) -> int:
+    return list(SmoothingForm).index(form)

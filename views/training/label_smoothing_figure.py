@@ -5,38 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.heatmap import BLANK, Labels, cells_figure, cells_heatmap
-from plots.palette import WEIGHT_SCALE, token_label
+from plots.heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
+from plots.layout import GRID, LEGEND_BELOW, laid_out, titled, token_rows
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import token_label
 from transformer.experiments.label_smoothing import Smoothing
 from transformer.interpret.trace import Trace
-from views.positions.figures import PAIR_COLOURS, PAIR_SYMBOLS
 
 PAD, END = 0, 1  # ids in the example's vocabulary, which begins with them
-WORDS = (
-    "<pad>",
-    "</s>",
-    "the",
-    "dog",
-    "sees",
-    "a",
-    "cat",
-    "and",
-    "it",
-    "runs",
-    "to",
-    "an",
-    "old",
-    "tree",
-    "by",
-    "night",
-)
+_VOCABULARY = "<pad> </s> the dog sees a cat and it runs to an old tree by night"
+WORDS = tuple(_VOCABULARY.split())
 LONGEST_EXAMPLE = 5  # words
 MEASURES = ("cross-entropy", "KL divergence")
 
-_ROOM_OF_A_HALF = 470  # pixels at a desk; a phone has less, and smaller cells
 _CONFIDENCES = np.concatenate([np.linspace(0.01, 0.99, 99), 1 - np.geomspace(0.009, 1e-6, 30)])
 _DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 _TOP = 3.0  # nats, more where a minimum lies higher: the loss grows without bound where p comes near 0
 _ROW_HEIGHT = 26  # pixels
 
@@ -50,14 +33,11 @@ def targets_figure(smoothing: Smoothing) -> go.Figure:
     """The distribution that each position of the example is trained towards: rows are positions, columns classes."""
     ids = example_target(smoothing.classes)
     table = smoothing.targets(ids, PAD)
-    labels = Labels(
-        tuple(WORDS[id] for id in ids), WORDS[: smoothing.classes], "position: its right class", "class",
-        _ROOM_OF_A_HALF,
-    )  # fmt: skip
     texts = [["" if id == PAD else short_mass(mass) for mass in row] for id, row in zip(ids, table, strict=True)]
     hover = [[_hover(place, id, k, mass) for k, mass in enumerate(table[place])] for place, id in enumerate(ids)]
-    z = np.where(np.array(ids)[:, None] == PAD, BLANK, table)
-    return cells_figure([cells_heatmap(z, WEIGHT_SCALE, (0, 1), hover)], labels, texts)
+    cells = Cells(np.where(np.array(ids)[:, None] == PAD, BLANK, table), hover, hover_blank=True)
+    rows, columns = tuple(WORDS[id] for id in ids), WORDS[: smoothing.classes]
+    return heatmap_figure(Heatmap((cells,), rows, columns, "position: its right class", "class", ROOM_OF_A_HALF, texts))
 
 
 def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
@@ -73,29 +53,30 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         top = max(top, 1.5 * loss(best))
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
         hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
-        look = {
-            "line": {"color": PAIR_COLOURS[place], "dash": _DASHES[place], "width": width}, "legendgroup": name,
-        }  # fmt: skip
+        line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
         figure.add_scatter(
-            x=_CONFIDENCES, y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32), mode="lines",
-            showlegend=False, hovertemplate=hover, **look,
-        )  # fmt: skip
+            x=_CONFIDENCES,
+            y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32),
+            mode="lines",
+            line=line,
+            legendgroup=name,
+            showlegend=False,
+            hovertemplate=hover,
+        )
         figure.add_scatter(
-            x=[best], y=[loss(best)],
+            x=[best],
+            y=[loss(best)],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 12},
+            line=line,
+            legendgroup=name,
+            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
             name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
-            cliponaxis=False, hovertemplate=f"least loss, {hover}", **look,
-        )  # fmt: skip
-    return figure.update_layout(
-        xaxis={**_GRID, "title": {"text": "p, what the model gives to the right class"}, "range": [0, 1]},
-        yaxis={**_GRID, "title": {"text": f"{measure}, nats"}, "range": [0, top]},
-        height=420,
-        margin={"l": 10, "r": 20, "t": 10, "b": 10},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
+            cliponaxis=False,
+            hovertemplate=f"least loss, {hover}",
+        )
+    figure.update_xaxes(**GRID, title="p, what the model gives to the right class", range=[0, 1])
+    figure.update_yaxes(**GRID, title=f"{measure}, nats", range=[0, top])
+    return laid_out(figure, 420, top=10, bottom=10).update_layout(showlegend=True, hoverlabel={"align": "left"})
 
 
 def confidence_figure(trace: Trace, best: float) -> go.Figure:
@@ -107,7 +88,7 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
             x=trace.next_probabilities.astype(np.float32),
             y=np.arange(steps),
             mode="markers",
-            marker={"color": PAIR_COLOURS[0], "size": 11},
+            marker={"color": SERIES_COLOURS[0], "size": 11},
             hovertext=[
                 f"Step {step + 1}: “{token}”<br>probability <b>{probability:.4f}</b>"
                 for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True))
@@ -120,23 +101,14 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
         x=[best, best],
         y=[-0.5, steps - 0.5],
         mode="lines",
-        line={"color": PAIR_COLOURS[1], "width": 2.5, "dash": "dash"},
+        line={"color": SERIES_COLOURS[1], "width": 2.5, "dash": "dash"},
         hovertemplate=f"the loss is least at <b>{best:.4f}</b><extra></extra>",
         name=f"least loss: {best:.4f}",
     )
-    return figure.update_layout(
-        xaxis={
-            **_GRID, "range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top",
-            "title": {"text": "probability of the next token", "standoff": 8},
-        },
-        yaxis={
-            "tickvals": list(range(steps)), "ticktext": tokens, "range": [steps - 0.5, -0.5], "showgrid": False,
-            "zeroline": False, "automargin": True,
-        },
-        height=steps * _ROW_HEIGHT + 110,
-        margin={"l": 10, "r": 20, "t": 10, "b": 40},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )  # fmt: skip
+    title, ticks = titled("probability of the next token"), [0, 0.25, 0.5, 0.75, 0.9, 1]
+    figure.update_xaxes(**GRID, title=title, range=[0, 1.01], tickvals=ticks, side="top")
+    figure.update_yaxes(**token_rows(trace.next_tokens))
+    return laid_out(figure, steps * _ROW_HEIGHT + 110, top=10, legend=LEGEND_BELOW)
 
 
 def short_mass(mass: float) -> str:

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from plots.palette import counted, tiny
-from plots.text import quoted
-from transformer.experiments.label_smoothing import ALL, OTHERS, Smoothing
+from plots.text import counted, quoted, tiny
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 
 from .label_smoothing_figure import MEASURES
 
 FORMULAS = {
-    ALL: r"q_k = \begin{cases} 1 - \varepsilon + \varepsilon / V & k \text{ is right} \\ "
+    SmoothingForm.ALL: r"q_k = \begin{cases} 1 - \varepsilon + \varepsilon / V & k \text{ is right} \\ "
     r"\varepsilon / V & k \text{ is padding} \\ \varepsilon / V & \text{else} \end{cases}",
-    OTHERS: r"q_k = \begin{cases} 1 - \varepsilon & k \text{ is right} \\ 0 & k \text{ is padding} \\ "
+    SmoothingForm.OTHERS: r"q_k = \begin{cases} 1 - \varepsilon & k \text{ is right} \\ 0 & k \text{ is padding} \\ "
     r"\varepsilon / (V - 2) & \text{else} \end{cases}",
 }
 LOSSES = (

@@ -6,18 +6,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import session
+from session import Choice
 from transformer import Translator, UserError
 from transformer.training.optimization import Noam
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain, show_table
+from ui.choices import any_number, one_of, slider
+from ui.widgets import plain, show_finding, show_table
 
 from . import learning_rate_text as captions
 from .learning_rate_figure import AXES, rates_figure, trained_figure
 
-# The paper's base model; its warm-up doubled, and its size halved, as the Annotated Transformer compares them; the
-# paper's big model.
-CURVES = (Noam(512, 4000), Noam(512, 8000), Noam(256, 4000), Noam(1024, 4000))
+MOST_CURVES = 4
 SHOWN = 5  # times the longest warm-up: the fall needs room
 MOST_STEPS = 10_000_000  # of a checkpoint's training that are drawn
 WIDTHS = (132, 112, 88)  # pixels: a row of boxes fits a phone
@@ -32,8 +30,8 @@ def show(choice: Choice) -> None:
     )
     st.latex(captions.FORMULA)
     with st.container(horizontal=True, gap="medium"):
-        count = st.slider("Number of curves", 1, len(CURVES), 3, key="curves", bind="query-params", width=220)
-        axes = choices.one_of("Axes", AXES, "axes")
+        count = slider("Number of curves", 1, MOST_CURVES, "curves", width=220)
+        axes = one_of("Axes", AXES, "axes")
     settings, drawing = st.columns((2, 3), gap="medium")
     with settings:
         typed = [_boxes(number) for number in range(1, count + 1)]
@@ -43,7 +41,7 @@ def show(choice: Choice) -> None:
         drawing.warning(plain(str(error)), icon=":material/edit:")
     else:
         _show_curves(curves, axes, drawing)
-    st.subheader(f"The rate that {plain(choice.checkpoint)} was trained with")
+    st.subheader(f"The rate that {plain(choice.checkpoint.name)} was trained with")
     _show_trained(session.translator(choice.checkpoint), axes)
 
 
@@ -52,21 +50,11 @@ def _boxes(number: int) -> tuple[float, float, float]:
 
     Boxes for whole numbers would break on a link that says "inf".
     """
-    curve = CURVES[number - 1]
     wide, middle, narrow = WIDTHS
     with st.container(horizontal=True, gap="xsmall"):
-        d_model = st.number_input(
-            f"Curve {number}: d_model", value=float(curve.d_model), step=2.0, format="%g", key=f"d_model{number}",
-            bind="query-params", width=wide,
-        )  # fmt: skip
-        warmup = st.number_input(
-            "warm-up", value=float(curve.warmup_steps), step=500.0, format="%g", key=f"warmup{number}",
-            bind="query-params", width=middle,
-        )  # fmt: skip
-        factor = st.number_input(
-            "factor", value=curve.factor, step=0.1, format="%g", key=f"factor{number}", bind="query-params",
-            width=narrow,
-        )  # fmt: skip
+        d_model = any_number(f"Curve {number}: d_model", f"d_model{number}", 2.0, wide)
+        warmup = any_number("warm-up", f"warmup{number}", 500.0, middle)
+        factor = any_number("factor", f"factor{number}", 0.1, narrow)
     return d_model, warmup, factor
 
 
@@ -86,12 +74,11 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     """The figure beside the boxes; below, what to look for, and each peak against its closed form."""
     last = SHOWN * max(curve.warmup_steps for curve in curves)
     rates = [curve.rates(last) for curve in curves]
-    drawing.plotly_chart(
-        rates_figure(curves, rates, axes), key="rates", alt=f"The rate over {last:,} steps: {len(curves)} Noam curves"
-    )
+    alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
+    drawing.plotly_chart(rates_figure(curves, rates, axes), key="rates", alt=alt)
     logarithmic = axes == AXES[1]
     look, attempt = captions.describe_rates(curves, rates, logarithmic), captions.try_rates(curves, logarithmic)
-    st.info(f"{plain(look)}\n\n**Try** {plain(attempt)}", icon=":material/search:")
+    show_finding(look, attempt)
     table, formula = st.columns(2, gap="medium")
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
@@ -122,13 +109,11 @@ def _show_trained(translator: Translator, axes: str) -> None:
         and all(map(math.isfinite, (row["step"], row["rate"])))
         and 1 <= row["step"] <= settings.max_steps
     ]
-    st.plotly_chart(
-        trained_figure(settings, config.d_model, recorded, axes), key="trained_rate",
-        alt=f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's",
-    )  # fmt: skip
+    alt = f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's"
+    st.plotly_chart(trained_figure(settings, config.d_model, recorded, axes), key="trained_rate", alt=alt)
     kept = checkpoint.training.get("steps")
     look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
-    st.info(plain(look), icon=":material/search:")
+    show_finding(look)
     st.markdown(
         "**Why a warm-up?** The paper does not say. Two reasons have been offered since. Adam divides by a running "
         "estimate that rests on few gradients at first, and so varies much "

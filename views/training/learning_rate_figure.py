@@ -5,15 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.palette import scientific
+from plots.layout import GRID, laid_out
+from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.text import scientific
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
-from views.positions.figures import MODEL_COLOUR, PAIR_COLOURS, PAIR_SYMBOLS
+from views.positions.figures import MODEL_COLOUR
 
 AXES = ("linear", "logarithmic")
 CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio
 _DASHES = ("solid", "dash", "dashdot", "longdash")
-_GRID = {"gridcolor": "rgba(128, 128, 128, 0.25)", "zeroline": False, "automargin": True}
 _PAPER = Noam(d_model=512, warmup_steps=4000)
 
 
@@ -36,7 +37,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
         steps = thinned(len(values), peak)
         name = f"curve {place + 1}"
         look = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
-        line = {"color": PAIR_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
         figure.add_scatter(
             x=steps.astype(np.int32),
             y=values[steps - 1],
@@ -51,13 +52,13 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
             y=[values[peak - 1]],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
             line=line,
-            marker={"color": PAIR_COLOURS[place], "symbol": PAIR_SYMBOLS[place], "size": 13},
+            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 13},
             name=f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
             legendgroup=name,
             hovertemplate=f"peak of {name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.6~g}}</b><extra></extra>",
         )
     highest = max(float(values.max()) for values in rates)
-    return _laid_out(figure, len(rates[0]), highest, axes)
+    return _with_axes(figure, len(rates[0]), highest, axes)
 
 
 def trained_figure(
@@ -71,11 +72,11 @@ def trained_figure(
     cooling = last - settings.cooldown_steps
     steps = thinned(last, settings.warmup_steps, cooling, cooling + 1)
     own = np.array([learning_rate(int(step), d_model, settings) for step in steps])
-    paper = np.array([_PAPER.rates(last)[steps - 1]])[0]
+    paper = _PAPER.rates(last)[steps - 1]
     figure = go.Figure()
     for name, values, colour, dash in (
         ("this checkpoint", own, MODEL_COLOUR, "solid"),
-        ("the paper's base model: d_model 512, warm-up 4,000", paper, PAIR_COLOURS[0], "dash"),
+        ("the paper's base model: d_model 512, warm-up 4,000", paper, SERIES_COLOURS[0], "dash"),
     ):
         figure.add_scatter(
             x=steps.astype(np.int32),
@@ -95,20 +96,14 @@ def trained_figure(
             cliponaxis=False,
             hovertemplate="written down in training<br>step %{x:,}<br>rate <b>%{y:.6~g}</b><extra></extra>",
         )
-    return _laid_out(figure, last, float(max(own.max(), paper.max())), axes)
+    return _with_axes(figure, last, float(max(own.max(), paper.max())), axes)
 
 
-def _laid_out(figure: go.Figure, last_step: int, highest: float, axes: str) -> go.Figure:
+def _with_axes(figure: go.Figure, last_step: int, highest: float, axes: str) -> go.Figure:
     """One look for both; the legend stands above, one entry a line on a phone, so the height grows with it."""
     logarithmic = axes == "logarithmic"
     x = {"type": "log", "range": [0, np.log10(last_step)], "dtick": 1} if logarithmic else {"range": [0, last_step]}
-    y = {"type": "log", "exponentformat": "power", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
-    return figure.update_layout(
-        xaxis={**_GRID, **x, "title": {"text": "step"}, "tickformat": ",d"},
-        yaxis={**_GRID, **y, "title": {"text": "rate"}, "exponentformat": "power"},
-        height=400,
-        margin={"l": 10, "r": 30, "t": 10, "b": 10},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"align": "left"},
-    )
+    y = {"type": "log", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
+    figure.update_xaxes(**GRID, **x, title="step", tickformat=",d")
+    figure.update_yaxes(**GRID, **y, title="rate", exponentformat="power")
+    return laid_out(figure, 400, top=10, bottom=10).update_layout(showlegend=True, hoverlabel={"align": "left"})

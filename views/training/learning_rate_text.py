@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.palette import counted, scientific, tiny
+from plots.text import counted, scientific, tiny
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
 

@@ -1,22 +1,24 @@
-"""The view that trains a small model before the visitor's eyes, on a task that everyone can check."""
+"""The view that trains a small model while the user watches, on a task that everyone can check."""
 
 import streamlit as st
 
 import session
-from plots.palette import counted, head_name, sentence_case
+from plots.text import counted, head_name, sentence_case
+from session import Choice
 from transformer import UserError
 from transformer.toy.jobs import JobView
-from transformer.toy.tasks import SYMBOLS, TASKS, ToySettings, places
-from ui import choices
-from ui.sidebar import Choice
-from ui.widgets import plain
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import SYMBOLS, Task
+from ui.choices import one_of, slider
+from ui.selectors import take_head
+from ui.widgets import plain, show_finding
 
-from . import live_run as toy_run
-from .live_text import best_reader, model_words, reading_story, task_words
-from .replay import show_film
+from . import live_run
+from .live_text import best_reader, model_text, reading_story, task_text
+from .replay import show_replay
 
 _JOB = "job"
-_ANSWERS = {"copy": "its copy", "reverse": "its reverse", "sort": "it sorted"}
+_ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
 def show(choice: Choice) -> None:
@@ -32,15 +34,15 @@ def show(choice: Choice) -> None:
     except UserError as error:  # a training under way goes on below
         st.warning(plain(str(error)), icon=":material/edit:")
     with st.container(horizontal=True, gap="small"):
-        begin = toy_run.start_button("Start training", disabled=settings is None)
+        begin = live_run.start_button("Start training", disabled=settings is None)
         end = st.container(width="content")  # the button to stop, once there is something to stop
     if begin:
-        toy_run.start(_JOB, settings)
-    names = toy_run.started(_JOB)
+        live_run.start(_JOB, settings)
+    names = live_run.started(_JOB)
     if not names:
         if settings:
             st.info(
-                f"This would train {plain(task_words(settings))}. **Press start** and watch the cross-attention: when "
+                f"This would train {plain(task_text(settings))}. **Press start** and watch the cross-attention: when "
                 "the loss falls, does a path through the map appear, and in which head?",
                 icon=":material/search:",
             )
@@ -51,32 +53,37 @@ def show(choice: Choice) -> None:
         st.info(text, icon=":material/history:")
         return
     if view.active:
-        end.button("Stop", on_click=toy_run.stop, args=[_JOB], icon=":material/stop:")
-        st.fragment(_follow, run_every=toy_run.SECONDS)(names[0])
+        end.button("Stop", on_click=live_run.stop, args=[_JOB], icon=":material/stop:")
+        st.fragment(_follow, run_every=live_run.SECONDS)(names[0])
     else:
         _show_run(names[0], view)
 
 
 def _settings() -> ToySettings:
-    """What the visitor chose; raises ConfigError for what cannot be."""
+    """What the user chose; raises ConfigError for what cannot be."""
     with st.container(horizontal=True, gap="medium"):
-        task = choices.one_of("Task", tuple(TASKS), "task", start="reverse")
-        symbols = choices.one_of("Symbols", tuple(SYMBOLS), "symbols")
+        task = one_of("Task", tuple(task.value for task in Task), "task")
+        symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
         most = len(SYMBOLS[symbols])
-        vocabulary = st.slider(
-            f"Number of {symbols}", 2, most, min(11, most), key=f"number_of_{symbols}", bind="query-params", width=200
-        )
-        length = st.slider("Length", 2, 20, 10, key="symbols_long", bind="query-params", width=200)
+        vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
+        length = slider("Length", 2, 20, "symbols_long", width=200)
     with st.expander("The model, its size and seed"), st.container(horizontal=True, gap="medium"):
-        d_model = choices.one_of("d_model", ("32", "64", "128"), "toy_width", start="64")
-        layers = choices.one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers", start="2")
-        heads = choices.one_of("Heads", ("1", "2", "4", "8"), "toy_heads", start="8")
-        norm = choices.one_of("LayerNorm", ("pre", "post"), "toy_norm")
-        seed = toy_run.seed()
+        d_model = one_of("d_model", ("32", "64", "128"), "toy_width")
+        layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
+        heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
+        seed = live_run.seed()
     return ToySettings(
-        task=task, symbols=symbols, vocabulary=vocabulary, length=length, d_model=int(d_model), num_layers=int(layers),
-        num_heads=int(heads), norm=norm, seed=seed,
-    )  # fmt: skip
+        task=task,
+        symbols=symbols,
+        vocabulary=vocabulary,
+        length=length,
+        d_model=int(d_model),
+        num_layers=int(layers),
+        num_heads=int(heads),
+        norm=norm,
+        seed=seed,
+    )
 
 
 def _follow(name: str) -> None:
@@ -89,21 +96,21 @@ def _follow(name: str) -> None:
 
 def _show_run(name: str, view: JobView) -> None:
     settings = view.settings
-    st.markdown(f"**{plain(sentence_case(task_words(settings)))}**")
-    toy_run.show_state(view)
-    toy_run.show_numbers(view)
-    st.caption(plain(f"{model_words(settings)}; {counted(settings.model_config().d_ff, 'hidden unit')}; Adam, 32 new "
-                     "sequences an update."))  # fmt: skip
-    if view.film is None:
+    st.markdown(f"**{plain(sentence_case(task_text(settings)))}**")
+    live_run.show_state(view)
+    live_run.show_numbers(view)
+    units = counted(settings.model_config().d_ff, "hidden unit")
+    st.caption(plain(f"{model_text(settings)}; {units}; Adam, 32 new sequences an update."))
+    if view.replay is None:
         return
-    wanted = places(settings.task, view.film.reels[0].source_text.split())
-    st.info(plain(reading_story(view.film, wanted)), icon=":material/search:")
-    reader = best_reader(view.film, wanted)
+    positions = settings.task.positions(view.replay.trajectories[0].source_text.split())
+    show_finding(reading_story(view.replay, positions))
+    reader = best_reader(view.replay, positions)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")
-    show_film(view.film, name, ("the sequence", _ANSWERS[settings.task]), following=True)
+    show_replay(view.replay, name, ("the sequence", _ANSWERS[settings.task]), following=True)
 
 
 def _take_reader(layer: int, head: int) -> None:
     st.session_state["kind"] = "cross"
-    choices.take_head(layer, head)
+    take_head(layer, head)

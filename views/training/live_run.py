@@ -1,4 +1,4 @@
-"""A toy training as its visitor sees it: the line before it, its numbers, its end."""
+"""A toy training on a page: its start, its place in line, its numbers, its end."""
 
 import streamlit as st
 
@@ -6,14 +6,15 @@ import session
 from plots.text import percent
 from transformer.errors import BusyError
 from transformer.toy.jobs import JobView
-from transformer.toy.tasks import ToySettings
-from ui import url_state as address
+from transformer.toy.settings import ToySettings
+from ui import url_state
+from ui.choices import slider
 from ui.widgets import plain
 
-from .live_text import exact_words, run_words, time_left_words
+from .live_text import exact_match_text, state_text, time_left_text
 
 SECONDS = 1.0  # between two looks at a training under way
-_OWN = "own_trainings"  # in the session: those that this visitor started last
+_OWN = "own_trainings"  # in the session: those that this user started last
 _ASKED = "training_asked_for"
 _ICONS = {
     "done": ":material/check_circle:",
@@ -24,16 +25,14 @@ _ICONS = {
 
 def seed() -> int:
     """A choice of seed, shared by the views; a box for a number would break on a link that says "inf"."""
-    return st.slider(
-        "Seed", 1, 20, 1, key="toy_seed", bind="query-params", width=200,
-        help="Of the first weights and of all sequences: the same seed gives the same run.",
-    )  # fmt: skip
+    explanation = "Of the first weights and of all sequences: the same seed gives the same run."
+    return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
 
 
 def show_state(view: JobView) -> None:
     """One sentence on where the run stands."""
     learned = view.state == "done" and view.status.end == "goal"
-    (st.success if learned else st.info)(plain(run_words(view)), icon=_ICONS.get(view.state, ":material/stop_circle:"))
+    (st.success if learned else st.info)(plain(state_text(view)), icon=_ICONS.get(view.state, ":material/stop_circle:"))
 
 
 def show_numbers(view: JobView) -> None:
@@ -45,15 +44,11 @@ def show_numbers(view: JobView) -> None:
         st.metric("Update", f"{status.update:,}", width="content", help=f"of at most {settings.max_updates:,}")
         loss = "—" if status.loss is None else f"{status.loss:.3f}"
         st.metric("Loss", loss, width="content", help="Cross-entropy in nats a token, mean of the last five updates")
-        st.metric(
-            "Exact match", exact_words(status), width="content",
-            help=f"Share of {status.measured} held-out sequences that are written entirely right",
-        )  # fmt: skip
+        help = f"Share of {status.measured} held-out sequences that are written entirely right"
+        st.metric("Exact match", exact_match_text(status), width="content", help=help)
         if view.active:
-            st.metric(
-                "Time left, at most", time_left_words(status, settings), width="content",
-                help=f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right",
-            )  # fmt: skip
+            help = f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right"
+            st.metric("Time left, at most", time_left_text(status, settings), width="content", help=help)
         else:
             st.metric("Time", f"{status.seconds:.0f} s", width="content")
 
@@ -67,7 +62,7 @@ def start_button(label: str, disabled: bool) -> bool:
 def start(key: str, *trainings: ToySettings) -> None:
     """Put a view's trainings in line and remember them in the address; where the line is full, only say so.
 
-    The visitor's earlier ones are stopped. Others that the address had may be someone else's, who sent the link: they
+    The user's earlier ones are stopped. Others that the address had may be someone else's, who sent the link: they
     go on as long as that someone looks at them.
     """
     jobs = session.jobs()
@@ -81,7 +76,7 @@ def start(key: str, *trainings: ToySettings) -> None:
     for name in started(key):
         jobs.leave(name)
     st.session_state[_OWN] = names
-    address.remember(key, ",".join(names))
+    url_state.write(key, ",".join(names))
 
 
 def stop(key: str) -> None:
@@ -92,7 +87,7 @@ def stop(key: str) -> None:
 
 def started(key: str) -> list[str]:
     """The names of the view's trainings, as the address has them; empty when none was started."""
-    return [name for name in address.remembered(key).split(",") if name]
+    return [name for name in url_state.read(key).split(",") if name]
 
 
 def _ask() -> None:

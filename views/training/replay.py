@@ -1,74 +1,76 @@
-"""The view of a training as a film: maps, output and curves at some moments, scrubbed and played in the browser."""
+"""The view of a training replay: maps, output and curves at some snapshots, scrubbed and played in the browser."""
 
 import re
 
 import streamlit as st
 
 import session
-from browser.replay_player import NEWEST, film_player
-from plots.palette import head_name
-from transformer.training.replay import Film
-from ui import choices
-from ui import url_state as address
-from ui.sidebar import Choice
-from ui.widgets import plain
+from browser.replay_player import NEWEST, replay_player
+from plots.text import head_name
+from session import Choice
+from transformer.training.replay import TrainingReplay
+from ui import url_state
+from ui.choices import from_list, one_of
+from ui.selectors import single_head, take_head
+from ui.widgets import plain, show_attempt, show_finding
 
-from .replay_payload import film_payload
+from .replay_payload import ShownHead, replay_payload
 from .replay_text import Focus, focus_of, head_story, heads_story, output_story
 
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
 
 def show(choice: Choice) -> None:
-    """The film of the checkpoint's training; where it has none, which checkpoints have one. Raises UserError."""
-    names = session.film_names()
-    if choice.checkpoint not in names:
-        _offer(choice.checkpoint, names)
+    """The replay of the checkpoint's training; where it has none, which checkpoints have one. Raises UserError."""
+    names = session.replay_names()
+    if choice.checkpoint.name not in names:
+        _offer(choice.checkpoint.name, names)
         return
-    film = session.film(choice.checkpoint)
+    replay = session.replay(choice.checkpoint)
     st.caption(
-        "The same sentences at some moments of the training, from its first step on: what the model wrote by then, "
-        "and what every head read while it was fed the target. Each moment takes the same room, on the slider as in "
-        "the curves: there are more early in the training, when most changes."
+        "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
+        "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
+        "snapshots are equally far apart, on the slider and in the curves: there are more early in the training, when "
+        "most changes."
     )
     checkpoint = session.translator(choice.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_film(film, choice.checkpoint, (source, target))
+    show_replay(replay, choice.checkpoint.name, (source, target))
     averaged = checkpoint.training.get("averaged_steps")
     if isinstance(averaged, list) and len(averaged) > 1:
         st.caption(
-            "A film shows the sentences it was made with, not the one in the sidebar, and the weights as they were at "
-            f"each step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this training, and "
-            "BLEU was measured with such means: they may translate otherwise than the last moment of the film."
+            "The replay shows the sentences it was recorded with, not the one in the sidebar, and the weights as they "
+            f"were at each step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this "
+            "training, and BLEU was measured with such means: they may translate otherwise than the last snapshot."
         )
 
 
-def show_film(film: Film, name: str, names: tuple[str, str], following: bool = False) -> None:
-    """Choices, player and captions of a film; `names` are those of source and target, such as ("English", "French").
+def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], following: bool = False) -> None:
+    """Choices, player and captions of a replay; `names` are those of source and target, such as ("English", "French").
 
-    `name` is the film's own: another film has another. A film that is `following` a training opens at its end and
-    stays there as moments are added, unless the visitor has scrubbed back; let it stay so when the training is over.
+    `name` is the replay's own: another replay has another. A replay that is `following` a training opens at its end and
+    stays there as snapshots are added, unless the user has scrubbed back; let it stay so when the training is over.
     """
-    reels = {reel.source_text: reel for reel in film.reels}
+    trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
     with st.container(horizontal=True, gap="medium"):
-        text = next(iter(reels))
-        if len(reels) > 1:
-            text = st.selectbox("Example", list(reels), key="probe", bind="query-params", width="stretch")
-        reel = reels[text]
-        kind = choices.one_of("Kind of attention", KINDS, "kind")
-        layers, heads = getattr(reel, kind).shape[1:3]
-        layer, head = choices.single_head(layers, heads)
-    focus = focus_of(film, reel, kind)
-    start = "" if following else str(film.steps[0])
-    film_player(
-        film_payload(film, reel, focus, kind, layer, head, names),
-        _step(address.remembered("moment", start), int(film.steps[0]), following),
+        text = next(iter(trajectories))
+        if len(trajectories) > 1:
+            text = from_list("Example", list(trajectories), "probe", width="stretch")
+        trajectory = trajectories[text]
+        kind = one_of("Kind of attention", KINDS, "kind")
+        layers, heads = getattr(trajectory, kind).shape[1:3]
+        layer, head = single_head(layers, heads)
+    focus = focus_of(replay, trajectory, kind)
+    start = "" if following else str(replay.steps[0])
+    replay_player(
+        replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names),
+        _step(url_state.read("moment", start), int(replay.steps[0]), following),
         following,
         name,
-        on_step=lambda step: address.remember("moment", "" if step == NEWEST else str(step), start),
-        on_head=choices.take_head,
+        on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
+        on_head=take_head,
     )
-    st.info(plain(f"{output_story(film, reel)} {head_story(focus, layer, head)}"), icon=":material/search:")
+    show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
     _compare(focus, layer, head)
 
 
@@ -77,32 +79,32 @@ def _compare(focus: Focus, layer: int, head: int) -> None:
     story = heads_story(focus)
     if not story:
         return
-    st.info(
-        plain(f"{story} Play it again and watch the sentence and the heads together: which changes go along with each "
-        "other? That two things change at the same time does not yet mean that one is the reason for the other."),
-        icon=":material/science:",
-    )  # fmt: skip
+    attempt = (
+        "Play it again and watch the sentence and the heads together: which changes go along with each other? That two "
+        "things change at the same time does not yet mean that one is the reason for the other."
+    )
+    show_attempt(f"{story} {attempt}")
     most = focus.most_changed()
     if most != (layer, head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=choices.take_head, args=most, icon=":material/grid_view:")
+        st.button(name, on_click=take_head, args=most, icon=":material/grid_view:")
 
 
-def _step(said: str, first: int, following: bool) -> int:
+def _step(text: str, first: int, following: bool) -> int:
     """The training step that the address asks for; what makes no sense there is the beginning, or the newest."""
-    if re.fullmatch(r"[0-9]{1,9}", said):
-        return int(said)
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
     return NEWEST if following else first
 
 
 def _offer(name: str, names: list[str]) -> None:
     if not names:
-        text = f"Neither {name} nor any other checkpoint here has a film of its training."
+        text = f"Neither {name} nor any other checkpoint here has a replay of its training."
     else:
-        text = f"There is no film of the training of {name}. These have one: {', '.join(names)}."
+        text = f"There is no replay of the training of {name}. These checkpoints have one: {', '.join(names)}."
     st.info(plain(text), icon=":material/movie:")
     for other in names:
-        st.button(f"Show the film of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
+        st.button(f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
 
 
 def _take(name: str) -> None:

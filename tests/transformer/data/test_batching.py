@@ -7,10 +7,10 @@ from support.tiny import make_pairs, write_pairs
 from transformer.data.batching import (
     MOST_SAMPLES,
     Example,
-    Fill,
+    Padding,
     collate,
+    count_padding,
     epoch_batches,
-    fill,
     make_examples,
     open_batch,
     random_batches,
@@ -20,7 +20,7 @@ from transformer.data.tokenizer import Tokenizer
 from transformer.errors import DataError
 from transformer.model.attention import causal_mask, padding_mask, target_mask
 from views.training import batching_text as captions
-from views.training.batching_figure import PACKINGS, batch_figure, shares_figure
+from views.training.batching_figure import WAYS, batch_figure, ratios_figure
 
 SHIPPED = ("en-de", "en-fr")
 
@@ -38,27 +38,29 @@ def shipped(request) -> dict[str, list[Example]]:
     }
 
 
-def test_the_fill_of_a_batch_by_hand():
-    assert fill([example(5, 5), example(5, 5)]) == Fill(tokens=20, padding=0)
-    assert fill([example(2, 3), example(6, 4)]) == Fill(tokens=15, padding=5)  # source 4 of 12, target 1 of 8
-    both = fill([example(2, 3), example(6, 4)], [example(5, 5), example(5, 5)])
-    assert (both, both.cells, both.share) == (Fill(35, 5), 40, 0.125)
+def test_the_padding_of_a_batch_by_hand():
+    assert count_padding([example(5, 5), example(5, 5)]) == Padding(tokens=20, padding=0)
+    assert count_padding([example(2, 3), example(6, 4)]) == Padding(
+        tokens=15, padding=5
+    )  # source 4 of 12, target 1 of 8
+    both = count_padding([example(2, 3), example(6, 4)], [example(5, 5), example(5, 5)])
+    assert (both, both.cells, both.ratio) == (Padding(35, 5), 40, 0.125)
 
 
 def test_padding_is_what_collate_pads(tokenizer):
     batch = make_examples(make_pairs(30, 3), tokenizer, 24)
     source, _, predicted = collate(batch, 0)
-    assert fill(batch).padding == int((source == 0).sum()) + int((predicted == 0).sum())
-    assert fill(batch).cells == source.numel() + predicted.numel()
+    assert count_padding(batch).padding == int((source == 0).sum()) + int((predicted == 0).sum())
+    assert count_padding(batch).cells == source.numel() + predicted.numel()
 
 
 def test_long_beside_short_wastes_what_sorting_saves():
     pairs = [(example(2, 2), example(10, 10))] * 8
-    assert fill(*pairs).share == 0.4  # on either side 8 of 20 cells
+    assert count_padding(*pairs).ratio == 0.4  # on either side 8 of 20 cells
     examples = [one for pair in pairs for one in pair]
     by_length = epoch_batches(examples, 40, 0.0, 24, seed=1)
-    assert sorted(map(len, by_length)) == [4, 4, 8] and fill(*by_length).padding == 0
-    assert fill(*random_batches(examples, 40, seed=1)).padding > 0
+    assert sorted(map(len, by_length)) == [4, 4, 8] and count_padding(*by_length).padding == 0
+    assert count_padding(*random_batches(examples, 40, seed=1)).padding > 0
 
 
 @pytest.mark.parametrize("budget", [1, 17, 60, 10_000])
@@ -77,12 +79,12 @@ def test_random_batches_hold_every_example_once_and_stay_within_the_budget(budge
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("budget", [128, 256, 512, 1024, 2048])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_on_real_sentences_packing_by_length_wastes_less(shipped, name, budget, seed):
+def test_on_real_sentences_bucketing_by_length_wastes_less(shipped, name, budget, seed):
     examples = shipped[name]
     by_length = epoch_batches(examples, budget, 0.0, 128, seed)
     random = random_batches(examples, budget, seed)
-    assert fill(*by_length).tokens == fill(*random).tokens
-    assert fill(*by_length).share < 0.6 * fill(*random).share
+    assert count_padding(*by_length).tokens == count_padding(*random).tokens
+    assert count_padding(*by_length).ratio < 0.6 * count_padding(*random).ratio
     assert len(by_length) < len(random)
 
 
@@ -115,7 +117,7 @@ def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
     for tokens, ids in ((inside.source_tokens, source), (inside.fed_tokens, fed), (inside.next_tokens, following)):
         assert tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
     np.testing.assert_array_equal(inside.source_mask, padding_mask(source, 0).numpy())
-    np.testing.assert_array_equal(inside.padding_mask, padding_mask(fed, 0).numpy())
+    np.testing.assert_array_equal(inside.target_padding_mask, padding_mask(fed, 0).numpy())
     np.testing.assert_array_equal(inside.causal_mask, causal_mask(fed.shape[1]).numpy())
     np.testing.assert_array_equal(inside.target_mask, target_mask(fed, 0).numpy())
     for row, e in enumerate(batch):
@@ -164,18 +166,16 @@ def test_a_large_batch_has_no_letters_and_stays_within_a_screen_or_two():
 
 
 def test_the_shares_are_sorted_and_the_shown_batch_is_ringed():
-    figure = shares_figure(
-        dict(zip(PACKINGS, ([0.2, 0.0, 0.1], [0.5, 0.4, 0.6, 0.3]), strict=True)), (PACKINGS[1], 0.5)
-    )
+    figure = ratios_figure(dict(zip(WAYS, ([0.2, 0.0, 0.1], [0.5, 0.4, 0.6, 0.3]), strict=True)), (WAYS[1], 0.5))
     assert [list(np.round(trace.y, 3)) for trace in figure.data[:2]] == [[0, 0.1, 0.2], [0.3, 0.4, 0.5, 0.6]]
     assert (figure.data[2].x[0], figure.data[2].y[0]) == (3, 0.5)
-    assert [trace.name for trace in figure.data[:2]] == ["packed by length", "packed at random"]
+    assert [trace.name for trace in figure.data[:2]] == ["batched by length", "batched at random"]
 
 
 def test_the_captions_hold_the_numbers_of_the_batch(opened):
     batch, inside = opened
     n, source, target = len(batch), len(inside.source_tokens[0]), len(inside.fed_tokens[0])
-    filled = fill(batch)
+    filled = count_padding(batch)
     text = captions.describe_batch(inside, filled, 100)
     assert f"{n} x {source} cells of source and {n} x {target} of target" in text
     assert f"{filled.padding} are padding" in text and f"{n * max(source, target)} of at most 100" in text
@@ -191,14 +191,14 @@ def test_the_captions_hold_the_numbers_of_the_batch(opened):
     assert f"All {target} positions count" in captions.describe_shift(inside, 1)
 
 
-def test_the_captions_compare_the_packings_and_the_sizes():
-    fills = dict(zip(PACKINGS, (Fill(90, 10), Fill(90, 110)), strict=True))
-    text = captions.describe_packings(fills, dict(zip(PACKINGS, (3, 5), strict=True)))
+def test_the_captions_compare_both_ways_and_the_sizes():
+    paddings = dict(zip(WAYS, (Padding(90, 10), Padding(90, 110)), strict=True))
+    text = captions.describe_both_ways(paddings, dict(zip(WAYS, (3, 5), strict=True)))
     assert (
         "10 % of the cells are padding; at random, 55 %" in text
         and "100 cells in 3 batches, or 200 in 5: 2 times" in text
     )
-    text = captions.describe_size(25, Fill(70, 30), 100, Fill(90, 10), 5000)
-    assert "25 of these pairs alone, packed by length, have 30.0 % of padding; all 100 have 10.0 %" in text
+    text = captions.describe_size(25, Padding(70, 30), 100, Padding(90, 10), 5000)
+    assert "25 of these pairs alone, bucketed by length, have 30.0 % of padding; all 100 have 10.0 %" in text
     assert "training had 5,000" in text
-    assert "The more" not in captions.describe_size(25, Fill(95, 5), 100, Fill(90, 10), 5000)
+    assert "The more" not in captions.describe_size(25, Padding(95, 5), 100, Padding(90, 10), 5000)

@@ -1,4 +1,4 @@
-"""Reading pairs, making examples, packing batches."""
+"""Reading pairs, making examples, bucketing batches."""
 
 import gzip
 import logging

@@ -10,9 +10,20 @@ from transformer.data.tokenizer import SPACE, Tokenizer
 from transformer.errors import CheckpointError, DataError
 
 HOSTILE = [
-    "red 🙂 dog", "👩‍👩‍👧 cat", "<b>red</b> & 'dog'", "日本語 und Ελληνικά", "old\u200bcat", "\u202ered", "red\0dog",
-    "ﬁne ½ e\u0301", "red   dog ", "\tbig\ttree\n", "red</s>dog <pad> <s>", "㍿ car", "a" * 300,
-]  # fmt: skip
+    "red 🙂 dog",
+    "👩‍👩‍👧 cat",
+    "<b>red</b> & 'dog'",
+    "日本語 und Ελληνικά",
+    "old\u200bcat",
+    "\u202ered",
+    "red\0dog",
+    "ﬁne ½ e\u0301",
+    "red   dog ",
+    "\tbig\ttree\n",
+    "red</s>dog <pad> <s>",
+    "㍿ car",
+    "a" * 300,
+]
 
 
 @pytest.mark.parametrize("text", [source for source, _ in make_pairs(5, 3)] + ["groß grün Wagen."])

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from support.small import bias_generator, mark_end, random_sources, unlike_model
+from support.small import bias_logits, mark_end, random_sources, unlike_model
 
 from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, decode
@@ -122,13 +122,13 @@ def test_a_forced_special_token_is_obeyed_as_greedy_does(model, prefix, size):
 
 
 def test_padding_and_begin_are_never_emitted_though_the_model_loves_them():
-    model = bias_generator(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
+    model = bias_logits(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
     for found in beam_search(model, random_sources(2, 5, 11), Beam(size=4)):
         assert found and not any({PAD, BEGIN} & set(one.ids) for one in found)
 
 
 def test_the_length_limit_ends_an_endless_translation():
-    model = bias_generator(unlike_model(max_length=60), {END: -1e4})
+    model = bias_logits(unlike_model(max_length=60), {END: -1e4})
     for limit, found in zip((53, 60), beam_search(model, random_sources(3, 40), Beam(size=2)), strict=True):
         assert [len(one.ids) for one in found] == [limit, limit]
         assert not any(one.finished for one in found)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.small import bias_generator, mark_end, random_sources, unlike_model
+from support.small import bias_logits, mark_end, random_sources, unlike_model
 
 from transformer.decoding.sampling import LENGTH_MARGIN, Greedy, Sampling, decode, length_limits
 from transformer.model.transformer import Transformer
@@ -74,7 +74,7 @@ def test_decoding_stops_at_the_first_end_of_sentence(model, strategy):
 
 
 def test_an_end_of_sentence_at_once_gives_one_token():
-    model = bias_generator(unlike_model(), {END: 1e4})
+    model = bias_logits(unlike_model(), {END: 1e4})
     found = decode(model, random_sources(4, 6), Greedy())
     assert [one.ids for one in found] == [(END,), (END,)]
     assert all(one.finished for one in found)
@@ -82,13 +82,13 @@ def test_an_end_of_sentence_at_once_gives_one_token():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_padding_and_begin_are_never_emitted_though_the_model_loves_them(strategy):
-    model = bias_generator(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
+    model = bias_logits(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
     for one in decode(model, random_sources(2, 5, 11), strategy):
         assert PAD not in one.ids and BEGIN not in one.ids
 
 
 def test_the_length_limit_is_the_sources_and_a_margin_within_the_models_positions():
-    model = bias_generator(unlike_model(max_length=60), {END: -1e4})
+    model = bias_logits(unlike_model(max_length=60), {END: -1e4})
     sources = random_sources(3, 40)
     assert length_limits(model, sources) == [53, 60]
     found = decode(model, sources, Greedy())

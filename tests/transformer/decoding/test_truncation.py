@@ -8,53 +8,53 @@ import torch
 from support.small import unlike_model
 
 from transformer.data.batching import Example
-from transformer.decoding.sampling import cut
-from transformer.evaluation import Confidence, measure_confidence, together
+from transformer.decoding.sampling import truncate
+from transformer.evaluation import Confidence, concatenate, measure_confidence
 
 LOGITS = np.array([1.0, 3.0, -2.0, 2.0, 0.0])
 
 
 def test_without_a_cut_it_is_softmax():
-    result = cut(LOGITS)
+    result = truncate(LOGITS)
     expected = torch.tensor(LOGITS).softmax(-1).numpy()
-    for array in (result.own, result.tempered, result.final):
+    for array in (result.own, result.scaled, result.final):
         assert np.allclose(array, expected)
     assert result.kept.all() and result.kept_mass == pytest.approx(1) and result.order.tolist() == [1, 3, 0, 4, 2]
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
 def test_the_temperature_divides_the_logits(temperature):
-    result = cut(LOGITS, temperature)
+    result = truncate(LOGITS, temperature)
     assert np.allclose(result.final, torch.tensor(LOGITS / temperature).softmax(-1).numpy())
     assert np.allclose(result.own, torch.tensor(LOGITS).softmax(-1).numpy())
 
 
-def test_top_k_keeps_the_best_and_shares_out_what_it_cut():
-    result = cut(LOGITS, top_k=2)
+def test_top_k_keeps_the_best_and_shares_out_what_it_cut_off():
+    result = truncate(LOGITS, top_k=2)
     assert np.flatnonzero(result.kept).tolist() == [1, 3]
     assert result.final[1] == pytest.approx(1 / (1 + math.exp(-1))) and result.final.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("top_p", [0.01, 0.5, 0.9, 0.97, 0.999])
 def test_top_p_keeps_the_fewest_that_reach_it(top_p):
-    result = cut(LOGITS, top_p=top_p)
+    result = truncate(LOGITS, top_p=top_p)
     kept = [place for place in result.order if result.kept[place]]
     assert kept == result.order[: len(kept)].tolist() and result.kept_mass >= top_p
-    assert len(kept) == 1 or result.tempered[kept[:-1]].sum() < top_p
+    assert len(kept) == 1 or result.scaled[kept[:-1]].sum() < top_p
 
 
 def test_top_p_counts_what_top_k_left():
-    both = cut(LOGITS, top_k=2, top_p=0.7)
+    both = truncate(LOGITS, top_k=2, top_p=0.7)
     assert np.flatnonzero(both.kept).tolist() == [1]  # 0.73 of the two's mass, but less of all
-    assert np.flatnonzero(cut(LOGITS, top_p=0.7).kept).tolist() == [1, 3]
+    assert np.flatnonzero(truncate(LOGITS, top_p=0.7).kept).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
     "options", [{"temperature": 0}, {"temperature": math.nan}, {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}]
 )
 def test_what_cannot_be_is_refused(options):
-    with pytest.raises(ValueError, match="cannot cut"):
-        cut(LOGITS, **options)
+    with pytest.raises(ValueError, match="cannot truncate"):
+        truncate(LOGITS, **options)
 
 
 def test_the_confidence_is_that_of_each_token_alone():
@@ -67,7 +67,7 @@ def test_the_confidence_is_that_of_each_token_alone():
         )
         for size in (2, 5, 3, 7, 4)
     ]
-    result = together([measure_confidence(model, examples[:2]), measure_confidence(model, examples[2:])])
+    result = concatenate([measure_confidence(model, examples[:2]), measure_confidence(model, examples[2:])])
     expected = []
     with torch.inference_mode():
         for example in examples:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from transformer.experiments.dot_product_scaling import random_spread, throughput
-from transformer.experiments.head_split import numbered, split_right, split_wrong, strangers
+from transformer.experiments.dot_product_scaling import measure_random_products, softmax_jacobian_norm
+from transformer.experiments.head_split import misplaced_cells, numbered, split_right, split_wrong
 from transformer.interpret.attention_block import split_heads
 
 
@@ -16,13 +16,13 @@ def test_the_right_way_is_the_models_and_moves_nothing(tokens, heads, d_k):
     assert viewed.strides == (tokens * heads * d_k, heads * d_k, d_k, 1) and viewed.contiguous
     assert right.strides == (tokens * heads * d_k, d_k, heads * d_k, 1)
     assert right.contiguous == (heads == 1 or tokens == 1)
-    assert not strangers(right, heads * d_k).any()
+    assert not misplaced_cells(right, heads * d_k).any()
 
 
 def test_the_wrong_way_has_the_same_shape_and_other_cells():
     right, wrong = split_right(3, 2, 4)[2], split_wrong(3, 2, 4)
     assert right.shape == wrong.shape == (1, 2, 3, 4)
-    assert strangers(wrong, 8).tolist() == [[0, 4, 4], [4, 4, 0]]
+    assert misplaced_cells(wrong, 8).tolist() == [[0, 4, 4], [4, 4, 0]]
     assert wrong.cells[0, 0, 1].tolist() == [4, 5, 6, 7], "the second half of token 1 in the row of token 2"
 
 
@@ -33,11 +33,11 @@ def test_with_one_head_both_ways_agree():
 
 
 def test_products_of_random_vectors_spread_by_the_root_of_their_length():
-    spread = random_spread(1)
+    spread = measure_random_products(1)
     assert np.allclose(spread.products, np.sqrt(spread.sizes), rtol=0.1)
     assert np.allclose(spread.scores, 1, rtol=0.1)
     assert spread.largest[-1] > 0.9 and spread.largest_scaled.max() < 0.45
-    assert np.array_equal(random_spread(1).largest, spread.largest)
+    assert np.array_equal(measure_random_products(1).largest, spread.largest)
 
 
 def test_throughput_is_the_sum_of_softmaxs_derivatives():
@@ -53,5 +53,5 @@ def test_throughput_is_the_sum_of_softmaxs_derivatives():
         moved = scores.copy()
         moved[key] += 1e-6
         total += np.abs(softmax(moved) - softmax(scores)).sum() / 1e-6
-    assert throughput(softmax(scores)) == pytest.approx(total, rel=1e-4)
-    assert throughput(np.array([0.0, 1.0, 0.0])) == 0
+    assert softmax_jacobian_norm(softmax(scores)) == pytest.approx(total, rel=1e-4)
+    assert softmax_jacobian_norm(np.array([0.0, 1.0, 0.0])) == 0

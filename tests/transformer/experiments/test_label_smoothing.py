@@ -10,7 +10,7 @@ from support.small import small_model
 from transformer import Translator
 from transformer.checkpoint import Checkpoint
 from transformer.errors import ConfigError
-from transformer.experiments.label_smoothing import ALL, FORMS, OTHERS, Smoothing
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.training.optimization import smoothed_cross_entropy
 from views.training import label_smoothing_text as captions
 from views.training.label_smoothing_figure import (
@@ -48,7 +48,7 @@ def at_confidence(p: float, classes: int, right: int, without: int | None = None
 @pytest.mark.parametrize("classes", [5, 11])
 def test_spread_over_all_classes_is_pytorchs_form_and_that_of_headlights_training(epsilon, classes):
     log_p = log_probabilities(classes)
-    table = torch.from_numpy(Smoothing(ALL, epsilon, classes).targets(TARGET, pad_id=0))
+    table = torch.from_numpy(Smoothing(SmoothingForm.ALL, epsilon, classes).targets(TARGET, pad_id=0))
     ours = -(table * log_p).sum()
     ids = torch.tensor(TARGET)
     theirs = torch.nn.CrossEntropyLoss(ignore_index=0, label_smoothing=epsilon, reduction="sum")(log_p, ids)
@@ -65,16 +65,16 @@ def test_spread_over_the_others_is_the_annotated_transformers_form(epsilon, clas
         for k in range(classes):
             if right != 0 and k != 0:
                 expected[row, k] = 1 - epsilon if k == right else epsilon / (classes - 2)
-    table = Smoothing(OTHERS, epsilon, classes).targets(TARGET, pad_id=0)
+    table = Smoothing(SmoothingForm.OTHERS, epsilon, classes).targets(TARGET, pad_id=0)
     np.testing.assert_allclose(table, expected, rtol=1e-15)
     log_p = log_probabilities(classes)
     divergence = torch.nn.functional.kl_div(log_p, torch.from_numpy(table), reduction="sum").item()
-    smoothing = Smoothing(OTHERS, epsilon, classes)
+    smoothing = Smoothing(SmoothingForm.OTHERS, epsilon, classes)
     tokens = sum(right != 0 for right in TARGET)
     assert divergence == pytest.approx(-(table * log_p.numpy()).sum() - tokens * smoothing.entropy)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SmoothingForm)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("classes", SIZES)
 def test_a_row_of_a_token_sums_to_one_and_a_row_of_padding_is_empty(form, epsilon, classes):
@@ -82,29 +82,29 @@ def test_a_row_of_a_token_sums_to_one_and_a_row_of_padding_is_empty(form, epsilo
     table = smoothing.targets([1, 2, 0], pad_id=0)
     np.testing.assert_allclose(table.sum(axis=1), [1, 1, 0], atol=1e-15)
     assert table[0, 1] == table[1, 2] == smoothing.right
-    assert table[0, 0] == (smoothing.wrong if form == ALL else 0)
+    assert table[0, 0] == (smoothing.wrong if form == SmoothingForm.ALL else 0)
     assert smoothing.right + smoothing.others * smoothing.wrong == pytest.approx(1)
 
 
 def test_padding_need_not_be_the_first_class():
-    table = Smoothing(OTHERS, 0.3, 5).targets([1, 4], pad_id=4)
+    table = Smoothing(SmoothingForm.OTHERS, 0.3, 5).targets([1, 4], pad_id=4)
     assert table[0].tolist() == pytest.approx([0.1, 0.7, 0.1, 0.1, 0]) and not table[1].any()
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.93])
 def test_the_loss_at_a_confidence_is_that_of_such_a_model(epsilon, p):
-    smoothing = Smoothing(ALL, epsilon, 7)
+    smoothing = Smoothing(SmoothingForm.ALL, epsilon, 7)
     loss = torch.nn.CrossEntropyLoss(label_smoothing=epsilon)(at_confidence(p, 7, right=4), torch.tensor([4]))
     assert smoothing.cross_entropy(p) == pytest.approx(loss.item(), rel=1e-12)
-    smoothing = Smoothing(OTHERS, epsilon, 7)
+    smoothing = Smoothing(SmoothingForm.OTHERS, epsilon, 7)
     log_p = at_confidence(p, 7, right=4, without=0)
     row = torch.from_numpy(smoothing.targets([4], pad_id=0))
     divergence = torch.nn.functional.kl_div(log_p[:, 1:], row[:, 1:], reduction="sum").item()
     assert smoothing.divergence(p) == pytest.approx(divergence, abs=1e-12)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SmoothingForm)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("classes", [*SIZES, 8000])
 def test_the_search_finds_the_minimum_of_the_closed_form(form, epsilon, classes):
@@ -118,27 +118,33 @@ def test_the_search_finds_the_minimum_of_the_closed_form(form, epsilon, classes)
     assert smoothing.divergence(smoothing.right) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SmoothingForm)
 def test_with_smoothing_the_best_confidence_is_not_one_and_without_it_is(form):
-    assert Smoothing(form, 0.1, 5).right == pytest.approx({ALL: 0.92, OTHERS: 0.9}[form])
+    assert Smoothing(form, 0.1, 5).right == pytest.approx({SmoothingForm.ALL: 0.92, SmoothingForm.OTHERS: 0.9}[form])
     assert Smoothing(form, 0.1, 5).cross_entropy(1.0) == math.inf
     plain = Smoothing(form, 0.0, 5)
     assert plain.right == 1 and plain.cross_entropy(1.0) == plain.entropy == 0
     assert plain.cross_entropy(0.25) == pytest.approx(math.log(4)) and plain.cross_entropy(0.0) == math.inf
 
 
-@pytest.mark.parametrize("settings, message", [
-    ((ALL, -0.1, 5), "at least 0 and less than 1, not -0.1"), ((OTHERS, 1.0, 5), "less than 1, not 1.0"),
-    ((ALL, math.nan, 5), "not nan"), ((OTHERS, 0.1, 2), "at least 3 classes"), (("some", 0.1, 5), "not 'some'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ((SmoothingForm.ALL, -0.1, 5), "at least 0 and less than 1, not -0.1"),
+        ((SmoothingForm.OTHERS, 1.0, 5), "less than 1, not 1.0"),
+        ((SmoothingForm.ALL, math.nan, 5), "not nan"),
+        ((SmoothingForm.OTHERS, 0.1, 2), "at least 3 classes"),
+        (("some", 0.1, 5), "not 'some'"),
+    ],
+)
 def test_what_cannot_be_is_refused_with_a_sentence(settings, message):
     with pytest.raises(ConfigError, match=message):
         Smoothing(*settings)
     with pytest.raises(ValueError, match="between 0 and 1"):
-        Smoothing(ALL, 0.1, 5).cross_entropy(1.1)
+        Smoothing(SmoothingForm.ALL, 0.1, 5).cross_entropy(1.1)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", SmoothingForm)
 @pytest.mark.parametrize("classes", [4, 5, 9, len(WORDS)])
 def test_the_heatmap_has_positions_as_rows_and_classes_as_columns(form, classes):
     smoothing = Smoothing(form, 0.1, classes)
@@ -160,7 +166,7 @@ def test_masses_in_cells_are_short():
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_each_epsilon_has_a_curve_and_its_minimum_marked(measure):
-    smoothings = [Smoothing(OTHERS, epsilon, 6) for epsilon in (0.0, 0.1, 0.4)]
+    smoothings = [Smoothing(SmoothingForm.OTHERS, epsilon, 6) for epsilon in (0.0, 0.1, 0.4)]
     figure = loss_figure(smoothings, 0.4, measure)
     curves, minima = figure.data[0::2], figure.data[1::2]
     for smoothing, curve, minimum in zip(smoothings, curves, minima, strict=True):
@@ -175,18 +181,18 @@ def test_each_epsilon_has_a_curve_and_its_minimum_marked(measure):
 
 
 def test_the_minima_are_told_twice():
-    rows = captions.minimum_rows([Smoothing(ALL, 0.1, 5)], MEASURES[0])
+    rows = captions.minimum_rows([Smoothing(SmoothingForm.ALL, 0.1, 5)], MEASURES[0])
     assert rows == [("ε 0.1", ["0.920000", "0.920000", "0.389673", "0.389673"])]
-    rows = captions.minimum_rows([Smoothing(OTHERS, 0.1, 5)], MEASURES[1])
+    rows = captions.minimum_rows([Smoothing(SmoothingForm.OTHERS, 0.1, 5)], MEASURES[1])
     assert rows == [("ε 0.1", ["0.900000", "0.900000", "0.000000", "0.000000"])]
 
 
 def test_the_captions_tell_the_two_forms_apart_by_their_numbers():
-    forms = [Smoothing(form, 0.1, 5) for form in FORMS]
+    forms = [Smoothing(form, 0.1, 5) for form in SmoothingForm]
     text = captions.describe_targets(*forms)
     assert "0.02 falls back on it, so it keeps 0.92" in text and "keeps 0.9, each of the 3 others gets 0.0333" in text
     assert "more than the right one" not in text
-    assert "wrong class now has more" in captions.describe_targets(*(Smoothing(form, 0.9, 5) for form in FORMS))
+    assert "wrong class now has more" in captions.describe_targets(*(Smoothing(form, 0.9, 5) for form in SmoothingForm))
     losses = captions.describe_losses(*forms)
     assert "least at 0.920 when spread over all classes, at 0.900 in the other form" in losses
     assert f"{forms[0].cross_entropy(0.999):.3f} and {forms[1].cross_entropy(0.999):.3f}" in losses
@@ -194,7 +200,7 @@ def test_the_captions_tell_the_two_forms_apart_by_their_numbers():
         forms[0], 5
     )
     assert captions.try_losses(forms[0], MEASURES[0]).startswith("KL divergence: there all minima lie at 0. Or ε = 0")
-    plain = [Smoothing(form, 0.0, 5) for form in FORMS]
+    plain = [Smoothing(form, 0.0, 5) for form in SmoothingForm]
     assert (
         captions.try_losses(plain[0], MEASURES[1])
         == "cross-entropy: there the minima lie at the entropies of the targets."
@@ -205,10 +211,11 @@ def test_the_captions_tell_the_two_forms_apart_by_their_numbers():
 
 
 def test_what_a_checkpoint_was_trained_towards_and_how_sure_it_is(tokenizer):
-    own, other = (Smoothing(form, 0.1, 8000) for form in FORMS)
+    own, other = (Smoothing(form, 0.1, 8000) for form in SmoothingForm)
     text = captions.describe_checkpoint(own, other, 2.295)
     assert "gets 0.9000" in text and f"below {own.entropy:.3f} nats" in text and "it was 2.295" in text
-    assert "without label smoothing" in captions.describe_checkpoint(*(Smoothing(f, 0.0, 90) for f in FORMS), None)
+    plain = [Smoothing(form, 0.0, 90) for form in SmoothingForm]
+    assert "without label smoothing" in captions.describe_checkpoint(*plain, None)
     translator = Translator(Checkpoint(small_model(vocab_size=len(tokenizer)), tokenizer))
     trace = translator.trace("red dog.", target="rot Hund.")
     text = captions.describe_confidence(trace, own)

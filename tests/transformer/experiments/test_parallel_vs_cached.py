@@ -4,16 +4,16 @@ import pytest
 import torch
 from support.small import random_sources, small_config, small_model, unlike_model
 
-from transformer.experiments.fully_masked_rows import closed_row
-from transformer.experiments.parallel_vs_cached import at_once, measure_passes, step_by_step
+from transformer.experiments.fully_masked_rows import fully_masked_row
+from transformer.experiments.parallel_vs_cached import at_once, compare_parallel_and_cached, step_by_step
 from transformer.interpret.parameters import norm_parameters, parameters_at
 from transformer.model.transformer import Transformer
 
 
 def test_one_pass_and_many_steps_give_the_same_logits():
     model, source, fed = unlike_model(3), random_sources(7)[0], [2, 9, 8, 5, 4]
-    measured = measure_passes(model, source, fed)
-    assert len(measured.parallel) == len(measured.stepwise) == 5 and min(measured.parallel + measured.stepwise) > 0
+    measured = compare_parallel_and_cached(model, source, fed)
+    assert len(measured.parallel) == len(measured.cached) == 5 and min(measured.parallel + measured.cached) > 0
     assert measured.difference < 1e-4
     with torch.inference_mode():
         memory, target = model.encode(torch.tensor([source]), None), torch.tensor([fed])
@@ -39,8 +39,8 @@ def test_every_layer_norm_is_there():
     assert len(found) == 2 * 2 + 3 * 3 + 2 and all(gamma.shape == beta.shape == (24,) for _, gamma, beta in found)
 
 
-def test_a_closed_row_three_ways():
-    row = closed_row([0.3, -2.0, 5.0])
+def test_a_fully_masked_row_three_ways():
+    row = fully_masked_row([0.3, -2.0, 5.0])
     assert all(value != value for value in row.with_infinity)
     assert row.with_large_number == pytest.approx((1 / 3,) * 3)
     assert row.fused == (0.0, 0.0, 0.0)

@@ -1,17 +1,18 @@
-"""Recording and silencing: what hooks see is what decoding did, and nobody else notices."""
+"""Recording and zero ablation: what hooks see is what decoding did, and nobody else notices."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from support.small import mark_end, random_sources, unlike_model
+from support.small import attention_blocks, mark_end, random_sources, record_one, unlike_model
 from support.stitched import stitched_while_decoding
 
 from transformer.decoding.beam import Beam
 from transformer.decoding.sampling import Greedy, decode
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS, attention_blocks, silenced
+from transformer.interpret.activations import Request, record
+from transformer.interpret.hooks import zero_ablated, zero_ablation
+from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
 BEGIN = 2
@@ -32,7 +33,7 @@ def unobserved(model: Transformer, source: list[int], fed: list[int]) -> torch.T
 def test_attention_collected_while_decoding_equals_the_replay(model, strategy, length):
     source = random_sources(length)[0]
     stitched, fed = stitched_while_decoding(model, source, strategy)
-    replay = record(model, source, fed)
+    replay = record_one(model, source, fed)
     assert len(stitched) == 2 + 3 + 3
     for (kind, layer), rows in stitched.items():
         torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=2e-6, rtol=0)
@@ -41,12 +42,12 @@ def test_attention_collected_while_decoding_equals_the_replay(model, strategy, l
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_shapes_rows_and_masked_cells_of_a_recording(norm):
     model, source, fed = unlike_model(norm=norm), random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    recording = record(model, source, fed)
+    recording = record_one(model, source, fed)
     assert recording.encoder.shape == (2, 4, 7, 7)
     assert recording.decoder.shape == (3, 4, 5, 5)
     assert recording.cross.shape == (3, 4, 5, 7)
     assert recording.logits.shape == (5, 31)
-    for kind in KINDS:
+    for kind in AttentionKind:
         maps = getattr(recording, kind)
         torch.testing.assert_close(maps.sum(-1), torch.ones(maps.shape[:-1]))
     later = torch.ones(5, 5, dtype=torch.bool).triu(1)
@@ -56,79 +57,79 @@ def test_shapes_rows_and_masked_cells_of_a_recording(norm):
 
 def test_an_observed_pass_is_bit_identical_to_an_unobserved_one(model):
     for source, fed in zip(random_sources(3, 11), ([BEGIN], [BEGIN, 7, 9, 30, 4]), strict=True):
-        assert torch.equal(record(model, source, fed).logits, unobserved(model, source, fed))
+        assert torch.equal(record_one(model, source, fed).logits, unobserved(model, source, fed))
 
 
 def test_recording_leaves_no_hook_behind(model):
-    record(model, random_sources(4)[0], [BEGIN])
-    with pytest.raises(IndexError), silenced(model, [("cross", 0, 0)]):
-        record(model, [999, 3], [BEGIN])
+    record_one(model, random_sources(4)[0], [BEGIN])
+    with pytest.raises(IndexError), zero_ablated(model, [("cross", 0, 0)]):
+        record_one(model, [999, 3], [BEGIN])
     assert not any(module._forward_hooks for module in model.modules())
 
 
 @pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 1, 2), ("decoder", 0, 3), ("cross", 2, 0)])
-def test_silencing_a_head_equals_zeroing_its_slice_before_the_output_projection(kind, layer, head):
+def test_ablating_a_head_equals_zeroing_its_slice_before_the_output_projection(kind, layer, head):
     model = unlike_model()
     source, fed = random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    with silenced(model, [(kind, layer, head)]):
-        silent = unobserved(model, source, fed)
+    with zero_ablated(model, [(kind, layer, head)]):
+        ablated = unobserved(model, source, fed)
     before = unobserved(model, source, fed)
     with torch.no_grad():
         attention_blocks(model, kind)[layer].output.weight[:, head * 6 : (head + 1) * 6] = 0
-    torch.testing.assert_close(silent, unobserved(model, source, fed), atol=1e-5, rtol=1e-5)
-    assert (silent - before).abs().max() > 1e-3
+    torch.testing.assert_close(ablated, unobserved(model, source, fed), atol=1e-5, rtol=1e-5)
+    assert (ablated - before).abs().max() > 1e-3
 
 
-def test_silencing_all_heads_of_a_block_leaves_its_bias_alone(model):
+def test_ablating_all_heads_of_a_block_leaves_its_bias_alone(model):
     outputs = []
     block = model.decoder[1].cross_attention
     handle = block.register_forward_hook(lambda module, arguments, output: outputs.append(output))
-    with silenced(model, [("cross", 1, head) for head in range(4)]):
+    with zero_ablated(model, [("cross", 1, head) for head in range(4)]):
         unobserved(model, random_sources(7)[0], [BEGIN, 9, 8])
     handle.remove()
     torch.testing.assert_close(outputs[0], block.output.bias.expand(1, 3, 24))
 
 
-def test_silencing_also_works_on_cached_decoding_and_is_over_after_the_block(model):
+def test_ablating_also_works_on_cached_decoding_and_is_over_after_the_block(model):
     source = random_sources(7)[0]
     heads = [("cross", layer, head) for layer in range(3) for head in range(4)]
-    with silenced(model, heads):
-        deaf = decode(model, [source], Greedy())[0]
+    with zero_ablated(model, heads):
+        ablated = decode(model, [source], Greedy())[0]
         other = decode(model, [random_sources(7, seed=9)[0]], Greedy())[0]
-    assert deaf.ids == other.ids, "without cross-attention every source reads alike"
-    assert decode(model, [source], Greedy())[0].log_probability != deaf.log_probability
+    assert ablated.ids == other.ids, "without cross-attention every source reads alike"
+    assert decode(model, [source], Greedy())[0].log_probability != ablated.log_probability
 
 
-def test_a_recording_under_silence_still_shows_the_silenced_heads_weights(model):
+def test_a_recording_under_silence_still_shows_the_ablated_heads_weights(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    plain = record(model, source, fed)
-    with silenced(model, [("encoder", 0, 1)]):
-        silent = record(model, source, fed)
-    assert torch.equal(silent.encoder[0], plain.encoder[0])
-    assert not torch.equal(silent.encoder[1], plain.encoder[1])
+    plain = record_one(model, source, fed)
+    with zero_ablated(model, [("encoder", 0, 1)]):
+        ablated = record_one(model, source, fed)
+    assert torch.equal(ablated.encoder[0], plain.encoder[0])
+    assert not torch.equal(ablated.encoder[1], plain.encoder[1])
 
 
 @pytest.mark.parametrize("head", [("encoder", 2, 0), ("cross", 0, 4), ("decoder", -1, 0), ("sideways", 0, 0)])
-def test_a_head_that_is_not_there_cannot_be_silenced(model, head):
-    with pytest.raises(ValueError, match="there is no|must be one of"), silenced(model, [head]):
+def test_a_head_that_is_not_there_cannot_be_ablated(model, head):
+    with pytest.raises(ValueError, match="there is no|must be one of"), zero_ablated(model, [head]):
         pass
     assert not any(module._forward_hooks for module in model.modules())
 
 
 def test_a_model_in_training_mode_is_not_recorded():
     with pytest.raises(ValueError, match="eval mode"):
-        record(unlike_model().train(), [5, 3], [BEGIN])
+        record_one(unlike_model().train(), [5, 3], [BEGIN])
 
 
 def test_many_threads_on_one_model_see_only_their_own_results(model):
-    """Recording, silencing and translating at the same time on one shared model."""
+    """Recording, ablating and translating at the same time on one shared model."""
     sources = random_sources(3, 5, 7, 9, 11, 13)
     feds = [[BEGIN, *range(5, 5 + number)] for number in range(6)]
-    expected_records = [record(model, source, fed) for source, fed in zip(sources, feds, strict=True)]
-    expected_silent = []
+    expected_records = [record_one(model, source, fed) for source, fed in zip(sources, feds, strict=True)]
+    expected_ablated = []
     for number, (source, fed) in enumerate(zip(sources, feds, strict=True)):
-        with silenced(model, [("cross", 2, number % 4)]):
-            expected_silent.append(unobserved(model, source, fed))
+        with zero_ablated(model, [("cross", 2, number % 4)]):
+            expected_ablated.append(unobserved(model, source, fed))
     expected_ids = [decode(model, [source], Greedy())[0].ids for source in sources]
     start = threading.Barrier(6)
 
@@ -137,14 +138,60 @@ def test_many_threads_on_one_model_see_only_their_own_results(model):
         start.wait()
         for turn in range(12):
             if (number + turn) % 3 == 0:
-                seen = record(model, source, fed)
-                assert all(torch.equal(getattr(seen, k), getattr(wanted, k)) for k in (*KINDS, "logits"))
+                seen = record_one(model, source, fed)
+                assert all(torch.equal(getattr(seen, k), getattr(wanted, k)) for k in (*AttentionKind, "logits"))
             elif (number + turn) % 3 == 1:
-                with silenced(model, [("cross", 2, number % 4)]):
-                    assert torch.equal(unobserved(model, source, fed), expected_silent[number])
+                with zero_ablated(model, [("cross", 2, number % 4)]):
+                    assert torch.equal(unobserved(model, source, fed), expected_ablated[number])
             else:
                 assert decode(model, [source], Greedy())[0].ids == expected_ids[number]
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(visit, range(6)))
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_a_request_without_a_head_is_the_same_as_the_context_without_it(model):
+    source, decoder_input, heads = random_sources(7)[0], [BEGIN, 9, 8], [("encoder", 0, 1), ("cross", 2, 3)]
+    requested = record(model, [source], [decoder_input], Request(change=zero_ablation(model, heads)))
+    with zero_ablated(model, heads):
+        within = record(model, [source], [decoder_input])
+    assert torch.equal(requested.logits, within.logits)
+    assert not torch.equal(requested.logits, record(model, [source], [decoder_input]).logits)
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_an_output_can_be_replaced_by_another_passs(model):
+    """Patching: with the last cross-attention of another source, the rows are those of that source from there on."""
+    one, other = random_sources(7, 7, seed=5)
+    name, decoder_input = "decoder.2.cross_attention", [BEGIN, 9, 8]
+    donor = record(model, [other], [decoder_input], Request(keep=(name,))).call(name).output
+    patched = record(model, [one], [decoder_input], Request(keep=(name,), change=((name, lambda output: donor),)))
+    assert torch.equal(patched.call(name).output, donor)
+    assert not torch.equal(patched.logits, record(model, [one], [decoder_input]).logits)
+
+
+def test_a_padded_batch_is_recorded_as_each_sentence_alone(model):
+    sources, inputs = random_sources(3, 7), [[BEGIN, 9, 8], [BEGIN]]
+    batch = record(model, sources, inputs)
+    for number, (source, decoder_input) in enumerate(zip(sources, inputs, strict=True)):
+        alone = record_one(model, source, decoder_input)
+        torch.testing.assert_close(batch.logits[number, : len(decoder_input)], alone.logits, atol=2e-5, rtol=0)
+        cross = batch.weights("cross")[:, number, :, : len(decoder_input), : len(source)]
+        torch.testing.assert_close(cross, alone.cross, atol=2e-6, rtol=0)
+
+
+def test_only_what_is_asked_for_is_kept(model):
+    source, decoder_input = random_sources(7)[0], [BEGIN, 9, 8]
+    request = Request(keep=("decoder.1.feed_forward.inner", "positions"), logits_to_keep=1)
+    seen = record(model, [source], [decoder_input], request)
+    assert set(seen.calls) == {"decoder.1.feed_forward.inner", "positions"} and len(seen.calls["positions"]) == 2
+    torch.testing.assert_close(seen.logits[0], record_one(model, source, decoder_input).logits[-1:], atol=1e-5, rtol=0)
+    assert seen.attention("cross") == []
+    with pytest.raises(ValueError, match="one call of 'positions' expected, 2 were kept"):
+        seen.call("positions")
+    with pytest.raises(ValueError, match="one call of 'encoder.0' expected, 0"):
+        seen.call("encoder.0")
+    with pytest.raises(ValueError, match="no module named 'decoder.3.core'"):
+        record(model, [source], [decoder_input], Request(keep=("decoder.3.core",)))
     assert not any(module._forward_hooks for module in model.modules())

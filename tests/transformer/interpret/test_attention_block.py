@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import random_sources, small_model
+from support.small import attention_blocks, random_sources, small_model
 from torch.nn import functional as F
 
 from transformer import Translator
+from transformer.arrays import softmax
 from transformer.interpret.attention_block import (
     BlockParameters,
+    block_parameters,
     compute_stages,
     differences,
-    masked_softmax,
     merge_heads,
+    record_stages,
     split_heads,
 )
-from transformer.interpret.hooks import KINDS, attention_blocks
-from transformer.interpret.stage_recording import block_parameters, record_stages
+from transformer.model.names import AttentionKind
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = {
@@ -54,7 +55,7 @@ def test_every_stage_of_every_head_is_what_the_file_gives(shipped):
                 own = getattr(shown, name)[0]
                 assert own.shape == array.shape, (kind, layer, name)
                 worst = max(worst, np.abs(own - array).max() / np.abs(array).max())
-    assert len(by_hand.stages) == sum(len(attention_blocks(translator.model, kind)) for kind in KINDS)
+    assert len(by_hand.stages) == sum(len(attention_blocks(translator.model, kind)) for kind in AttentionKind)
     assert 0 < worst < 1e-4
 
 
@@ -68,13 +69,13 @@ def test_by_hand_is_the_same_model(shipped):
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_the_recomputation_from_the_input_on_equals_the_recording(kind, norm):
     model, source, fed = small_model(3, norm=norm), random_sources(7)[0], [2, 9, 8, 5, 4]
     shown = record_stages(model, source, fed, kind, 1)
     parameters = block_parameters(model, kind, 1)
     memory = shown.memory if kind == "cross" else None
-    again = compute_stages(shown.stream, memory, shown.open_cells, parameters)
+    again = compute_stages(shown.residual, memory, shown.unmasked, parameters)
     gaps = differences(shown, again)
     assert max(gaps.values()) < 1e-4 and {"query", "weights", "result"} <= gaps.keys()
     assert again.weights.dtype == np.float64 and shown.weights.dtype == np.float32
@@ -82,7 +83,7 @@ def test_the_recomputation_from_the_input_on_equals_the_recording(kind, norm):
 
 def test_the_weights_are_those_of_the_trace(translator):
     trace = translator.trace("a b c", target="c b a")
-    for kind in KINDS:
+    for kind in AttentionKind:
         for layer, maps in enumerate(trace.attention(kind)):
             shown = record_stages(translator.model, trace.source_ids, trace.fed_ids, kind, layer)
             assert np.array_equal(shown.weights[0], maps)
@@ -114,12 +115,12 @@ def test_a_row_without_an_open_key_is_what_the_fused_kernel_makes_of_it():
     generator = np.random.default_rng(1)
     x, parts = generator.normal(size=(2, 3, 8)), [generator.normal(size=(8, 8)) for _ in range(4)]
     parameters = BlockParameters(*parts, *[generator.normal(size=8) for _ in range(6)], 1e-5, 2, "post")
-    open_cells = np.ones((2, 3, 3), dtype=bool)
-    open_cells[1, 2] = False
-    stages = compute_stages(x, None, open_cells, parameters)
+    unmasked = np.ones((2, 3, 3), dtype=bool)
+    unmasked[1, 2] = False
+    stages = compute_stages(x, None, unmasked, parameters)
     assert not stages.weights[1, :, 2].any() and np.allclose(stages.weights[0].sum(-1), 1)
     split = [torch.tensor(split_heads(part, 2)) for part in (stages.query, stages.key, stages.value)]
-    fused = F.scaled_dot_product_attention(*split, attn_mask=torch.tensor(open_cells)[:, None]).numpy()
+    fused = F.scaled_dot_product_attention(*split, attn_mask=torch.tensor(unmasked)[:, None]).numpy()
     assert np.allclose(merge_heads(fused), stages.concatenated)
     assert np.isfinite(stages.result).all()
 
@@ -134,5 +135,5 @@ def test_heads_split_and_merge_without_loss_and_refuse_a_remainder():
 
 
 def test_large_scores_do_not_overflow():
-    weights = masked_softmax(np.array([[1e6, 1e6 - 1, -1e6]]), np.array([[True, True, True]]))
+    weights = softmax(np.array([[1e6, 1e6 - 1, -1e6]]), np.array([[True, True, True]]))
     assert np.allclose(weights, [[1 / (1 + np.exp(-1)), 1 / (1 + np.e), 0]])

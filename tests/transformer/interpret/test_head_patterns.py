@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from transformer.interpret.head_patterns import THRESHOLDS, is_punctuation, measure_heads, mirrored_share, worth_a_look
+from transformer.interpret.head_patterns import (
+    THRESHOLDS,
+    is_punctuation,
+    measure_head,
+    measure_heads,
+    mirrored_share,
+    representative_heads,
+)
 
 TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
 
@@ -72,7 +79,7 @@ def test_cross_attention_has_no_offsets_but_an_alignment():
 def test_too_few_rows_make_no_pattern():
     short = looking([0, 1], 2)
     (head,) = measure_heads("encoder", short[None, None], TOKENS[:2])
-    assert head.label is None and np.isnan(mirrored_share(short))
+    assert head.label is None and np.isnan(float(mirrored_share(short)))
     with pytest.raises(ValueError, match="keys"):
         measure_heads("encoder", short[None, None], TOKENS)
 
@@ -81,8 +88,13 @@ def test_three_heads_worth_a_look_differ_in_label_first():
     maps = np.stack([looking(list(range(7)), weight=weight) for weight in (0.99, 0.98, 0.97)]
                     + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])])  # fmt: skip
     measured = measure_heads("encoder", maps[None], TOKENS)
-    found = worth_a_look(measured)
+    found = representative_heads(measured)
     assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (4, None)]
-    assert [head.head for head in worth_a_look(measured, 5)] == [0, 3, 4, 1, 2]
-    assert worth_a_look([]) == []
+    assert [head.head for head in representative_heads(measured, 5)] == [0, 3, 4, 1, 2]
+    assert representative_heads([]) == []
     assert set(THRESHOLDS) == set(measured[0].shares)
+
+
+def test_one_cross_attention_map_alone_has_no_alignment_with_itself():
+    head = measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS)
+    assert head.label is None and np.isnan(head.shares["alignment"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from transformer.arrays import entropy
 from transformer.interpret import head_patterns as measures
 
 
@@ -17,41 +18,41 @@ def looking_at(offset: int, size: int = 6) -> np.ndarray:
 TOKENS = ("a", "b", "c", "d", ".", "</s>")
 
 
-@pytest.mark.parametrize("offset, target", [(0, "the token itself"), (-1, "the previous token"), (1, "the next token")])
-def test_a_head_of_one_offset_is_named_after_it_in_all_rows(offset, target):
-    pattern = measures.main_pattern(looking_at(offset), "encoder", TOKENS)
-    assert pattern.target == target
-    assert pattern.share == 1
-    assert pattern.eligible == (6 if offset == 0 else 5)
+@pytest.mark.parametrize("offset, pattern", [(0, "same"), (-1, "previous"), (1, "next")])
+def test_a_head_of_one_offset_is_named_after_it_in_all_rows(offset, pattern):
+    head = measures.measure_head("encoder", looking_at(offset), TOKENS)
+    assert head.label == pattern
+    assert head.shares[pattern] == 1
+    assert head.counts[pattern].eligible == (6 if offset == 0 else 5)
 
 
 def test_offsets_are_not_asked_of_cross_attention():
-    assert measures.main_pattern(looking_at(-1), "cross", ("a", "b", "c", "d", "e", "f")) is None
+    assert measures.measure_head("cross", looking_at(-1), ("a", "b", "c", "d", "e", "f")).label is None
 
 
 def test_a_head_on_the_end_of_sentence_is_named_after_it():
     weights = np.full((5, 6), 0.1)
     weights[:, 5] = 0.5
-    pattern = measures.main_pattern(weights, "cross", TOKENS)
-    assert (pattern.target, pattern.rows, pattern.eligible) == ("the end of sentence </s>", 5, 5)
+    head = measures.measure_head("cross", weights, TOKENS)
+    assert head.label == "end of sentence" and head.counts[head.label] == measures.Share(5, 5)
 
 
 def test_an_even_map_has_no_pattern():
     rng = np.random.default_rng(0)
     weights = rng.permuted(np.tile([0.4, 0.3, 0.1, 0.1, 0.05, 0.05], (6, 1)), axis=1)
     weights[np.arange(6), [3, 0, 5, 1, 2, 0]] = 0.9  # no offset, no key, twice
-    assert measures.main_pattern(weights, "encoder", ("a", "b", "c", "d", "e", "f")) is None
+    assert measures.measure_head("encoder", weights, ("a", "b", "c", "d", "e", "f")).label is None
 
 
 def test_two_rows_make_no_pattern():
-    assert measures.main_pattern(np.array([[0.9, 0.1], [0.1, 0.9]]), "encoder", ("a", "b")) is None
+    assert measures.measure_head("encoder", np.array([[0.9, 0.1], [0.1, 0.9]]), ("a", "b")).label is None
 
 
 def test_masked_cells_never_hold_the_maximum():
     weights = np.where(np.tri(5, dtype=bool), looking_at(0, 5), np.nan)
-    pattern = measures.main_pattern(weights, "decoder", ("<s>", "a", "b", "c", "d"))
-    assert pattern.target == "the token just fed"
-    assert pattern.eligible == 4  # the first row can read itself only
+    head = measures.measure_head("decoder", weights, ("<s>", "a", "b", "c", "d"))
+    assert head.label == "same"
+    assert head.counts[head.label].eligible == 4  # the first row can read itself only
 
 
 def test_the_mean_maximum_leaves_out_rows_without_a_choice():
@@ -65,13 +66,13 @@ def test_confidence_does_not_count_the_end_of_sentence():
     assert measures.confidence(weights, ("</s>",) * 3) == 0
 
 
-def test_a_decoder_row_on_its_diagonal_reads_the_token_just_fed():
+def test_a_decoder_row_on_its_diagonal_reads_its_own_input():
     weights = np.where(np.tri(5, dtype=bool), looking_at(0, 5), np.nan)
-    assert measures.main_pattern(weights, "decoder", ("<s>", "a", "b", "c", "d")).target == "the token just fed"
+    assert measures.measure_head("decoder", weights, ("<s>", "a", "b", "c", "d")).label == "same"
 
 
 def test_entropy_is_zero_for_one_key_and_log_n_for_an_even_spread():
-    entropies = measures.row_entropy(np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, np.nan, np.nan]]))
+    entropies = entropy(np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, np.nan, np.nan]]))
     assert entropies == pytest.approx([0, np.log(4), np.log(2)])
 
 

@@ -7,21 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from support.small import record_one
 
+from transformer.arrays import softmax
 from transformer.data.batching import pad
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS
 from transformer.interpret.mask_ablation import (
-    LIFTS,
+    DisabledMask,
     leaked_weights,
     masked_head,
+    masked_share,
     padding_only_concerns_padding,
     rows_that_may_leak,
     run_masked,
-    share_of_closed,
-    softmax,
     softmax_difference,
 )
+from transformer.model.names import AttentionKind
 
 SHORT, LONG = 0, 1
 CLOSE = {"atol": 2e-6, "rtol": 0}
@@ -38,7 +38,7 @@ def sentences(translator):
 
 @pytest.fixture(scope="module")
 def runs(translator, sentences):
-    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in LIFTS}
+    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def by_hand(translator, sentences, source_mask, target_mask) -> torch.Tensor:
     source, fed = pad([s.source_ids for s in sentences], 0), pad([s.fed_ids for s in sentences], 0)
     with torch.inference_mode():
         hidden = model.decode(fed, model.encode(source, source_mask), target_mask, source_mask)
-        return model.generator(hidden).softmax(-1)
+        return model.output_projection(hidden).softmax(-1)
 
 
 def handmade_masks(sentences) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -80,11 +80,11 @@ def test_the_batch_is_padded_on_the_right_and_its_masks_say_where(masked, senten
     assert masked.source_mask.shape == (2, 1, 1, source) and masked.target_mask.shape == (2, 1, target, target)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_weights_are_the_softmax_of_the_masked_scores_for_every_layer_sentence_and_head(runs, kind):
     for run in runs.values():
         watched = run.attention(kind)
-        closed = np.broadcast_to(~watched.open[:, None], watched.scores.shape)
+        closed = np.broadcast_to(~watched.unmasked[:, None], watched.scores.shape)
         expected = softmax(np.where(closed, -np.inf, watched.scores))
         np.testing.assert_allclose(watched.weights, expected, **CLOSE)
         assert (watched.weights[closed] == 0).all()
@@ -93,8 +93,8 @@ def test_weights_are_the_softmax_of_the_masked_scores_for_every_layer_sentence_a
 
 @pytest.mark.parametrize("number", [SHORT, LONG])
 def test_beside_padding_each_sentence_is_what_it_is_alone(masked, sentences, translator, number):
-    alone = record(translator.model, sentences[number].source_ids, sentences[number].fed_ids)
-    for kind in KINDS:
+    alone = record_one(translator.model, sentences[number].source_ids, sentences[number].fed_ids)
+    for kind in AttentionKind:
         expected = getattr(alone, kind).numpy()
         queries, keys = expected.shape[2:]
         weights = masked.attention(kind).weights[:, number]
@@ -105,7 +105,7 @@ def test_beside_padding_each_sentence_is_what_it_is_alone(masked, sentences, tra
     assert masked.best_tokens[number][:steps] == tuple(row[0] for row in sentences[number].candidate_tokens)
 
 
-@pytest.mark.parametrize("lifted", LIFTS)
+@pytest.mark.parametrize("lifted", DisabledMask)
 def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, sentences, translator, lifted):
     padding, target_padding, causal = handmade_masks(sentences)
     masks = {
@@ -134,7 +134,7 @@ def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sent
 
 
 def test_lifting_the_padding_mask_leaves_the_sentence_without_padding_as_it_was(runs):
-    for kind in KINDS:
+    for kind in AttentionKind:
         before, after = (runs[lifted].attention(kind).weights for lifted in ("nothing", "padding"))
         np.testing.assert_allclose(after[:, LONG], before[:, LONG], **CLOSE)
         if kind != "decoder":
@@ -164,7 +164,7 @@ def test_padding_on_the_left_would_need_its_mask(masked):
 def test_leaked_weight_is_what_goes_to_closed_cells(runs, masked, lifted, kind):
     leaked = leaked_weights(masked, runs[lifted], kind, SHORT)
     weights = runs[lifted].attention(kind).weights[:, SHORT]
-    closed = ~masked.attention(kind).open[SHORT]
+    closed = ~masked.attention(kind).unmasked[SHORT]
     rows = (masked.source_lengths if kind == "encoder" else masked.target_lengths)[SHORT]
     assert leaked.shape == (*weights.shape[:2], rows)
     for row in range(rows):
@@ -182,7 +182,7 @@ def test_the_last_decoder_row_has_no_later_token_to_leak_to(masked, runs):
     assert not rows_that_may_leak(masked, runs["padding"], "cross", LONG).any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_one_head_is_cut_out_with_its_names(masked, kind):
     layers, _, heads = masked.attention(kind).differences.shape
     head = masked_head(masked, kind, SHORT, layers - 1, 2)
@@ -194,7 +194,9 @@ def test_one_head_is_cut_out_with_its_names(masked, kind):
     assert head.keys == (masked.fed_tokens if kind == "decoder" else masked.source_tokens)[SHORT]
     assert head.keys[head.real_keys :] == ("<pad>",) * (len(head.keys) - head.real_keys)
     assert "<pad>" not in head.keys[: head.real_keys]
-    assert np.isneginf(head.masked_scores[~head.open]).all() and np.isfinite(head.masked_scores[head.open]).all()
+    assert (
+        np.isneginf(head.masked_scores[~head.unmasked]).all() and np.isfinite(head.masked_scores[head.unmasked]).all()
+    )
     assert softmax_difference(head) < 2e-6
     assert (layers, heads) == (head.layers, head.heads)
 
@@ -209,13 +211,13 @@ def test_softmax_difference_finds_a_wrong_weight(masked):
 def test_the_share_of_closed_cells_is_softmax_over_all_scores(masked):
     head = masked_head(masked, "decoder", SHORT, 1, 3)
     powers = np.exp(head.scores.astype(np.float64))
-    for row, share in enumerate(share_of_closed(head)):
-        assert share == pytest.approx(powers[row, ~head.open[row]].sum() / powers[row].sum())
-    assert len(share_of_closed(head)) == masked.target_lengths[SHORT]
+    for row, share in enumerate(masked_share(head)):
+        assert share == pytest.approx(powers[row, ~head.unmasked[row]].sum() / powers[row].sum())
+    assert len(masked_share(head)) == masked.target_lengths[SHORT]
 
 
 def test_nothing_of_a_pass_can_be_changed(masked):
-    for array in (masked.target_mask, masked.next_probabilities, masked.cross.weights, masked.encoder.open):
+    for array in (masked.target_mask, masked.next_probabilities, masked.cross.weights, masked.encoder.unmasked):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     assert masked.cross.weights.dtype == masked.cross.scores.dtype == np.float32
@@ -237,12 +239,12 @@ def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, r
     def visit(number: int) -> None:
         start.wait()
         for turn in range(10):
-            lifted = LIFTS[(number + turn) % 3]
+            lifted = list(DisabledMask)[(number + turn) % 3]
             run = run_masked(translator.model, translator.tokenizer, sentences, lifted)
             np.testing.assert_array_equal(run.next_probabilities, runs[lifted].next_probabilities)
-            for kind in KINDS:
+            for kind in AttentionKind:
                 np.testing.assert_array_equal(run.attention(kind).weights, runs[lifted].attention(kind).weights)
-            alone = record(translator.model, sentences[LONG].source_ids, sentences[LONG].fed_ids)
+            alone = record_one(translator.model, sentences[LONG].source_ids, sentences[LONG].fed_ids)
             np.testing.assert_array_equal(alone.decoder.numpy(), sentences[LONG].decoder)
 
     with ThreadPoolExecutor(4) as pool:
@@ -251,7 +253,7 @@ def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, r
 
 
 def test_what_cannot_be_run_is_refused(translator, sentences, masked, runs):
-    with pytest.raises(ValueError, match="lifted in"):
+    with pytest.raises(ValueError, match="disabled mask must be one of"):
         run_masked(translator.model, translator.tokenizer, sentences, "both")
     with pytest.raises(ValueError, match="expects sentences"):
         run_masked(translator.model, translator.tokenizer, [])

@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 from support.small import random_sources, small_model
 
-from transformer.interpret.attention_block import BlockParameters, Stages, compute_stages
-from transformer.interpret.hooks import KINDS
+from transformer.interpret.attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    compute_stages,
+    record_stages,
+)
 from transformer.interpret.numpy_export import bundle, script
-from transformer.interpret.stage_recording import block_parameters, record_stages
+from transformer.model.names import AttentionKind
 
 
 def run(tmp_path, packed: bytes) -> str:
@@ -30,7 +35,7 @@ def printed_weights(out: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_it_prints_the_numbers_of_the_model(tmp_path, kind, norm):
     model = small_model(5, norm=norm)
     stages = record_stages(model, random_sources(7)[0], [2, 9, 8, 5, 4], kind, 1)
@@ -60,8 +65,8 @@ def test_a_row_without_an_open_key_prints_zeros(tmp_path):
     generator = np.random.default_rng(1)
     matrices, vectors = generator.normal(size=(4, 8, 8)), generator.normal(size=(6, 8))
     parameters = BlockParameters(*matrices, *vectors, 1e-5, 2, "post")
-    open_cells = np.ones((2, 3, 3), dtype=bool)
-    open_cells[1, 2] = False
-    stages: Stages = compute_stages(generator.normal(size=(2, 3, 8)), None, open_cells, parameters)
+    unmasked = np.ones((2, 3, 3), dtype=bool)
+    unmasked[1, 2] = False
+    stages: Stages = compute_stages(generator.normal(size=(2, 3, 8)), None, unmasked, parameters)
     program = script(stages, parameters, "Toy", cross=False, sentence=1, head=0)
     assert not printed_weights(run(tmp_path, bundle(stages, parameters, program)))[2].any()

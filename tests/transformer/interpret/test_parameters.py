@@ -5,7 +5,7 @@ import pytest
 from support.small import random_sources, small_model, unlike_model
 
 from transformer.interpret.parameters import blocks_of, parameter_rows
-from transformer.interpret.residual import record_stream
+from transformer.interpret.residual import record_residual_stream
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
 
@@ -14,7 +14,7 @@ SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
 @pytest.mark.parametrize("make", [small_model, unlike_model])
 def test_the_blocks_hold_every_parameter_once(make, norm):
     model = make(2, norm=norm)
-    blocks = blocks_of(model, record_stream(model, SOURCE, FED))
+    blocks = blocks_of(model, record_residual_stream(model, SOURCE, FED))
     assert sum(block.parameters for block in blocks) == model.count_parameters()
     assert sum(row.count for row in parameter_rows(model)) == model.count_parameters()
     assert len({block.name for block in blocks}) == len(blocks)
@@ -25,7 +25,7 @@ def test_the_blocks_hold_every_parameter_once(make, norm):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_layer_has_the_boxes_of_its_norm(norm):
     model = small_model(2, norm=norm)
-    blocks = blocks_of(model, record_stream(model, SOURCE, FED))
+    blocks = blocks_of(model, record_residual_stream(model, SOURCE, FED))
     kinds = [block.kind for block in blocks if block.stack == "decoder" and block.layer == 1]
     attention = ["self_attention", "cross_attention", "feed_forward"]
     if norm == "post":
@@ -44,7 +44,7 @@ def test_a_layer_has_the_boxes_of_its_norm(norm):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_what_a_block_gives_is_what_the_next_one_gets(norm):
     model = small_model(2, norm=norm)
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     blocks = {block.name: block for block in blocks_of(model, stream)}
     first = blocks["encoder.0.self_attention"]
     if norm == "post":

@@ -9,7 +9,7 @@ from support.by_hand import ByHand
 from support.small import random_sources, small_model, unlike_model
 
 from transformer import Translator
-from transformer.interpret.residual import hidden_units_of, logit_lens, record_stream, sublayers_of
+from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream, sublayers_of
 
 ROOT = Path(__file__).parents[3]
 SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
@@ -19,7 +19,7 @@ SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
 @pytest.mark.parametrize("make", [small_model, unlike_model])
 def test_each_sublayer_begins_where_the_one_before_ended(norm, make):
     model = make(3, norm=norm)
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     for stack, kinds in ((stream.encoder, 2 * 2), (stream.decoder, 3 * 3)):
         assert len(stack.sublayers) == kinds
         before = stack.start
@@ -44,7 +44,7 @@ def _normed(model, encoder, sublayer, total):
 
 def test_it_begins_with_the_embedding_and_its_position():
     model = small_model(3)
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     rows = model.source_embedding.weight[SOURCE].detach().numpy() * np.sqrt(model.config.d_model)
     assert np.allclose(stream.encoder.embedded, rows, atol=1e-6)
     assert np.allclose(
@@ -59,43 +59,47 @@ def test_it_is_what_the_file_of_the_checkpoint_gives(name):
     translator, by_hand = Translator.load(folder, "cpu"), ByHand(folder)
     trace = translator.trace("I love my teacher.")
     logits = by_hand.run(trace.source_ids, trace.fed_ids)
-    stream = record_stream(translator.model, trace.source_ids, trace.fed_ids)
+    stream = record_residual_stream(translator.model, trace.source_ids, trace.fed_ids)
     for sublayer in stream.decoder.sublayers:
         kind = {"self_attention": "decoder", "cross_attention": "cross"}.get(sublayer.name)
         if kind:
             stages = by_hand.stages[kind, sublayer.layer]
-            for own, expected in ((sublayer.before, "stream"), (sublayer.change, "output"), (sublayer.after, "result")):
+            for own, expected in (
+                (sublayer.before, "residual"),
+                (sublayer.change, "output"),
+                (sublayer.after, "result"),
+            ):
                 assert np.abs(own - stages[expected]).max() < 1e-4 * np.abs(stages[expected]).max()
     assert np.abs(stream.logits - logits).max() < 1e-4 * np.abs(logits).max()
 
 
 def test_watching_leaves_nothing_behind_and_wants_eval_mode():
     model = small_model(3)
-    record_stream(model, SOURCE, FED)
+    record_residual_stream(model, SOURCE, FED)
     assert not any(module._forward_hooks for module in model.modules())
     with pytest.raises(ValueError, match="eval"):
-        record_stream(model.train(), SOURCE, FED)
+        record_residual_stream(model.train(), SOURCE, FED)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_the_hidden_units_give_the_feed_forward_change(norm, stack):
     model = small_model(3, norm=norm)
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     for layer, block in enumerate(getattr(model, stack)):
-        units = hidden_units_of(model, stream, stack, layer)
+        units = record_hidden_units(model, SOURCE, FED, stack, layer)
         assert units.shape[1] == model.config.d_ff and (units >= 0).all() and (units == 0).any()
         with torch.inference_mode():
             change = block.feed_forward.outer(torch.tensor(units)).numpy()
         assert np.allclose(change, getattr(stream, stack).of_layer(layer)[-1].change, atol=1e-5)
     with pytest.raises(ValueError, match="layer"):
-        hidden_units_of(model, stream, stack, layer + 1)
+        record_hidden_units(model, SOURCE, FED, stack, layer + 1)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_the_last_layer_of_the_lens_is_the_model(norm):
     model = unlike_model(3, norm=norm)
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     lens = logit_lens(model, stream, NEXT)
     own = torch.tensor(stream.logits).softmax(dim=-1).numpy()
     assert lens.probabilities.shape == (4, len(NEXT))
@@ -107,10 +111,10 @@ def test_the_last_layer_of_the_lens_is_the_model(norm):
 
 def test_the_lens_looks_at_every_layer_by_itself():
     model = unlike_model(3, norm="pre")
-    stream = record_stream(model, SOURCE, FED)
+    stream = record_residual_stream(model, SOURCE, FED)
     lens = logit_lens(model, stream, NEXT)
     for layer in range(4):
         vectors = stream.decoder.start if layer == 0 else stream.decoder.of_layer(layer - 1)[-1].after
         with torch.inference_mode():
-            expected = model.generator(model.decoder_norm(torch.tensor(vectors))).softmax(dim=-1).numpy()
+            expected = model.output_projection(model.decoder_norm(torch.tensor(vectors))).softmax(dim=-1).numpy()
         assert np.allclose(lens.probabilities[layer], expected[range(len(NEXT)), NEXT], atol=1e-6)

@@ -5,30 +5,29 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from support.small import random_sources, small_model, unlike_model
+from support.small import random_sources, record_one, small_model, unlike_model
 
-from transformer.interpret.activations import record
+from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
+    concatenate,
     gradient_times_input,
-    handed_over,
-    handed_over_together,
     leave_one_out,
     leave_out,
     parts_to_leave_out,
     rank_correlation,
     shares,
-    together,
+    summed_value_norms,
+    weighted_value_norms,
 )
-from transformer.interpret.residual import Stack, Stream, SubLayer, record_stream
+from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
 from transformer.interpret.rollout import measured_mixing, roll_out
-from transformer.interpret.stage_recording import block_parameters, record_stages
 from transformer.model.attention import causal_mask
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
 
 
 def maps(seed: int = 1):
-    recording = record(small_model(seed), SOURCE, FED)
+    recording = record_one(small_model(seed), SOURCE, FED)
     return [part.numpy() for part in (recording.encoder, recording.decoder, recording.cross)]
 
 
@@ -62,10 +61,10 @@ def test_identity_layers_change_nothing_and_later_tokens_stay_out():
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_what_is_handed_over_adds_up_to_the_blocks_output(kind):
+def test_the_weighted_value_vectors_add_up_to_the_blocks_output(kind):
     model = small_model(2)
     stages, parameters = record_stages(model, SOURCE, FED, kind, 1), block_parameters(model, kind, 1)
-    lengths = handed_over(stages, parameters)
+    lengths = weighted_value_norms(stages, parameters)
     assert lengths.shape == stages.weights.shape
     d_k, head, query, key = stages.d_k, 2, 3, 1
     rows = slice(head * d_k, (head + 1) * d_k)
@@ -79,7 +78,7 @@ def test_what_is_handed_over_adds_up_to_the_blocks_output(kind):
         for k in range(stages.weights.shape[-1])
     )
     assert np.allclose(total + parameters.b_output, stages.output[0, query], atol=1e-5)
-    together = handed_over_together(stages, parameters)
+    together = summed_value_norms(stages, parameters)
     assert together.shape == lengths.shape[:1] + lengths.shape[2:] and (together <= lengths.sum(axis=1) + 1e-9).all()
     assert np.allclose(shares(lengths).sum(axis=-1), 1)
     assert not shares(np.zeros((2, 3))).any()
@@ -90,7 +89,7 @@ def test_the_gradient_is_that_of_a_small_step(norm):
     model = unlike_model(3, norm=norm).double()
     found = gradient_times_input(model, SOURCE, FED, 7)
     assert not any(parameter.grad is not None for parameter in model.parameters())
-    logits = record(model, SOURCE, FED).logits[-1].log_softmax(-1)
+    logits = record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)
     assert found.log_probability == pytest.approx(float(logits[7]), abs=1e-6)
     for side, table, ids, values in (
         ("source", model.source_embedding, SOURCE, found.source), ("prefix", model.target_embedding, FED, found.prefix),
@@ -127,7 +126,7 @@ def test_leaving_a_token_out_is_masking_it():
     mask = torch.ones(1, 1, 1, len(SOURCE), dtype=torch.bool)
     mask[..., place] = False
     hidden = model.decode(torch.tensor([FED]), model.encode(ids, mask), causal_mask(len(FED)), mask)
-    expected = float(own - model.generator(hidden)[0, -1].log_softmax(-1)[7])
+    expected = float(own - model.output_projection(hidden)[0, -1].log_softmax(-1)[7])
     assert found.source[place] == pytest.approx(expected, abs=1e-5)
     assert np.isnan(found.prefix[-1]) and np.isfinite(found.prefix[:-1]).all() and np.isfinite(found.source).all()
 
@@ -138,7 +137,7 @@ def test_a_fed_token_that_is_left_out_is_read_by_none_but_itself():
     mask = causal_mask(len(FED)).clone()
     mask[place + 1 :, place] = False
     hidden = model.decode(torch.tensor([FED]), model.encode(torch.tensor([SOURCE]), None), mask, None)
-    without = model.generator(hidden)[0, -1].log_softmax(-1)[7]
+    without = model.output_projection(hidden)[0, -1].log_softmax(-1)[7]
     found = leave_one_out(model, SOURCE, FED, 7)
     assert found.prefix[place] == pytest.approx(found.log_probability - float(without), abs=1e-5)
 
@@ -166,7 +165,10 @@ def test_half_and_half_gives_the_source_the_same_share_at_every_step_whatever_th
 
 def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
     model = small_model(2)
-    mixing, stream = measured_mixing(record_stream(model, SOURCE, FED)), record_stream(model, SOURCE, FED)
+    mixing, stream = (
+        measured_mixing(record_residual_stream(model, SOURCE, FED)),
+        record_residual_stream(model, SOURCE, FED),
+    )
     assert mixing.encoder.shape == (2, len(SOURCE)) and mixing.cross.shape == mixing.decoder.shape == (3, len(FED))
     block = stream.decoder.of_layer(1)[1]
     added, kept = np.linalg.norm(block.change[2]), np.linalg.norm(block.before[2])
@@ -184,8 +186,8 @@ def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
 def test_vectors_of_length_0_mix_half_and_half():
     nothing = SubLayer("self_attention", 0, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))
     crossing = dataclasses.replace(nothing, name="cross_attention")
-    stack = Stack(np.zeros((2, 3)), np.zeros((2, 3)), (nothing, crossing), np.zeros((2, 3)))
-    assert (measured_mixing(Stream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
+    stack = StackStream(np.zeros((2, 3)), np.zeros((2, 3)), (nothing, crossing), np.zeros((2, 3)))
+    assert (measured_mixing(ResidualStream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
 
 
 def test_tokens_are_left_out_the_same_in_parts_of_any_size():
@@ -194,10 +196,10 @@ def test_tokens_are_left_out_the_same_in_parts_of_any_size():
     places = len(SOURCE) + len(FED)
     for size in (1, 5):
         parts = [leave_out(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
-        stitched = together(parts, len(SOURCE))
+        stitched = concatenate(parts, len(SOURCE))
         np.testing.assert_allclose(stitched.source, whole.source, atol=1e-5)
         np.testing.assert_allclose(stitched.prefix, whole.prefix, atol=1e-5)
     cut = parts_to_leave_out(61, 30)
     assert [place for part in cut for place in part] == list(range(91)) and len(cut) > 3
-    with pytest.raises(ValueError, match="places must be in 0 to"):
+    with pytest.raises(ValueError, match="positions must be in 0 to"):
         leave_out(model, SOURCE, FED, 7, [places])

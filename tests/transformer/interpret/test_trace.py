@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from support.small import record_one
 
 from transformer.interpret.activations import record
-from transformer.interpret.hooks import KINDS
 from transformer.interpret.trace import TOP_K, make_trace
+from transformer.model.names import AttentionKind
 
 TEXT = "big red dog."
 
@@ -36,7 +37,7 @@ def test_maps_have_layers_heads_queries_and_keys(trace):
     assert trace.cross.shape == (3, 4, target, source)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 def test_rows_of_every_map_sum_to_one(trace, kind):
     maps = trace.attention(kind)
     np.testing.assert_allclose(maps.sum(-1), 1, atol=1e-5)
@@ -49,12 +50,12 @@ def test_the_decoder_never_looks_ahead(trace):
 
 
 def test_an_unknown_kind_of_map_is_refused(trace):
-    with pytest.raises(ValueError, match="encoder, decoder or cross"):
+    with pytest.raises(ValueError, match="kind must be one of encoder, decoder, cross"):
         trace.attention("self")
 
 
 def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace, translator):
-    logits = record(translator.model, trace.source_ids, trace.fed_ids).logits.double()
+    logits = record_one(translator.model, trace.source_ids, trace.fed_ids).logits.double()
     p = logits.softmax(-1).numpy()
     rows = np.arange(len(trace.next_ids))
     chosen = p[rows, trace.next_ids]
@@ -66,7 +67,7 @@ def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace,
 def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, translator, tokenizer):
     assert trace.candidate_ids.shape == trace.candidate_probabilities.shape == (len(trace.next_ids), TOP_K)
     assert (np.diff(trace.candidate_probabilities) <= 0).all()
-    p = record(translator.model, trace.source_ids, trace.fed_ids).logits.softmax(-1)
+    p = record_one(translator.model, trace.source_ids, trace.fed_ids).logits.softmax(-1)
     np.testing.assert_array_equal(trace.candidate_ids[:, 0], p.argmax(-1).numpy())
     expected = torch.gather(p, 1, torch.tensor(trace.candidate_ids)).numpy()
     np.testing.assert_allclose(trace.candidate_probabilities, expected, atol=1e-6)
@@ -107,6 +108,6 @@ def test_saving_keeps_the_very_name_it_is_given(trace, tmp_path):
 def test_a_target_cut_off_is_not_finished(translator, tokenizer):
     pieces, ids = tokenizer.pieces("dog"), tokenizer.encode("Hund Katze")
     source = [*(piece.id for piece in pieces), tokenizer.end_id]
-    recording = record(translator.model, source, [tokenizer.begin_id, *ids[:-1]])
+    recording = record(translator.model, [source], [[tokenizer.begin_id, *ids[:-1]]])
     trace = make_trace(recording, tokenizer, source_text="dog", source_pieces=pieces, target_ids=ids, origin="decoded")
     assert not trace.finished and trace.target_text == "Hund Katze"

@@ -1,4 +1,4 @@
-"""A token's walk, its neighbours, and gradients at initialisation."""
+"""A token's trajectory, its neighbours, and gradients at initialisation."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformer.data.batching import Example
 from transformer.experiments.initial_gradients import gradient_norms
 from transformer.interpret.parameters import nearest
-from transformer.interpret.residual import record_stream, walk
+from transformer.interpret.residual import record_residual_stream, trajectory
 from transformer.model.transformer import Transformer
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
@@ -17,14 +17,14 @@ EXAMPLES = [Example((5, 6, 3), (2, 7, 8, 9, 3)), Example((9, 4, 8, 3), (2, 5, 3)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_walk_goes_through_every_station(norm):
-    stack = record_stream(small_model(3, norm=norm), SOURCE, FED).decoder
-    found = walk(stack, 2)
+def test_the_trajectory_goes_through_every_sublayer(norm):
+    stack = record_residual_stream(small_model(3, norm=norm), SOURCE, FED).decoder
+    found = trajectory(stack, 2)
     end = [("norm", None)] if norm == "pre" else []
     attention = [(name, layer) for layer in range(3) for name in ("self_attention", "cross_attention", "feed_forward")]
-    assert list(found.places) == [("embedding", None), ("positions", None), *attention, *end]
-    assert found.lengths[1] == pytest.approx(float(np.linalg.norm(stack.start[2])), rel=1e-6)
-    assert found.lengths[-1] == pytest.approx(float(np.linalg.norm(stack.end[2])), rel=1e-6)
+    assert list(found.points) == [("embedding", None), ("positions", None), *attention, *end]
+    assert found.norms[1] == pytest.approx(float(np.linalg.norm(stack.start[2])), rel=1e-6)
+    assert found.norms[-1] == pytest.approx(float(np.linalg.norm(stack.end[2])), rel=1e-6)
     assert np.isnan(found.changes[0]) and found.changes[2] == pytest.approx(
         float(np.linalg.norm(stack.sublayers[0].change[2])), rel=1e-6
     )
@@ -34,10 +34,10 @@ def test_the_walk_goes_through_every_station(norm):
 
 
 def test_a_token_that_is_not_there_is_refused():
-    stack = record_stream(small_model(3), SOURCE, FED).decoder
+    stack = record_residual_stream(small_model(3), SOURCE, FED).decoder
     for token in (-1, len(FED)):
         with pytest.raises(ValueError, match="token"):
-            walk(stack, token)
+            trajectory(stack, token)
 
 
 def test_the_nearest_are_those_of_the_largest_cosine():

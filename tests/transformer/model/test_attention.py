@@ -4,10 +4,9 @@ import math
 
 import pytest
 import torch
-from support.small import BATCH, SOURCE, TARGET, random_ids, small_model
+from support.small import BATCH, SOURCE, TARGET, attention_blocks, random_ids, small_model
 from torch import nn
 
-from transformer.interpret.hooks import KINDS, attention_blocks
 from transformer.model.attention import (
     MultiHeadAttention,
     ScaledDotProductAttention,
@@ -16,6 +15,7 @@ from transformer.model.attention import (
     causal_mask,
     padding_mask,
 )
+from transformer.model.names import AttentionKind
 
 HEADS, D_K = 4, 6
 D_MODEL = HEADS * D_K
@@ -142,7 +142,7 @@ def test_num_heads_must_divide_d_model():
         MultiHeadAttention(10, 4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", AttentionKind)
 @torch.inference_mode()
 def test_output_recomputed_from_captured_tensors_equals_the_blocks_output(kind):
     """softmax(QK^T / sqrt(d_k)) V, concatenated, times W_O, plus its bias."""

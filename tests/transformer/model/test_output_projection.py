@@ -5,46 +5,46 @@ import torch
 from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.model.transformer import Generator, Transformer
+from transformer.model.transformer import OutputProjection, Transformer
 
 
 @pytest.fixture
-def generator():
+def projection():
     torch.manual_seed(3)
-    return Generator(10, 31)
+    return OutputProjection(10, 31)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 70])
-def test_it_is_a_linear_map_without_bias(generator, rows):
+def test_it_is_a_linear_map_without_bias(projection, rows):
     x = torch.randn(2, rows, 10)
     with torch.inference_mode():
-        torch.testing.assert_close(generator(x), F.linear(x, generator.weight))
+        torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
 
 
-def test_a_changed_weight_is_seen_at_once(generator):
+def test_a_changed_weight_is_seen_at_once(projection):
     x = torch.randn(4, 10)
     with torch.no_grad():
-        before = generator(x)
-        generator.weight.mul_(2)
-        torch.testing.assert_close(generator(x), 2 * before)
-        generator.weight.copy_(torch.randn(31, 10))
-        torch.testing.assert_close(generator(x), F.linear(x, generator.weight))
+        before = projection(x)
+        projection.weight.mul_(2)
+        torch.testing.assert_close(projection(x), 2 * before)
+        projection.weight.copy_(torch.randn(31, 10))
+        torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_a_weight_changed_by_an_optimizer_is_seen_at_once(generator, fused):
+def test_a_weight_changed_by_an_optimizer_is_seen_at_once(projection, fused):
     """A fused optimizer changes weights without counting it: a model that is decoded while it learns must not lag."""
-    x, optimizer = torch.randn(4, 10), torch.optim.Adam(generator.parameters(), lr=0.1, fused=fused)
+    x, optimizer = torch.randn(4, 10), torch.optim.Adam(projection.parameters(), lr=0.1, fused=fused)
     for _ in range(3):
         with torch.inference_mode():
-            torch.testing.assert_close(generator(x), F.linear(x, generator.weight))
-        generator(x).sum().backward()
+            torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
+        projection(x).sum().backward()
         optimizer.step()
 
 
-def test_gradients_reach_the_weight(generator):
-    generator(torch.randn(4, 10)).sum().backward()
-    assert generator.weight.grad is not None
+def test_gradients_reach_the_weight(projection):
+    projection(torch.randn(4, 10)).sum().backward()
+    assert projection.weight.grad is not None
 
 
 def test_another_memory_order_changes_neither_values_nor_shapes():

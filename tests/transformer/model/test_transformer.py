@@ -44,7 +44,7 @@ def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor)
         tgt_mask=~causal_mask(target.shape[1]),
         src_key_padding_mask=padded, memory_key_padding_mask=padded, tgt_key_padding_mask=target == config.pad_id,
     )  # fmt: skip
-    return hidden @ ours.generator.weight.T
+    return hidden @ ours.output_projection.weight.T
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -127,7 +127,7 @@ def test_selected_cache_rows_go_on_as_their_own_sentences():
 
 def test_shared_embeddings_are_one_matrix_and_counted_once():
     shared, own = Transformer(small_config()), Transformer(small_config(share_embeddings=False))
-    assert shared.generator.weight is shared.source_embedding.weight is shared.target_embedding.weight
+    assert shared.output_projection.weight is shared.source_embedding.weight is shared.target_embedding.weight
     assert own.count_parameters() - shared.count_parameters() == 2 * 31 * 24
     names = [name for name, _ in shared.named_parameters()]
     assert "generator.weight" not in names and "target_embedding.embedding.weight" not in names

@@ -1,4 +1,4 @@
-"""Jobs with real processes: the line, the stop, visitors who leave, results and their time, and every mishap."""
+"""Jobs with real processes: the line, the stop, users who leave, results and their time, and every mishap."""
 
 import os
 import sys
@@ -15,9 +15,8 @@ import pytest
 from transformer.errors import BusyError
 from transformer.toy import jobs as module
 from transformer.toy.jobs import Jobs
-from transformer.toy.tasks import ToySettings
-from transformer.toy.training import STATUS
-from transformer.training.replay import FILE
+from transformer.toy.settings import STATUS_FILE, ToySettings
+from transformer.training.replay import REPLAY_FILE
 
 SHORT = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, max_updates=3)
 LONG = replace(SHORT, vocabulary=26, length=20, goal=1.0, max_updates=5000)
@@ -74,14 +73,14 @@ def test_a_job_runs_to_its_end_while_the_next_one_waits_in_line():
         (first,), (second,) = jobs.submit(SHORT), jobs.submit(replace(SHORT, task="sort"))
         assert jobs.look(first).state == "running" and jobs.look(first).active
         waiting = jobs.look(second)
-        assert (waiting.state, waiting.place, waiting.status, waiting.film) == ("waiting", 1, None, None)
+        assert (waiting.state, waiting.place, waiting.status, waiting.replay) == ("waiting", 1, None, None)
         wait_until(lambda: jobs.look(first).state == "done")
         wait_until(lambda: jobs.look(second).state == "done")
         for name, task in ((first, "reverse"), (second, "sort")):
             view = jobs.look(name)
             assert view.settings.task == task and not view.active and view.place == 0
             assert (view.status.end, view.status.update) == ("limit", 3)
-            assert view.film.steps.tolist() == [0, 3]
+            assert view.replay.steps.tolist() == [0, 3]
         wait_until(lambda: all(process.poll() == 0 for process in processes(jobs)))
 
 
@@ -104,7 +103,7 @@ def test_a_stopped_job_keeps_what_it_has():
         wait_until(lambda: (status := jobs.look(name).status) and status.update > 0)
         jobs.stop(name)
         view = jobs.look(name)
-        assert view.state == "stopped" and view.status.end == "" and view.film.steps[0] == 0
+        assert view.state == "stopped" and view.status.end == "" and view.replay.steps[0] == 0
         (process,) = processes(jobs)
         wait_until(lambda: process.poll() is not None)
         jobs.stop(name)
@@ -114,7 +113,7 @@ def test_a_stopped_job_keeps_what_it_has():
 def test_stopping_what_has_just_ended_leaves_it_done():
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
-        wait_until(lambda: b'"limit"' in read(jobs, name, STATUS))
+        wait_until(lambda: b'"limit"' in read(jobs, name, STATUS_FILE))
         jobs.stop(name)
         assert jobs.look(name).state == "done"
 
@@ -264,23 +263,23 @@ def test_names_cannot_be_guessed_and_stand_in_an_address(idle):
 def test_a_status_that_cannot_be_read_is_none(content, idle):
     with running() as jobs:
         (name,) = jobs.submit(LONG)
-        (jobs._jobs[name].folder / STATUS).write_bytes(content)
+        (jobs._jobs[name].folder / STATUS_FILE).write_bytes(content)
         assert jobs.look(name).status is None and jobs.look(name).state == "running"
 
 
-def test_a_film_that_is_half_there_does_not_hide_the_one_before():
+def test_a_replay_that_is_half_there_does_not_hide_the_one_before():
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
         wait_until(lambda: jobs.look(name).state == "done")
-        path = jobs._jobs[name].folder / FILE
+        path = jobs._jobs[name].folder / REPLAY_FILE
         whole = path.read_bytes()
-        for content in (whole[: len(whole) // 2], b"", b"no film"):
+        for content in (whole[: len(whole) // 2], b"", b"no replay"):
             path.write_bytes(content)
-            assert jobs.look(name).film.steps.tolist() == [0, 3]
+            assert jobs.look(name).replay.steps.tolist() == [0, 3]
         path.unlink()
-        assert jobs.look(name).film.steps.tolist() == [0, 3]
-        jobs._jobs[name].forget_film()
-        assert jobs.look(name).film is None
+        assert jobs.look(name).replay.steps.tolist() == [0, 3]
+        jobs._jobs[name].forget_replay()
+        assert jobs.look(name).replay is None
 
 
 def test_closing_leaves_no_process_and_no_folder(idle, own_folder):
@@ -318,7 +317,7 @@ def test_by_default_one_runs_a_core():
         assert 1 <= jobs.at_once <= os.cpu_count()
 
 
-def test_trainings_give_way_to_visitors_and_use_one_thread(monkeypatch):
+def test_trainings_give_way_to_users_and_use_one_thread(monkeypatch):
     seen = {}
     popen = module.subprocess.Popen
 

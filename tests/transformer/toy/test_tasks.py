@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from transformer.errors import ConfigError
-from transformer.toy.tasks import HELD_OUT, TASKS, Alphabet, ToyData, ToySettings, answer, places
+from transformer.toy.settings import HELD_OUT, ToySettings
+from transformer.toy.tasks import Task, ToyTokenizer
+from transformer.toy.training import ToyData
 
 # The smallest task there may be: half of its 2,048 sequences would soon be met by chance.
 SMALLEST = ToySettings(vocabulary=2, length=11)
@@ -13,14 +15,14 @@ SMALLEST = ToySettings(vocabulary=2, length=11)
 
 @pytest.mark.parametrize("task, wanted", [("copy", [5, 3, 9, 3]), ("reverse", [3, 9, 3, 5]), ("sort", [3, 3, 5, 9])])
 def test_each_task_has_its_answer(task, wanted):
-    assert answer(task, (5, 3, 9, 3)) == wanted
+    assert Task(task).answer((5, 3, 9, 3)) == wanted
 
 
 def test_every_task_there_is_has_an_answer_and_no_other():
-    for task in TASKS:
-        assert sorted(answer(task, (4, 3, 5))) == [3, 4, 5]
-    with pytest.raises(ValueError, match="task must be one of copy, reverse, sort, got 'shuffle'"):
-        answer("shuffle", (4, 3))
+    for task in Task:
+        assert sorted(task.answer((4, 3, 5))) == [3, 4, 5]
+    with pytest.raises(ValueError, match="'shuffle' is not a valid Task"):
+        Task("shuffle")
 
 
 @pytest.mark.parametrize(
@@ -31,24 +33,24 @@ def test_every_task_there_is_has_an_answer_and_no_other():
         ("sort", [{1, 3}, {1, 3}, {0}, {2}]),  # which of two equal symbols comes first, nobody can say
     ],
 )
-def test_the_places_of_an_answer_are_where_its_symbols_stand(task, wanted):
+def test_the_positions_of_an_answer_are_where_its_symbols_stand(task, wanted):
     sequence = ("c", "a", "z", "a")
-    assert places(task, sequence) == wanted
-    assert [sequence[min(where)] for where in places(task, sequence)] == answer(task, sequence)
+    assert Task(task).positions(sequence) == wanted
+    assert [sequence[min(where)] for where in Task(task).positions(sequence)] == Task(task).answer(sequence)
 
 
-def test_the_alphabet_begins_with_three_special_tokens():
-    alphabet = Alphabet("letters", 5)
-    assert len(alphabet) == 8
-    assert alphabet.encode("a e c") == [3, 7, 5]
-    assert alphabet.decode([1, 7, 3, 2, 0]) == "e a"
-    assert [alphabet.piece_text(id) for id in range(4)] == ["<pad>", "<s>", "</s>", "a"]
+def test_the_tokens_begin_with_three_special_tokens():
+    tokenizer = ToyTokenizer("letters", 5)
+    assert len(tokenizer) == 8
+    assert tokenizer.encode("a e c") == [3, 7, 5]
+    assert tokenizer.decode([1, 7, 3, 2, 0]) == "e a"
+    assert [tokenizer.piece_text(id) for id in range(4)] == ["<pad>", "<s>", "</s>", "a"]
     with pytest.raises(KeyError):
-        alphabet.encode("f")
+        tokenizer.encode("f")
 
 
 def test_digits_begin_with_0():
-    assert Alphabet("digits", 10).decode(range(13)) == "0 1 2 3 4 5 6 7 8 9"
+    assert ToyTokenizer("digits", 10).decode(range(13)) == "0 1 2 3 4 5 6 7 8 9"
 
 
 def test_the_defaults_are_the_task_of_the_page():
@@ -96,16 +98,16 @@ def test_settings_are_frozen():
         ToySettings().task = "copy"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", Task)
 def test_batches_are_shifted_by_one(task):
     settings = ToySettings(task=task, vocabulary=5, length=7)
     source, fed, predicted = ToyData(settings).batch(9)
     assert source.shape == fed.shape == predicted.shape == (9, 8)
     for row in range(9):
         *given, end = source[row].tolist()
-        assert end == Alphabet.end_id and all(3 <= id < 8 for id in given)
-        assert fed[row].tolist() == [Alphabet.begin_id, *answer(task, given)]
-        assert predicted[row].tolist() == [*answer(task, given), Alphabet.end_id]
+        assert end == ToyTokenizer.end_id and all(3 <= id < 8 for id in given)
+        assert fed[row].tolist() == [ToyTokenizer.begin_id, *task.answer(given)]
+        assert predicted[row].tolist() == [*task.answer(given), ToyTokenizer.end_id]
 
 
 def test_what_is_held_out_is_never_trained_on():
@@ -131,4 +133,4 @@ def test_sources_come_as_the_model_reads_them_with_their_answers():
     found = list(data.sources(3))
     assert [tuple(source[:-1]) for source, _ in found] == data.held_out[:3]
     for source, wanted in found:
-        assert source[-1] == wanted[-1] == Alphabet.end_id and list(wanted[:-1]) == sorted(source[:-1])
+        assert source[-1] == wanted[-1] == ToyTokenizer.end_id and list(wanted[:-1]) == sorted(source[:-1])

@@ -15,17 +15,21 @@ import torch
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import UserError
-from transformer.toy.tasks import HELD_OUT, ToySettings, answer
-from transformer.toy.training import STATUS, ToyTraining, toy_rate, train_toy
-from transformer.training.replay import FILE, load_film
+from transformer.toy.settings import HELD_OUT, STATUS_FILE, ToySettings
+from transformer.toy.training import ToyTraining, toy_rate, train_toy
+from transformer.training.replay import REPLAY_FILE, load_replay
 
 ROOT = Path(__file__).parents[3]
 QUICK = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, warmup_steps=5, max_updates=6)
 EASY = ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_heads=4, max_updates=600)
-KNOBS = {
-    "schedule": "none", "warmup_steps": 800, "label_smoothing": 0.3, "norm": "post", "positions": "multiplied",
+OTHER_VALUES = {
+    "schedule": "none",
+    "warmup_steps": 800,
+    "label_smoothing": 0.3,
+    "norm": "post",
+    "positions": "multiplied",
     "num_heads": 1,
-}  # fmt: skip
+}
 
 
 def run(settings: ToySettings) -> tuple[ToyTraining, list]:
@@ -55,9 +59,9 @@ def test_a_training_leaves_everyone_elses_random_numbers_alone():
     assert torch.rand(3).equal(expected)
 
 
-@pytest.mark.parametrize("field", KNOBS)
-def test_runs_that_differ_in_one_knob_begin_with_the_same_weights_and_see_the_same_sequences(field):
-    base, other = ToyTraining(EASY), ToyTraining(replace(EASY, **{field: KNOBS[field]}))
+@pytest.mark.parametrize("field", OTHER_VALUES)
+def test_runs_that_differ_in_one_hyperparameter_begin_with_the_same_weights_and_see_the_same_sequences(field):
+    base, other = ToyTraining(EASY), ToyTraining(replace(EASY, **{field: OTHER_VALUES[field]}))
     weights, others = base.model.state_dict(), other.model.state_dict()
     assert all(weights[name].equal(others[name]) for name in weights.keys() & others.keys())
     assert {name for name in weights.keys() ^ others.keys() if "norm" not in name} == set()
@@ -93,45 +97,45 @@ def test_where_it_stands_is_told_after_every_update(learned):
     assert [status.update for status in statuses] == list(range(len(statuses)))
     assert statuses[0].loss is None and not any(status.end for status in statuses[:-1])
     assert all(later.seconds >= earlier.seconds for earlier, later in zip(statuses, statuses[1:], strict=False))
-    assert statuses[-1].rate == pytest.approx(statuses[-1].update / statuses[-1].seconds)
+    assert statuses[-1].updates_a_second == pytest.approx(statuses[-1].update / statuses[-1].seconds)
 
 
 def test_the_exact_match_is_that_of_decoding_one_by_one(learned):
     training, statuses = learned
-    task, alphabet, right = EASY.task, training.alphabet, 0
+    task, tokenizer, right = EASY.task, training.tokenizer, 0
     for row in training.data.held_out:
-        (written,) = decode(training.model, [[*row, alphabet.end_id]], Greedy())
-        right += alphabet.decode(written.ids) == alphabet.decode(answer(task, row)) and written.finished
+        (written,) = decode(training.model, [[*row, tokenizer.end_id]], Greedy())
+        right += tokenizer.decode(written.ids) == tokenizer.decode(task.answer(row)) and written.finished
     assert statuses[-1].exact_match == right / HELD_OUT
 
 
-def test_the_film_has_some_25_moments_from_0_to_the_end(learned):
+def test_the_replay_has_some_25_snapshots_from_0_to_the_end(learned):
     training, statuses = learned
-    film = training.film()
-    assert film.steps[0] == 0 and film.steps[-1] == statuses[-1].update
-    assert 12 <= len(film.steps) <= 33
-    gaps = np.diff(film.steps)
+    replay = training.replay()
+    assert replay.steps[0] == 0 and replay.steps[-1] == statuses[-1].update
+    assert 12 <= len(replay.steps) <= 33
+    gaps = np.diff(replay.steps)
     assert (gaps[:-1] == gaps[0]).all() and gaps[-1] <= gaps[0]
-    assert film.scores[-1].tolist() == [statuses[-1].update, statuses[-1].exact_match]
-    assert film.score_name == "exact match"
+    assert replay.scores[-1].tolist() == [statuses[-1].update, statuses[-1].exact_match]
+    assert replay.score_name == "exact match"
 
 
-def test_the_films_last_moment_writes_what_the_model_learned(learned):
+def test_the_replays_last_snapshot_writes_what_the_model_learned(learned):
     training, _ = learned
-    reel = training.film().reels[0]
-    assert training.alphabet.encode(reel.source_text) == list(training.data.held_out[0])
-    assert reel.target_text == " ".join(answer(EASY.task, reel.source_text.split()))
+    trajectory = training.replay().trajectories[0]
+    assert training.tokenizer.encode(trajectory.source_text) == list(training.data.held_out[0])
+    assert trajectory.target_text == " ".join(EASY.task.answer(trajectory.source_text.split()))
     (written,) = decode(training.model, [[*training.data.held_out[0], 2]], Greedy())
-    assert reel.outputs[-1] == training.alphabet.decode(written.ids) == reel.target_text
-    assert reel.outputs[0] != reel.target_text
+    assert trajectory.outputs[-1] == training.tokenizer.decode(written.ids) == trajectory.target_text
+    assert trajectory.outputs[0] != trajectory.target_text
 
 
-def test_a_long_film_is_thinned_and_keeps_its_first_and_newest_moment():
+def test_a_long_replay_is_downsampled_and_keeps_its_first_and_newest_snapshot():
     training = ToyTraining(QUICK)
     for update in range(0, 331, 10):
-        if update % training._moment_every == 0:
-            training._shoot(update)
-    assert training.camera.steps == list(range(0, 321, 20))
+        if update % training._snapshot_every == 0:
+            training._record(update)
+    assert training.recorder.steps == list(range(0, 321, 20))
 
 
 def test_a_run_that_learns_nothing_ends_at_its_limit():
@@ -150,18 +154,18 @@ def test_a_loss_that_is_no_number_ends_the_run():
 
 def test_the_files_hold_the_end_of_the_run(tmp_path):
     status = train_toy(QUICK, tmp_path)
-    assert json.loads((tmp_path / STATUS).read_text()) == asdict(status)
+    assert json.loads((tmp_path / STATUS_FILE).read_text()) == asdict(status)
     assert status.end == "limit"
-    film = load_film(tmp_path / FILE)
-    assert film.steps.tolist() == [0, 6] and film.losses[:, 0].tolist() == [5, 6]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, STATUS]
+    replay = load_replay(tmp_path / REPLAY_FILE)
+    assert replay.steps.tolist() == [0, 6] and replay.losses[:, 0].tolist() == [5, 6]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [REPLAY_FILE, STATUS_FILE]
 
 
 def test_the_command_line_trains_and_prints_the_end(tmp_path, capsys):
     options = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(QUICK).items()]
     assert command_line.main(["toy", *options, "--out", str(tmp_path / "new" / "folder")]) == 0
     assert json.loads(capsys.readouterr().out)["end"] == "limit"
-    assert load_film(tmp_path / "new" / "folder" / FILE).steps[-1] == 6
+    assert load_replay(tmp_path / "new" / "folder" / REPLAY_FILE).steps[-1] == 6
 
 
 def test_the_command_line_refuses_what_cannot_be_in_a_sentence(tmp_path, capsys):
@@ -179,7 +183,7 @@ def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     child = int(parent.stdout.readline())
     try:
-        wait_until(lambda: (tmp_path / STATUS).exists())
+        wait_until(lambda: (tmp_path / STATUS_FILE).exists())
         parent.kill()
         parent.wait()
         wait_until(lambda: not alive(child))
@@ -187,7 +191,7 @@ def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
         parent.stdout.close()
         if alive(child):
             os.kill(child, 9)
-    assert json.loads((tmp_path / STATUS).read_text())["end"] == ""
+    assert json.loads((tmp_path / STATUS_FILE).read_text())["end"] == ""
 
 
 def alive(pid: int) -> bool:

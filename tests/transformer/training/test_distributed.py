@@ -17,7 +17,7 @@ from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 from transformer.__main__ import main
 from transformer.data.batching import make_examples
 from transformer.errors import DeviceError
-from transformer.files import load_sealed
+from transformer.files import load_checksummed
 from transformer.model.transformer import Transformer
 from transformer.training.distributed import Processes, joined
 from transformer.training.loader import load_updates
@@ -46,7 +46,7 @@ def arguments(folder: Path, config, pairs) -> list[str]:
 
 
 def progress_of(out: Path) -> dict:
-    return json.loads(bytes(load_sealed(out / "resume" / "state.safetensors")["progress"].tolist()))
+    return json.loads(bytes(load_checksummed(out / "resume" / "state.safetensors")["progress"].tolist()))
 
 
 def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
@@ -73,7 +73,7 @@ def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(tmp
     assert done.returncode == 0, done.stderr
     assert [json.loads((tmp_path / f"stopped-{rank}.json").read_text()) for rank in (0, 1)] == [8, 8]
     assert end_of(tmp_path / "stopped") == end_of(tmp_path / "whole")
-    random = load_sealed(tmp_path / "whole" / "resume" / "state.safetensors")["random"]
+    random = load_checksummed(tmp_path / "whole" / "resume" / "state.safetensors")["random"]
     assert len(random) == 2 and not torch.equal(random[0], random[1]), "each drops out other values"
     longer = replace(experiment(), training=replace(experiment().training, max_steps=14))
     with caplog.at_level("INFO"):

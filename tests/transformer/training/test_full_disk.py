@@ -11,7 +11,7 @@ from support.short_run import PAIRS, VALID, Killed, end_of, experiment, run, sto
 from support.tiny import write_pairs, write_toml
 
 from transformer.__main__ import main
-from transformer.training import trainer
+from transformer.training.state import SavedRun
 
 ROOT = Path(__file__).parents[3]
 
@@ -59,7 +59,7 @@ def fill(disk: Path) -> None:
 def test_a_full_disk_stops_the_run_in_one_sentence_and_it_goes_on_from_the_save_before(
     small_disk, arguments, uninterrupted, monkeypatch, capsys
 ):
-    out, calls, save_state = small_disk / "run", [], trainer.save_state
+    out, calls, save_state = small_disk / "run", [], SavedRun.save
 
     def save(*state):
         calls.append(1)
@@ -68,7 +68,7 @@ def test_a_full_disk_stops_the_run_in_one_sentence_and_it_goes_on_from_the_save_
         save_state(*state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "save_state", save)
+        patch.setattr(SavedRun, "save", save)
         assert main([*arguments, str(out)]) == 1
     told = capsys.readouterr().err
     assert told == (
@@ -102,8 +102,11 @@ def test_a_real_process_whose_write_fails_ends_with_one_sentence(arguments, unin
     )
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments, str(out), "--resume"],
-        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     told = [line for line in done.stderr.splitlines() if line.startswith("headlight: ")]
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert len(told) == 1 and "cannot be written: File too large; --resume goes on" in told[0]
@@ -116,13 +119,13 @@ def test_a_first_save_that_cannot_be_written_says_that_nothing_was_saved(argumen
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    save_state = trainer.save_state
+    save_state = SavedRun.save
 
     def save(*state):
         monkeypatch.setattr(os, "fsync", full)
         save_state(*state)
 
-    monkeypatch.setattr(trainer, "save_state", save)
+    monkeypatch.setattr(SavedRun, "save", save)
     assert main([*arguments, str(tmp_path / "run")]) == 1
     told = capsys.readouterr().err
     assert told.endswith("next.safetensors cannot be written: No space left on device; nothing was saved yet.\n")

@@ -63,7 +63,7 @@ def kill_after(seconds: float, command: list[str]) -> int:
     return run.returncode
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_weights_history_and_film(tmp_path, arguments):
+def test_a_run_killed_again_and_again_ends_with_the_same_weights_history_and_replay(tmp_path, arguments):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     started = time.monotonic()
     assert main([*arguments, str(whole)]) == 0

@@ -1,4 +1,4 @@
-"""The count of operations, against PyTorch's own, and the cards' peaks."""
+"""The count of operations, against PyTorch's own, and the cards' peaks, and reports of a run."""
 
 import logging
 
@@ -9,7 +9,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.model.transformer import Transformer
-from transformer.training.monitoring import Meter, device_peak, peak_flops, training_flops, update_flops
+from transformer.training.monitoring import Throughput, device_peak_flops, peak_flops, training_flops, update_flops
 from transformer.training.state import Progress
 
 
@@ -31,30 +31,39 @@ def test_an_updates_count_is_that_of_its_batches_as_they_are_padded():
 @pytest.mark.parametrize(
     ("card", "tera"),
     [
-        ("NVIDIA H100 80GB HBM3", 989.5), ("NVIDIA H100 PCIe", 756.5), ("NVIDIA H200", 989.5), ("NVIDIA L4", 121.0),
-        ("NVIDIA A100-SXM4-80GB", 312.0), ("NVIDIA L40S", 362.0), ("NVIDIA GeForce RTX 4090", 165.2),
-        ("NVIDIA A10G", None), ("Tesla T4", None), ("NVIDIA L400", None),
+        ("NVIDIA H100 80GB HBM3", 989.5),
+        ("NVIDIA H100 PCIe", 756.5),
+        ("NVIDIA H200", 989.5),
+        ("NVIDIA L4", 121.0),
+        ("NVIDIA A100-SXM4-80GB", 312.0),
+        ("NVIDIA L40S", 362.0),
+        ("NVIDIA GeForce RTX 4090", 165.2),
+        ("NVIDIA A10G", None),
+        ("Tesla T4", None),
+        ("NVIDIA L400", None),
         ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", None),
     ],
-)  # fmt: skip
+)
 def test_a_cards_peak_is_found_by_its_name(card, tera):
     assert peak_flops(card) == (None if tera is None else tera * 1e12)
 
 
 def test_a_cpu_has_no_peak_to_compare_with():
-    assert device_peak(torch.device("cpu")) is None
+    assert device_peak_flops(torch.device("cpu")) is None
 
 
 @pytest.mark.parametrize(
-    ("peak", "told"), [(1e9, "500 target tokens/s, 20.0 % of the card's peak  "), (None, "500 target tokens/s  ")]
+    ("peak", "text"), [(1e9, "500 target tokens/s, model FLOPs utilisation 20.0 %  "), (None, "500 target tokens/s  ")]
 )
-def test_the_meter_tells_speed_and_where_the_card_is_known_the_share_of_its_peak(monkeypatch, caplog, peak, told):
+def test_a_report_has_tokens_a_second_and_where_the_card_is_known_model_flops_utilisation(
+    monkeypatch, caplog, peak, text
+):
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    meter = Meter(Progress(step=4), 10, peak)
+    throughput = Throughput(Progress(step=4), 10, peak)
     for _ in range(4):
-        meter.count(loss=2.0, tokens=250, flops=100_000_000)
+        throughput.count(loss=2.0, tokens=250, flops=100_000_000)
     now[0] += 2
     with caplog.at_level(logging.INFO):
-        assert meter.report(1e-3) == 500
-    assert told in caplog.text
+        assert throughput.report(1e-3) == 500
+    assert text in caplog.text

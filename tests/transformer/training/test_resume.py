@@ -1,18 +1,21 @@
 """A run that was killed and resumed ends as if it had never stopped, bit for bit."""
 
+import json
 import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run, stop_at
 
 from transformer.config import ModelConfig
 from transformer.errors import CheckpointError, ConfigError
-from transformer.training import state as resume
+from transformer.files import load_checksummed, save_checksummed
 from transformer.training import updates
 from transformer.training.run import train
+from transformer.training.state import SavedRun
 
 
 @pytest.mark.parametrize(
@@ -24,8 +27,8 @@ from transformer.training.run import train
         ("validation_score", 1, Killed),  # within a validation
         ("validation_score", 1, KeyboardInterrupt),
         ("save_checkpoint", 2, Killed),  # a validation measured but not kept
-        ("drop_snapshots", 2, Killed),  # a validation kept and saved but not tidied up
-        ("save_state", 3, Killed),  # instead of a save
+        ("drop_weights", 2, Killed),  # a validation kept and saved but not tidied up
+        ("save", 3, Killed),  # instead of a save
         ("sync_folder", 4, Killed),  # a save renamed but not yet certain
     ],
 )
@@ -34,7 +37,7 @@ def test_a_stopped_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, uni
         stop_at(patch, place, call, stop)
         with pytest.raises(stop):
             run(tmp_path)
-    run(tmp_path, resume=resume.has_state(tmp_path / "resume"))
+    run(tmp_path, resume=SavedRun(tmp_path / "resume").exists())
     end = end_of(tmp_path)
     assert end["state"] == uninterrupted["state"]
     assert end["progress"] == uninterrupted["progress"]
@@ -69,6 +72,23 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path, uninterrupted):
 
 
 def test_resuming_where_nothing_was_saved_begins_anew(tmp_path, uninterrupted):
+    run(tmp_path, resume=True)
+    assert end_of(tmp_path) == uninterrupted
+
+
+def test_a_run_saved_by_an_earlier_version_is_resumed(tmp_path, monkeypatch, uninterrupted):
+    """Its progress has "snapshots", as the averaged steps were once called."""
+    with monkeypatch.context() as patch:
+        stop_at(patch, "learning_rate", 8, Killed)
+        with pytest.raises(Killed):
+            run(tmp_path)
+    path = tmp_path / "resume" / "state.safetensors"
+    state = load_checksummed(path)
+    progress = json.loads(bytes(state["progress"].tolist()))
+    progress["snapshots"] = progress.pop("averaged_steps")
+    assert progress["snapshots"] == [5]
+    state["progress"] = torch.tensor(list(json.dumps(progress).encode()), dtype=torch.uint8)
+    save_checksummed(path, state)
     run(tmp_path, resume=True)
     assert end_of(tmp_path) == uninterrupted
 

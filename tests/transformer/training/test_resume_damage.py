@@ -11,11 +11,11 @@ import torch
 from support.short_run import Killed, end_of, run, stop_at
 
 from transformer.errors import CheckpointError
-from transformer.files import load_sealed, save_sealed
+from transformer.files import load_checksummed, save_checksummed
 
 
 def step_of(path: Path) -> int:
-    return json.loads(bytes(load_sealed(path)["progress"].tolist()))["step"]
+    return json.loads(bytes(load_checksummed(path)["progress"].tolist()))["step"]
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +68,13 @@ def test_where_the_last_save_is_damaged_the_one_before_it_is_used(stopped, unint
 
 def test_no_bit_of_a_save_changes_unnoticed(tmp_path):
     path = tmp_path / "sealed"
-    save_sealed(path, {"step/a": torch.tensor(3.0), "weight/a": torch.arange(6.0).reshape(2, 3)})
+    save_checksummed(path, {"step/a": torch.tensor(3.0), "weight/a": torch.arange(6.0).reshape(2, 3)})
     content = path.read_bytes()
-    assert set(load_sealed(path)) == {"step/a", "weight/a"}
+    assert set(load_checksummed(path)) == {"step/a", "weight/a"}
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         with pytest.raises(CheckpointError, match="is damaged"):
-            load_sealed(path)
+            load_checksummed(path)
 
 
 def test_two_damaged_saves_cannot_be_resumed(stopped):
@@ -115,19 +115,19 @@ def test_what_was_left_half_written_is_tidied_up(stopped):
 
 
 @pytest.mark.parametrize("damage", ["missing", "a bit of its content"])
-def test_a_mean_does_without_a_damaged_snapshot_and_says_so(stopped, caplog, damage):
+def test_a_mean_does_without_damaged_weights_and_says_so(stopped, caplog, damage):
     snapshot = stopped / "resume" / "snapshot-0000010.safetensors"
     snapshot.unlink() if damage == "missing" else DAMAGE[damage](snapshot)
     with caplog.at_level(logging.WARNING):
         run(stopped, resume=True)
     assert len(caplog.messages) == 1 and str(snapshot) in caplog.text
     assert "The next mean of weights leaves step 10 out." in caplog.text
-    assert end_of(stopped)["progress"]["snapshots"] == [12]
+    assert end_of(stopped)["progress"]["averaged_steps"] == [12]
 
 
-def test_a_damaged_film_is_told_and_begun_anew(stopped, uninterrupted, caplog):
+def test_a_damaged_replay_is_told_and_begun_anew(stopped, uninterrupted, caplog):
     flip(stopped / "resume" / "film.safetensors", 0.01)
     with caplog.at_level(logging.WARNING):
         run(stopped, resume=True)
-    assert "film.safetensors is damaged" in caplog.text and "The film begins at step 10." in caplog.text
+    assert "film.safetensors is damaged" in caplog.text and "The replay begins at step 10." in caplog.text
     assert end_of(stopped)["state"] == uninterrupted["state"]

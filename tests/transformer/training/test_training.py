@@ -47,9 +47,12 @@ def test_history_has_the_rate_of_its_step(history):
 def test_the_checkpoint_says_how_it_came_to_be(trained_folder):
     training = json.loads((trained_folder / "training.json").read_text())
     assert training["data"] == {
-        "name": "Tiny pairs", "source_language": "Plain", "target_language": "Schlicht",
-        "licence": "CC0", "attribution": "made up by the tests",
-    }  # fmt: skip
+        "name": "Tiny pairs",
+        "source_language": "Plain",
+        "target_language": "Schlicht",
+        "licence": "CC0",
+        "attribution": "made up by the tests",
+    }
     assert training["configuration"] == tiny_experiment().as_dict()
     assert (training["steps"], training["seed"], training["training_pairs"]) == (250, 1, 1500)
     assert training["device"].startswith("CPU (")
@@ -98,7 +101,7 @@ def test_the_kept_weights_are_the_mean_of_the_last_validations(tokenizer, tmp_pa
 def test_a_step_is_one_clipped_adam_update_at_the_schedules_rate(tokenizer, tmp_path):
     """The first update, recomputed with PyTorch's Adam and the mean loss a target token."""
     trainer = make_trainer(tokenizer, tmp_path, clip_norm=0.5)
-    update, tensors = next(trainer._updates())
+    update, tensors = next(trainer.loader.remaining(trainer.progress))
     ((source, fed, predicted),) = tensors
     before = [p.detach().clone() for p in trainer.model.parameters()]
     logits = trainer.model.eval()(source, fed)
@@ -106,7 +109,7 @@ def test_a_step_is_one_clipped_adam_update_at_the_schedules_rate(tokenizer, tmp_
     gradients = torch.autograd.grad(loss, list(trainer.model.parameters()))
     norm = torch.cat([g.flatten() for g in gradients]).norm()
     rate = learning_rate(1, 48, trainer.settings)
-    assert trainer.updater.learn(update, tensors, rate) == pytest.approx(loss.item(), rel=1e-5)
+    assert trainer.updater.learn(tensors, update.tokens, rate) == pytest.approx(loss.item(), rel=1e-5)
     assert update.tokens == int((predicted != 0).sum())
     replicas = [torch.nn.Parameter(p) for p in before]
     for replica, gradient in zip(replicas, gradients, strict=True):
@@ -127,7 +130,7 @@ def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(tokenizer, tmp_
 
 def test_validation_loss_is_the_mean_a_token_whatever_the_batches(trained_folder, tokenizer, tmp_path):
     model = load_checkpoint(trained_folder).model
-    examples = make_trainer(tokenizer, tmp_path).examples
+    examples = make_trainer(tokenizer, tmp_path).loader.examples
     assert validation_loss(model, examples, 50) == pytest.approx(validation_loss(model, examples, 5000), rel=1e-4)
 
 

@@ -12,10 +12,10 @@ from support.tiny import make_pairs, tiny_experiment
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from transformer.checkpoint import load_checkpoint
-from transformer.config import FilmConfig
+from transformer.config import ReplayConfig
 from transformer.errors import CheckpointError, ConfigError
 from transformer.evaluation import Score
-from transformer.training.replay import load_film
+from transformer.training.replay import load_replay
 from transformer.training.run import train
 
 CPU = torch.device("cpu")
@@ -24,7 +24,7 @@ PAIRS, VALID = make_pairs(400, 1), make_pairs(5, 2)
 
 def experiment(**training):
     settings = {"max_steps": 20, "validate_every": 2, "save_every": 3, "cooldown_steps": 0, **training}
-    return replace(tiny_experiment(**settings), film=FilmConfig([["red dog.", "rot Hund."]]))
+    return replace(tiny_experiment(**settings), replay=ReplayConfig([["red dog.", "rot Hund."]]))
 
 
 def score_like(monkeypatch, scores: list[float]) -> None:
@@ -44,7 +44,7 @@ def test_a_run_ends_early_after_so_many_validations_without_a_better_one(tmp_pat
     checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint.training["steps"] == 4
     assert checkpoint.training["stopped_early"] == {"step": 10, "patience": 3}
-    assert load_film(tmp_path / "run" / "film.safetensors").steps[-1] == 10
+    assert load_replay(tmp_path / "run" / "film.safetensors").steps[-1] == 10
 
 
 def test_a_run_that_ended_early_is_over_when_it_is_resumed(tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_without_patience_a_run_never_ends_early(tmp_path, monkeypatch):
     train(experiment(), PAIRS, VALID, tmp_path / "run", CPU)
     training = json.loads((tmp_path / "run" / "training.json").read_text())
     assert training["steps"] == 2 and "stopped_early" not in training
-    assert load_film(tmp_path / "run" / "film.safetensors").steps[-1] == 20
+    assert load_replay(tmp_path / "run" / "film.safetensors").steps[-1] == 20
 
 
 def test_a_warm_start_begins_with_the_weights_and_the_tokenizer_of_a_checkpoint(trained_folder, tmp_path, caplog):

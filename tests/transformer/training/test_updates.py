@@ -9,9 +9,8 @@ from support.tiny import make_pairs, tiny_experiment
 from transformer.data.pairs import Pairs
 from transformer.errors import DataError
 from transformer.training.distributed import Processes
-from transformer.training.loader import load_updates
+from transformer.training.loader import Update, load_updates
 from transformer.training.trainer import Trainer
-from transformer.training.updates import Update
 
 CPU = torch.device("cpu")
 PAIRS = Pairs(make_pairs(60, 1), range(101, 161), "pairs.tsv")
@@ -32,12 +31,12 @@ def gradients(trainer: Trainer) -> torch.Tensor:
 def test_batches_that_are_accumulated_equal_one_big_batch(tokenizer, tmp_path):
     """Of different sizes and lengths, so that a mean of their means would be another one."""
     one, several = (make_trainer(tokenizer, tmp_path) for _ in range(2))
-    examples = sorted(one.examples, key=lambda example: example.length)
+    examples = sorted(one.loader.examples, key=lambda example: example.length)
     parts = [examples[:4], examples[4:30], examples[30:33]]
     losses = []
     for trainer, batches in ((one, [sum(parts, [])]), (several, parts)):
         (tensors,) = load_updates([batches], 0, CPU, Processes())
-        losses.append(trainer.updater.learn(Update(batches, 1, 1, 1), tensors, 1e-3))
+        losses.append(trainer.updater.learn(tensors, Update(batches, 1, 1, 1).tokens, 1e-3))
     assert losses[1] == pytest.approx(losses[0], rel=1e-6)
     # Compared before Adam, which makes a gradient of 1e-9 as large as any other.
     torch.testing.assert_close(gradients(several), gradients(one), atol=1e-6, rtol=0)
@@ -58,7 +57,7 @@ def test_a_run_accumulates_batches_in_a_row_within_an_epoch(tokenizer, tmp_path)
 
 def zip_steps(trainer: Trainer, steps: int):
     """The first updates of a run, none of them made."""
-    for update, tensors in trainer._updates():
+    for update, tensors in trainer.loader.remaining(trainer.progress):
         trainer.progress.step = update.step
         yield update, tensors
         if update.step == steps:

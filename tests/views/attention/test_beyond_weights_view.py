@@ -8,16 +8,16 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
 import session
-from plots.palette import signed
+from plots.text import signed
 from transformer import Translator
+from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
     gradient_times_input,
-    handed_over_together,
     leave_one_out,
     rank_correlation,
     shares,
+    summed_value_norms,
 )
-from transformer.interpret.stage_recording import block_parameters, record_stages
 from views.attention import beyond_weights_text as captions
 from views.attention.beyond_weights_figure import (
     GRADIENT,
@@ -66,7 +66,7 @@ def test_every_bar_is_what_the_engine_computes(checkpoint, layer):
     layers = range(len(trace.cross)) if layer == "average" else [1]
     lengths = [
         shares(
-            handed_over_together(
+            summed_value_norms(
                 record_stages(model, trace.source_ids, trace.fed_ids, "cross", each),
                 block_parameters(model, "cross", each),
             )
@@ -174,17 +174,20 @@ def test_the_table_has_each_pair_once():
 def test_the_sentences_follow_the_numbers():
     values = some_values()
     assert captions.describe_measures(values, TOKENS) == (
-        "They differ in what comes first by size: “b” by raw weight, norm-weighted, gradient × input; “a” by "
-        "leave-one-out."
+        "They differ in which token is first by absolute value: “b” by raw weight, norm-weighted, gradient × input; "
+        "“a” by leave-one-out."
     )
     same = dict.fromkeys(MEASURES, values[RAW])
-    assert captions.describe_measures(same, TOKENS) == "All four measures have “b” first here, by size."
+    assert captions.describe_measures(same, TOKENS) == "All four measures have “b” first here, by absolute value."
     opposed = captions.describe_measures(some_values(**{LEFT_OUT: [-2.0, 0.1, 0.5, 0.0]}), TOKENS)
     assert opposed.endswith("Gradient × input and leave-one-out have opposite signs for 2 of 4 tokens.")
     alone = {name: np.array([1.0]) for name in MEASURES} | {LEFT_OUT: np.array([np.nan])}
-    assert captions.describe_measures(alone, TOKENS[:1]) == "All 3 that can be computed have “a” first here, by size."
+    assert (
+        captions.describe_measures(alone, TOKENS[:1])
+        == "All 3 that can be computed have “a” first here, by absolute value."
+    )
     text = captions.describe_disagreement(values, TOKENS)
-    assert "on “b”: number 1 of 4 by raw weight (0.50), number 4 by leaving it out, which raises log P by 0.100" in text
+    assert "on “b”: number 1 of 4 by raw weight (0.50), number 4 by leave-one-out, which raises log P by 0.100" in text
     assert "same order" in captions.describe_disagreement(values | {LEFT_OUT: values[RAW]}, TOKENS)
     assert captions.describe_disagreement(alone, TOKENS[:1]) == ""
     found = correlations(values)
@@ -196,9 +199,9 @@ def test_the_sentences_follow_the_numbers():
 def test_the_sentence_on_the_prefix_compares_with_the_largest_of_the_source():
     source, drops, gradient = np.array([0.5, -2.0]), np.array([0.1, 3.0, np.nan]), np.array([0.0, -0.25, 1.0])
     text = captions.describe_prefix(gradient, drops, source, ("<s>", "x", "y"))
-    assert "leaving out the fed “x” lowers log P by 3.000, more than any source token does (2.000)" in text
+    assert "leaving out the input token “x” lowers log P by 3.000, more than any source token (2.000)" in text
     assert "−0.25" in text
-    assert "less than the first of the source" in captions.describe_prefix(
+    assert "less than the most effective source token" in captions.describe_prefix(
         gradient, drops / 9, source, ("<s>", "x", "y")
     )
     assert captions.describe_prefix(gradient[:1], drops[:1], source, ("<s>",)) == ""

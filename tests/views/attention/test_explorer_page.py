@@ -11,9 +11,9 @@ from support.pages import ROOT, open_page, page_text
 from transformer import Translator
 from transformer.interpret.head_patterns import THRESHOLDS, measure_heads
 from transformer.interpret.trace import masked_maps
-from views.attention import VIEWS
 from views.attention.explorer_payload import KINDS, explorer_blob
 from views.attention.explorer_text import MEASURES, PATTERNS, explorer_words, look_words, rules
+from views.attention.page import VIEWS
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
 from transformer import Translator
-from transformer.interpret.residual import record_stream
+from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from views.attention import rollout_text as captions
@@ -35,7 +35,7 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout]:
     translator = Translator.load(ROOT / "checkpoints" / request.param, "cpu")
     trace = translator.trace(TEXTS[request.param])
     maps = trace.encoder, trace.decoder, trace.cross
-    mixing = measured_mixing(record_stream(translator.model, trace.source_ids, trace.fed_ids))
+    mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids))
     return request.param, trace, roll_out(*maps), roll_out(*maps, mixing)
 
 
@@ -64,9 +64,9 @@ def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
 
 def test_half_and_half_is_said_to_be_no_finding_of_this_sentence():
     text = page_text(open_rollout())
-    assert "The source has 0.875 of every step, and would have it of any sentence" in text and "1 − ½³" in text
+    assert "The source's share is 0.875 in every step, and would be in any sentence" in text and "1 − ½³" in text
     text = page_text(open_rollout(rolled_by=captions.MEASURED))
-    assert "any sentence" not in text and "has most of the source" in text
+    assert "any sentence" not in text and "the source's share is largest in step" in text
 
 
 def test_the_url_restores_side_mixing_layer_and_row_names():
@@ -117,8 +117,8 @@ def test_blank_cells_scale_and_hover(example):
     heatmap = figure.data[0]
     assert np.isnan(heatmap.z[0, 1:]).all() and not np.isnan(np.diagonal(heatmap.z)).any()
     assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
-    assert f"has of “{trace.fed_tokens[1]}” the share <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
-    assert "reads" in shares_figure(raw, "weight").data[0].hovertext[1][0]
+    assert f"share of “{trace.fed_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
+    assert "attends to" in shares_figure(raw, "weight").data[0].hovertext[1][0]
 
 
 def test_the_sentence_on_the_maps_follows_their_numbers(example):
@@ -129,7 +129,7 @@ def test_the_sentence_on_the_maps_follows_their_numbers(example):
     expected = f"In {moved} of {len(raw.weights)} rows" if moved else f"In all {len(raw.weights)} rows"
     assert expected in text
     assert f"the largest share {rolled.weights.max(axis=1).mean():.2f}" in text
-    assert "both stand at the same token" in captions.describe_shares(raw, raw)
+    assert "both belong to the same token" in captions.describe_shares(raw, raw)
     alone = dataclasses.replace(raw, weights=raw.weights[:, :1], keys=raw.keys[:1])
     assert "nothing to compare" in captions.describe_shares(alone, alone)
 
@@ -138,7 +138,9 @@ def test_what_came_around_every_layer_is_the_product_of_what_attention_left(exam
     _, trace, halves, _ = example
     _, rolled = raw_and_rolled(trace, halves, "encoder", 1, "fed")
     parts = half_and_half(trace.encoder, trace.decoder, trace.cross).encoder[:2]
-    assert "Of this 0.25 came the way around every layer" in captions.describe_diagonal(rolled, parts)
+    assert "Of this 0.25 comes through the residual connections of all layers" in captions.describe_diagonal(
+        rolled, parts
+    )
 
 
 def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
@@ -148,7 +150,7 @@ def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
     assert (
         f"({source.max():.2f})" in text and f"({source.min():.2f})" in text and f"step {source.argmax() + 1}," in text
     )
-    assert "of every step here" in captions.describe_parts(trace, halves, 1, captions.MEASURED)
+    assert "in every step here" in captions.describe_parts(trace, halves, 1, captions.MEASURED)
 
 
 def test_token_text_is_escaped(example):

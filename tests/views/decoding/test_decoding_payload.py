@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from plots.text import chance_words, hardest_step, search_sentence
+from plots.text import chance_words
 from transformer.decoding.sampling import DecodingState, Greedy, Hypothesis
 from transformer.interpret.trace import attention_map
-from views.decoding.payload import decoding_steps, step_sentence
+from views.decoding.payload import decoding_steps
+from views.decoding.text import hardest_step, search_sentence, step_sentence
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +80,11 @@ def test_weights_travel_whole_and_to_four_decimals(trace):
 def test_a_step_in_words_names_fed_next_and_what_is_read_most(trace):
     cross, decoder = attention_map(trace, "cross", 0, 1), attention_map(trace, "decoder", 0, 1)
     words = step_sentence(trace, 2, cross, decoder)
-    assert f"Fed “{trace.fed_tokens[2]}”" in words and f"“{trace.next_tokens[2]}”" in words
+    assert f"With input “{trace.fed_tokens[2]}”" in words and f"“{trace.next_tokens[2]}”" in words
     key = int(trace.cross[0, 1, 2].argmax())
-    assert "Layer 1, head 2 reads" in words
-    assert f"“{trace.source_tokens[key]}” most ({trace.cross[0, 1, 2, key]:.2f}) of the source" in words
-    assert "you chose" in step_sentence(trace, 2, cross, decoder, forced=True)
+    assert "Layer 1, head 2 attends most to" in words
+    assert f"to “{trace.source_tokens[key]}” ({trace.cross[0, 1, 2, key]:.2f}) of the source" in words
+    assert "you forced it" in step_sentence(trace, 2, cross, decoder, forced=True)
 
 
 def test_what_decoding_never_chooses_cannot_be_taken(trace):
@@ -101,7 +102,7 @@ def test_what_decoding_never_chooses_cannot_be_taken(trace):
 def test_the_least_certain_step_is_that_of_the_greatest_entropy(trace):
     flat = dataclasses.replace(trace, entropies=np.array([0.1, 2.0] + [0.2] * (len(trace.entropies) - 2)))
     assert hardest_step(flat).startswith(f"Step 2 of {len(trace.next_ids)}")
-    assert f"{np.exp(2.0):.1f} equally likely" in hardest_step(flat)
+    assert f"perplexity {np.exp(2.0):.1f}." in hardest_step(flat)
 
 
 @pytest.mark.parametrize(

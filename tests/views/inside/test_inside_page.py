@@ -12,7 +12,7 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from transformer import Translator
-from views.inside import VIEWS
+from views.inside.page import VIEWS
 
 PAGE = "pages/inside.py"
 FIRST = "I love my teacher."
@@ -44,7 +44,7 @@ def test_every_matrix_on_the_page_is_what_the_file_gives(checkpoint, text, kind)
     expected = by_hand.stages[kind, 1]
     d_k = given["d_k"]
     own = slice(2 * d_k, 3 * d_k)
-    pairs = {name: expected[name] for name in ("stream", "x", "memory", "query", "key", "value", "concatenated")}
+    pairs = {name: expected[name] for name in ("residual", "x", "memory", "query", "key", "value", "concatenated")}
     pairs |= {name: expected[name] for name in ("output", "total", "result")}
     pairs |= {name: expected[name][2] for name in ("products", "scores", "weights")}
     pairs |= {f"head_{name}": expected[name][:, own] for name in ("query", "key", "value")}

@@ -7,7 +7,7 @@ import pytest
 
 from plots.heatmap import mask_figure
 from plots.text import chance_words, percent
-from transformer.interpret.mask_ablation import LIFTS, leaked_weights, masked_head, run_masked
+from transformer.interpret.mask_ablation import DisabledMask, leaked_weights, masked_head, run_masked
 from views.masks import text as captions
 from views.masks.figures import (
     leaking_figure,
@@ -28,7 +28,7 @@ def runs(translator):
         translator.trace("red dog", target="rot Hund"),
         translator.trace("old green bird house tree car", target="alt Vogel Haus Baum Wagen"),
     )
-    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in LIFTS}
+    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +60,12 @@ def test_a_mask_is_a_grid_of_filled_and_blank_cells(masked):
     assert path.count("M") == rows + 1 + columns + 1, "blank cells must have their grid"
 
 
-def test_hovering_a_mask_says_why_a_cell_is_closed(masked):
+def test_hovering_a_mask_says_why_a_cell_is_masked(masked):
     hover = grid(masked).data[0].hovertext
     real = masked.target_lengths[SHORT]
     assert grid(masked).data[0].hoverongaps is True
-    assert "may read" in hover[2][1]
-    assert "not" in hover[0][1] and hover[0][1].endswith("it comes later")
+    assert "may attend to" in hover[2][1]
+    assert "may not" in hover[0][1] and hover[0][1].endswith("it comes later")
     assert hover[0][real].endswith("it is padding and it comes later")
     assert hover[real][real].endswith("it is padding")
 
@@ -77,21 +77,21 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
     assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "&lt;pad&gt;"
-    assert "predicts" in layout.yaxis.title.text and "fed" in layout.xaxis.title.text
+    assert "output" in layout.yaxis.title.text and "input" in layout.xaxis.title.text
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "fed" in fed.title.text
+    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "input" in fed.title.text
     assert predicted.ticktext[0] == masked.next_tokens[SHORT][0] == fed.ticktext[1]
 
 
-def test_scores_are_drawn_around_zero_on_one_scale_and_closed_cells_go_blank(decoder):
+def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):
     before, after = scores_figure(decoder, "fed").data[0], masked_scores_figure(decoder, "fed").data[0]
     np.testing.assert_array_equal(before.z, decoder.scores)
     assert before.zmin == -before.zmax == after.zmin == -np.abs(decoder.scores).max()
-    np.testing.assert_array_equal(np.isnan(after.z), ~decoder.open)
-    np.testing.assert_array_equal(after.z[decoder.open], decoder.scores[decoder.open])
+    np.testing.assert_array_equal(np.isnan(after.z), ~decoder.unmasked)
+    np.testing.assert_array_equal(after.z[decoder.unmasked], decoder.scores[decoder.unmasked])
     assert "minus infinity" in after.hovertext[0][1] and "minus infinity" not in before.hovertext[0][1]
     assert after.hoverongaps is True
 
@@ -99,9 +99,9 @@ def test_scores_are_drawn_around_zero_on_one_scale_and_closed_cells_go_blank(dec
 def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder):
     figure = weights_figure(decoder, "fed")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.open)
-    np.testing.assert_array_equal(figure.data[0].z[decoder.open], decoder.weights[decoder.open])
-    assert len(figure.data[1].text) == decoder.open.sum(), "a number in each open cell"
+    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.unmasked)
+    np.testing.assert_array_equal(figure.data[0].z[decoder.unmasked], decoder.weights[decoder.unmasked])
+    assert len(figure.data[1].text) == decoder.unmasked.sum(), "a number in each unmasked cell"
     assert figure.data[0].z.dtype == np.float32
 
 
@@ -116,8 +116,8 @@ def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(deco
     figure = leaking_figure(decoder, leaking, "fed")
     allowed, leaked, total = (trace.z for trace in figure.data[:3])
     rows = decoder.real_queries
-    later = leaking.open[:rows] & ~decoder.open[:rows]
-    np.testing.assert_array_equal(~np.isnan(allowed), decoder.open[:rows])
+    later = leaking.unmasked[:rows] & ~decoder.unmasked[:rows]
+    np.testing.assert_array_equal(~np.isnan(allowed), decoder.unmasked[:rows])
     np.testing.assert_array_equal(~np.isnan(leaked), later)
     np.testing.assert_allclose(total[:, 0], np.nansum(leaked, axis=1), rtol=1e-6)
     np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-6)
@@ -166,7 +166,14 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
     tokens = ("token",) * 60
     many = np.full((60, 60), 1 / 60, dtype=np.float32)
     long = dataclasses.replace(
-        decoder, scores=many, weights=many, open=many > 0, keys=tokens, fed=tokens, predicted=tokens, real_queries=60
+        decoder,
+        scores=many,
+        weights=many,
+        unmasked=many > 0,
+        keys=tokens,
+        fed=tokens,
+        predicted=tokens,
+        real_queries=60,
     )
     figure = weights_figure(long, "fed")
     assert len(figure.data) == 1
@@ -178,22 +185,22 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
 def test_a_row_by_hand_ends_at_the_models_own_weight(decoder):
     for row in range(len(decoder.fed)):
         lines = dict(row_by_hand(decoder, row))
-        powers = np.where(decoder.open[row], np.exp(decoder.scores[row].astype(np.float64)), 0)
+        powers = np.where(decoder.unmasked[row], np.exp(decoder.scores[row].astype(np.float64)), 0)
         total = f"{powers.sum():.4g}" if powers.sum() < 1000 else f"{powers.sum():,.0f}"
         assert lines["the model's weight"] == lines[f"exp / {total}"]
-        assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.open[row]).tolist()
-        assert f"open cells is {total}." in row_words(decoder, row)
+        assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.unmasked[row]).tolist()
+        assert f"unmasked cells is {total}." in row_words(decoder, row)
         assert f"own is {decoder.weights[row].max():.4f}" in row_words(decoder, row)
 
 
-def test_the_counts_of_closed_cells_are_the_masks(masked):
+def test_the_counts_of_masked_cells_are_the_masks(masked):
     size, real = masked.target_mask.shape[-1], masked.target_lengths[SHORT]
     text = captions.describe_masks(masked, SHORT)
     padding, causal = (size - real) * size, size * (size - 1) // 2
     together = size * size - int(masked.target_mask[SHORT].sum())
-    assert f"closes {padding} of {size * size} cells, the causal mask {causal}, both together {together}" in text
+    assert f"covers {padding} of {size * size} cells, the causal mask {causal}, both together {together}" in text
     assert "causal mask alone" in text
-    assert "no padding to close here: compare the other" in captions.describe_masks(masked, LONG)
+    assert "no padding to mask here: compare the other" in captions.describe_masks(masked, LONG)
     source = masked.source_mask.shape[-1]
     closed = source - masked.source_lengths[SHORT]
     text = captions.describe_source_mask(masked, SHORT)
@@ -208,13 +215,13 @@ def test_the_shapes_are_those_of_the_arrays(masked):
     assert str(list(masked.next_probabilities.shape)) in text
 
 
-def test_what_a_head_would_give_to_closed_cells_is_told_or_that_there_are_none(decoder, masked):
+def test_what_a_head_would_give_to_masked_cells_is_stated_or_that_there_are_none(decoder, masked):
     powers = np.exp(decoder.scores.astype(np.float64))[: decoder.real_queries]
-    shares = np.where(decoder.open[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
+    shares = np.where(decoder.unmasked[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
     text = captions.describe_head(decoder)
     assert percent(shares.max()) in text and f"in row {shares.argmax() + 1} " in text
-    assert f"closes {(~decoder.open).sum()} of {decoder.open.size} cells" in text
-    assert "cells are open" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
+    assert f"covers {(~decoder.unmasked).sum()} of {decoder.unmasked.size} cells" in text
+    assert "cells are unmasked" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
 
 
 def test_the_leak_of_a_head_and_the_leakiest_head_are_named(masked, runs, decoder):
@@ -237,7 +244,7 @@ def test_the_weight_on_the_answer_is_that_of_the_cell_right_of_the_diagonal(runs
 
 
 @pytest.mark.parametrize("lifted", ["causal", "padding"])
-def test_the_change_of_the_next_tokens_is_told_with_its_numbers(masked, runs, lifted):
+def test_the_change_of_the_next_tokens_is_stated_with_its_numbers(masked, runs, lifted):
     steps = masked.target_lengths[SHORT]
     before, after = (run.next_probabilities[SHORT, :steps] for run in (masked, runs[lifted]))
     step = int(np.abs(after - before).argmax())
@@ -261,7 +268,7 @@ def test_the_verdict_on_cheating_follows_the_numbers(masked, runs):
     assert f"helped: {gain:+.2f} on average" in captions.describe_cheating(masked, better, SHORT)
 
 
-def test_a_sentence_without_padding_is_said_to_be_unchanged_and_the_other_one_named(masked, runs):
+def test_a_sentence_without_padding_is_unchanged_and_the_other_one_named(masked, runs):
     text = captions.describe_no_padding(masked, runs["padding"], LONG)
     assert "sentence 2 has no padding" in text and "choose sentence 1" in text
-    assert "never read <pad>" in captions.describe_reading_padding(masked, SHORT)
+    assert "never attended to <pad>" in captions.describe_reading_padding(masked, SHORT)

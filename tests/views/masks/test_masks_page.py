@@ -45,7 +45,7 @@ def test_the_page_opens_with_the_batch_its_shapes_and_three_masks(runs):
     assert source.count("&lt;pad&gt;") == source.count('"closed"') == padding > 0
     assert "▁teacher" in source and "▁Lehrer" in target and "▁Schwestern" in target
     assert "source_mask [2, 1, 1, 10]" in page_text(app) and "target_mask [2, 1, 9, 9]" in page_text(app)
-    assert "closes 27 of 81 cells, the causal mask 36, both together 42" in page_text(app)
+    assert "covers 27 of 81 cells, the causal mask 36, both together 42" in page_text(app)
     assert "40 of 100 cells in every encoder head" in page_text(app)
 
 
@@ -55,16 +55,17 @@ def test_one_head_shows_scores_masked_scores_and_weights(kind, runs):
     head = masked_head(runs["nothing"], kind, 0, 1, 4)
     assert len(charts(app)) == 3
     row = tables(app)[2]
-    assert row.count("−∞") == (~head.open[2]).sum()
+    assert row.count("−∞") == (~head.unmasked[2]).sum()
     assert f"{head.weights[2].max():.4f}" in row
-    assert "fused kernel" in page_text(app) and f"closes {(~head.open).sum()} of {head.open.size}" in page_text(app)
+    assert "fused kernel" in page_text(app)
+    assert f"covers {(~head.unmasked).sum()} of {head.unmasked.size}" in page_text(app)
     assert ("rows" in [group.key for group in app.get("button_group")]) == (kind != "encoder")
 
 
 def test_another_row_is_written_out_on_demand():
     app = open_masks(masks="one head", kind="decoder")
     app.selectbox(key="query").select("1").run()
-    assert "Row 1, fed “<s>”: exp(score) summed over the 1 open cells" in page_text(app)
+    assert "Row 1, input token “<s>”: exp(score) summed over the 1 unmasked cells" in page_text(app)
     assert "the model's own is 1.0000" in page_text(app)
 
 
@@ -74,7 +75,7 @@ def test_another_row_is_written_out_on_demand():
         ({"lift": "causal"}, "goes to later tokens"),
         ({"lift": "padding"}, "goes to <pad>"),
         ({"lift": "padding", "reader": "encoder"}, "goes to <pad>"),
-        ({"lift": "padding", "row": "2"}, "has no padding, so lifting its mask changes nothing"),
+        ({"lift": "padding", "row": "2"}, "has no padding, so disabling its mask changes nothing"),
     ],
 )
 def test_without_the_mask_shows_both_runs_and_what_became_of_the_next_tokens(query, words, runs):

@@ -16,11 +16,14 @@ from transformer.interpret.positions import (
     model_encoding,
 )
 from views.positions import text as captions
-from views.positions.embedding_sum_figure import MOST_NUMBERS, PART_NAMES, embedding_sum_figure, norms_figure
 from views.positions.figures import (
+    MOST_NUMBERS,
+    PART_NAMES,
     curves_figure,
     distance_figure,
+    embedding_sum_figure,
     matrix_figure,
+    norms_figure,
     products_figure,
     rotation_figure,
     wavelengths_figure,
@@ -232,7 +235,7 @@ def test_the_caption_of_the_products_says_how_exact_the_law_is_and_where_half_is
 def test_the_caption_of_the_wavelengths_counts_turning_pairs(settings, model):
     turning = sum(2 * math.pi * 100 ** (2 * i / D_MODEL) <= LENGTH - 1 for i in range(7))
     text = captions.describe_wavelengths(settings, model)
-    assert f"{turning} of 7 pairs turn" in text
+    assert f"{turning} of 7 pairs rotate fully" in text
     assert f"{math.degrees(29 / 100 ** (12 / D_MODEL)):,.2f}°" in text
     slow = sum(2 * math.pi * 10000 ** (2 * i / D_MODEL) <= LENGTH for i in range(7))
     assert f"then {slow} of 7" in captions.try_wavelengths(settings) and slow != turning
@@ -240,7 +243,7 @@ def test_the_caption_of_the_wavelengths_counts_turning_pairs(settings, model):
 
 def test_the_caption_of_the_rotation_holds_the_angle_with_its_whole_turns(settings, model):
     text = captions.describe_rotation(settings, model, pair=0, offset=15)
-    assert f"{math.degrees(15):.1f}° (2 whole turns and {math.degrees(15) - 720:.1f}°)" in text
+    assert f"{math.degrees(15):.1f}° (2 full rotations and {math.degrees(15) - 720:.1f}°)" in text
     assert "·10⁻⁸" in text
     assert "no two positions that far apart" in captions.describe_rotation(settings, model, pair=0, offset=20)
 

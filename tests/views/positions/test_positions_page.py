@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[3]
 PAGE = "pages/positions.py"
-CHARTS = {"curves": 2, "matrix": 2, "similarity": 3, "wavelengths": 1, "rotation": 2, "adding": 2}
+CHARTS = {"curves": 2, "matrix": 2, "similarity": 3, "wavelengths": 1, "rotation": 2, "embedding sum": 2}
 
 
 def open_page(**query: str | list[str]) -> AppTest:
@@ -72,7 +72,7 @@ def test_the_hand_of_the_clock_is_restored_from_the_url():
     assert len(app.latex) == 3, "the paper's formula, and a rotation each for settings and model"
 
 
-@pytest.mark.parametrize("view", [view for view in CHARTS if view != "adding"])
+@pytest.mark.parametrize("view", [view for view in CHARTS if view != "embedding sum"])
 @pytest.mark.parametrize("d_model", ["63", "511"])
 def test_an_odd_d_model_is_refused_with_a_sentence(view, d_model):
     app = open_page(positions=view, d_model=d_model)
@@ -101,7 +101,7 @@ def test_a_pair_that_is_no_number_falls_back(value):
     assert app.number_input(key="pair").value == 4
 
 
-@pytest.mark.parametrize("view", [view for view in CHARTS if view != "adding"])
+@pytest.mark.parametrize("view", [view for view in CHARTS if view != "embedding sum"])
 @pytest.mark.parametrize(
     "settings", [{"d_model": "2", "length": "8", "base": "10"}, {"d_model": "512", "length": "512"}]
 )
@@ -142,26 +142,26 @@ def test_the_law_of_distances_is_measured_in_both_tables():
 
 
 def test_adding_shows_the_visitors_tokens_and_tells_equal_ones_apart():
-    app = open_page(positions="adding", text="The old man saw the old dog.", first_dims="64")
+    app = open_page(positions="embedding sum", text="The old man saw the old dog.", first_dims="64")
     figure = specs(app)[0]
     assert figure["layout"]["yaxis"]["ticktext"][:6] == ["▁The", "▁old", "▁man", "▁saw", "▁the", "▁old"]
     assert figure["layout"]["xaxis"]["range"] == [-0.5, 63.5]
-    assert "“▁old” stands at positions 1 and 5" in said(app)
+    assert "“▁old” is at positions 1 and 5" in said(app)
     assert "distance 0.00" in said(app)
 
 
 def test_a_sentence_without_a_repetition_is_offered_one():
-    app = open_page(positions="adding")
+    app = open_page(positions="embedding sum")
     assert "No piece occurs twice" in said(app)
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
     assert "old dog" in app.text_area(key="text").value
-    assert "“▁old” stands at positions" in said(app)
+    assert "“▁old” is at positions" in said(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
 def test_hostile_empty_and_long_sentences_are_no_trouble(text):
-    app = open_page(positions="adding", text="I am here.")
+    app = open_page(positions="embedding sum", text="I am here.")
     app.text_area(key="text").input(text).run()
     assert not app.exception
     for element in (*app.markdown, *app.info):

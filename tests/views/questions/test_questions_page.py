@@ -13,11 +13,11 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from transformer import Translator
-from views.architecture import VIEWS as ARCHITECTURE
-from views.inside import VIEWS as INSIDE
-from views.logits import VIEWS as LOGITS
+from views.architecture.page import VIEWS as ARCHITECTURE
+from views.inside.page import VIEWS as INSIDE
+from views.logits.page import VIEWS as LOGITS
 from views.questions.page import QUESTIONS
-from views.training import VIEWS as TRAINING
+from views.training.page import VIEWS as TRAINING
 
 SENTENCES = ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", "Yes.", "I love my teacher."]
 
@@ -105,7 +105,7 @@ def test_the_lens_ends_with_the_models_own_choice():
     assert len(cells) == 4 * 6
     assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
-    assert "the final token is the favourite for good from" in page_text(app)
+    assert "the final token is the top-1 prediction for good from" in page_text(app)
 
 
 def test_confidence_counts_the_samples_tokens():
@@ -121,8 +121,8 @@ def test_every_question_has_an_answer_a_figure_and_a_link(question, checkpoint):
     assert app.subheader[0].value == question.question
     assert len(app.get("plotly_chart")) == 1 and app.info
     link = app.get("page_link")[0].proto
-    assert question.link == link.label
-    assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.query)
+    assert question.link.label == link.label
+    assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.link.query)
 
 
 def test_the_links_go_to_views_that_there_are():
@@ -132,8 +132,8 @@ def test_the_links_go_to_views_that_there_are():
         "block": ["encoder.0.self_attention_residual"],
     }  # fmt: skip
     for question in QUESTIONS:
-        assert (Path(ROOT) / question.page).is_file(), question.name
-        for name, value in question.query.items():
+        assert (Path(ROOT) / question.link.page).is_file(), question.name
+        for name, value in question.link.query.items():
             assert value in known[name], question.name
 
 

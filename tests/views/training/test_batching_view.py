@@ -1,4 +1,4 @@
-"""The view on batches through Streamlit's own test runner: what is shown is what training packs."""
+"""The view on batches through Streamlit's own test runner: what is shown is what training learns from."""
 
 import shutil
 
@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, open_page, page_text, specs, tables
 
 import session
-from transformer.data.batching import Example, epoch_batches, fill, random_batches, read_samples
+from transformer.data.batching import Example, count_padding, epoch_batches, random_batches, read_samples
 from transformer.data.tokenizer import Tokenizer
-from views.training.batching import SEED
+from ui.url_state import PARAMETERS
 
 PAGE = "pages/training.py"
 
@@ -32,10 +32,10 @@ def drawn(spec: dict) -> list[list[str]]:
     return spec["data"][0]["text"]
 
 
-def test_the_view_opens_with_a_batch_of_the_very_packing_that_training_uses(examples, tokenizer_of_en_de):
+def test_the_view_opens_with_a_batch_of_the_very_batches_that_training_uses(examples, tokenizer_of_en_de):
     app = open_batches()
     source, target, mask, shares = specs(app)
-    batches = epoch_batches(examples, 256, 0.0, 128, SEED)
+    batches = epoch_batches(examples, 256, 0.0, 128, PARAMETERS["shuffle"].default)
     escaped = {"<": "&lt;", ">": "&gt;"}
     for spec, side in ((source, "source"), (target, "target")):
         rows = [getattr(example, side) for example in batches[0]]
@@ -43,12 +43,13 @@ def test_the_view_opens_with_a_batch_of_the_very_packing_that_training_uses(exam
         for shown, row in zip(drawn(spec), pieces, strict=True):
             assert shown[: len(row)] == ["".join(escaped.get(c, c) for c in piece) for piece in row]
             assert set(shown[len(row) :]) <= {"&lt;pad&gt;"}
-    assert app.subheader[1].value == f"Batch 1 of {len(batches)}, packed by length"
+    assert app.subheader[1].value == f"Batch 1 of {len(batches)}, batched by length"
     assert [len(trace["x"]["bdata"]) > 0 for trace in shares["data"][:2]] == [True, True]
     text = page_text(app)
-    whole, random = fill(*batches), fill(*random_batches(examples, 256, SEED))
-    assert f"Packed by length, {whole.share * 100:.0f} % of the cells are padding" in text
-    assert f"at random, {random.share * 100:.0f} %" in text
+    seed = PARAMETERS["shuffle"].default
+    whole, random = count_padding(*batches), count_padding(*random_batches(examples, 256, seed))
+    assert f"Batched by length, {whole.ratio * 100:.0f} % of the cells are padding" in text
+    assert f"at random, {random.ratio * 100:.0f} %" in text
     assert f"{random.padding:,}" in tables(app) and "counts in the loss" in tables(app)
     assert "CC BY 2.0 FR" in text and "tatoeba.org" in text and "training had 162,129" in text
 
@@ -56,16 +57,16 @@ def test_the_view_opens_with_a_batch_of_the_very_packing_that_training_uses(exam
 def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):
     app = open_batches(budget="512", packing="at random", shuffle="3", batch="4", sentence="2")
     batches = random_batches(examples, 512, 3)
-    assert app.subheader[1].value == f"Batch 4 of {len(batches)}, packed at random"
+    assert app.subheader[1].value == f"Batch 4 of {len(batches)}, batched at random"
     assert app.subheader[2].value == "Sentence 2 of this batch"
     assert len(drawn(specs(app)[0])) == len(batches[3])
-    filled = fill(batches[3])
+    filled = count_padding(batches[3])
     assert f"Of these {filled.cells:,}, {filled.padding:,} are padding" in page_text(app)
 
 
 def test_fed_and_predicted_are_shifted_by_one_and_padding_is_hatched(examples, tokenizer_of_en_de):
     app = open_batches(packing="at random", batch="4", sentence="3")
-    batch = random_batches(examples, 256, SEED)[3]
+    batch = random_batches(examples, 256, PARAMETERS["shuffle"].default)[3]
     example, width = batch[2], max(len(e.target) - 1 for e in batch)
     steps = len(example.target) - 1
     assert steps < width
@@ -93,12 +94,15 @@ def test_the_ends_of_the_budget(budget, packing):
     assert not app.exception and not app.warning and len(specs(app)) == 4
 
 
-@pytest.mark.parametrize("content, message", [
-    (None, "brings no sentence pairs along"),
-    (b"", "no usable pair"),
-    (b"\xff\xfe\tbroken\n", "no usable pair"),
-    (b"word " * 400 + b"\tWort\n", "128 tokens a side"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, "brings no sentence pairs along"),
+        (b"", "no usable pair"),
+        (b"\xff\xfe\tbroken\n", "no usable pair"),
+        (b"word " * 400 + b"\tWort\n", "128 tokens a side"),
+    ],
+)
 def test_a_checkpoint_without_a_usable_sample_gets_a_sentence(tmp_path, monkeypatch, content, message):
     folder = tmp_path / "own"
     shutil.copytree(ROOT / "checkpoints" / "en-de", folder, ignore=shutil.ignore_patterns("resume", "samples.tsv"))

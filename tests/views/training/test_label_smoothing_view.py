@@ -61,11 +61,14 @@ def test_a_sentence_that_cannot_be_translated_costs_the_last_figure_alone():
     assert len(specs(app)) == 4 and "is empty" in app.warning[0].value
 
 
-@pytest.mark.parametrize("removed, charts, words", [
-    (("configuration",), 4, "does not say whether it was trained with label smoothing"),
-    (("configuration", "training", "label_smoothing"), 4, "does not say whether"),
-    ((), 5, "ε = 0.1 spread over all"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "removed, charts, words",
+    [
+        (("configuration",), 4, "does not say whether it was trained with label smoothing"),
+        (("configuration", "training", "label_smoothing"), 4, "does not say whether"),
+        ((), 5, "ε = 0.1 spread over all"),
+    ],
+)
 def test_a_checkpoint_that_tells_less_gets_less_said(tmp_path, monkeypatch, removed, charts, words):
     folder = tmp_path / "own"
     shutil.copytree(ROOT / "checkpoints" / "en-de", folder, ignore=shutil.ignore_patterns("resume"))

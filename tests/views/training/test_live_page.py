@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button, run_until
 from support.pages import open_page, page_text
 
-from transformer.toy.tasks import ToySettings
+from transformer.toy.settings import ToySettings
 
 pytestmark = pytest.mark.usefixtures("jobs")
 EASY = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
@@ -17,7 +17,7 @@ def open_live(**query: str) -> AppTest:
     return open_page(PAGE, **{"training": "train live", **query})
 
 
-def film(app: AppTest) -> dict | None:
+def replay(app: AppTest) -> dict | None:
     players = app.get("bidi_component")
     return json.loads(players[0].proto.json) if players else None
 
@@ -26,7 +26,7 @@ def test_the_view_opens_with_what_it_would_train_and_what_to_watch():
     app = open_live()
     assert "reverse: write it backwards; sequences of 10 out of 11 letters, a to k" in page_text(app)
     assert "Press start" in page_text(app)
-    assert button(app, "Start training") and not button(app, "Stop") and film(app) is None
+    assert button(app, "Start training") and not button(app, "Stop") and replay(app) is None
 
 
 def test_a_training_runs_to_its_end_through_the_page(jobs):
@@ -36,35 +36,38 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     (name,) = app.query_params["job"].split(",")
     assert jobs.look(name).settings == ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_layers=1)
     assert button(app, "Stop") and "Copy: write the same again" in page_text(app)
-    run_until(app, lambda: film(app) is not None)
+    run_until(app, lambda: replay(app) is not None)
     assert {"Update", "Loss", "Exact match"} <= {metric.label for metric in app.metric}
     run_until(app, lambda: not button(app, "Stop"))
     (learned,) = app.success
     assert learned.value.startswith("Learned after") and learned.icon == ":material/check_circle:"
-    given, view = film(app), jobs.look(name)
-    assert given["following"] and given["steps"] == view.film.steps.tolist()
-    assert given["moments"][-1]["right"] and given["source"] == view.film.reels[0].source_text
+    given, view = replay(app), jobs.look(name)
+    assert given["following"] and given["steps"] == view.replay.steps.tolist()
+    assert given["moments"][-1]["right"] and given["source"] == view.replay.trajectories[0].source_text
     assert "of the cross-attention has its largest weight on the symbol that is to be written" in page_text(app)
     values = {metric.label: metric.value for metric in app.metric}
     assert values["Update"] == f"{view.status.update:,}" and "Time" in values and "Time left, at most" not in values
 
     again = open_live(job=name)  # another browser, and none of the settings
-    assert film(again)["steps"] == given["steps"] and again.success[0].value == learned.value
+    assert replay(again)["steps"] == given["steps"] and again.success[0].value == learned.value
 
     reader = next(button for button in app.button if button.key == "reader_shown")
     app.segmented_control(key="kind").set_value("encoder").run()
     reader.click().run()
-    assert f"Show {film(app)['name']} of the cross-attention" == reader.label and film(app)["kind"] == "Cross-attention"
+    assert (
+        f"Show {replay(app)['name']} of the cross-attention" == reader.label
+        and replay(app)["kind"] == "Cross-attention"
+    )
 
 
 def test_stopping_keeps_what_there_is_and_starting_again_begins_anew(jobs):
     app = open_live()
     button(app, "Start training").click().run()
     first = app.query_params["job"]
-    run_until(app, lambda: film(app) is not None)
+    run_until(app, lambda: replay(app) is not None)
     button(app, "Stop").click().run()
     assert jobs.look(first).state == "stopped"
-    assert "Stopped after" in page_text(app) and film(app) and not button(app, "Stop")
+    assert "Stopped after" in page_text(app) and replay(app) and not button(app, "Stop")
     button(app, "Start training").click().run()
     second = app.query_params["job"]
     assert second != first and jobs.look(second).active
@@ -77,7 +80,7 @@ def test_starting_again_stops_the_earlier_training_and_so_does_the_other_view(jo
     button(app, "Start training").click().run()
     second = app.query_params["job"]
     assert (jobs.look(first).state, jobs.look(second).active) == ("stopped", True)
-    app.segmented_control(key="training").set_value("knobs").run()
+    app.segmented_control(key="training").set_value("compare runs").run()
     button(app, "Start both").click().run()
     assert not app.exception and jobs.look(second).state == "stopped"
     assert all(jobs.look(name).active for name in app.query_params["jobs"].split(","))
@@ -116,7 +119,7 @@ def test_a_full_line_is_said_and_the_training_before_goes_on(jobs, monkeypatch):
 def test_the_time_of_a_training_that_nobody_knows_is_up(name):
     app = open_live(job=name)
     assert "time is up" in page_text(app) and button(app, "Start training") and not button(app, "Stop")
-    assert film(app) is None
+    assert replay(app) is None
 
 
 def test_settings_that_cannot_be_get_a_sentence_and_the_training_goes_on(jobs):
@@ -134,9 +137,19 @@ def test_settings_that_cannot_be_get_a_sentence_and_the_training_goes_on(jobs):
 @pytest.mark.parametrize("value", ["inf", "nan", "-1", "1e400", "x", "", "9" * 5000, "<b>"])
 def test_garbage_in_the_address_falls_back(value):
     query = dict.fromkeys(
-        ("task", "symbols", "number_of_letters", "symbols_long", "toy_width", "toy_layers", "toy_heads", "toy_norm",
-         "toy_seed"), value,
-    )  # fmt: skip
+        (
+            "task",
+            "symbols",
+            "number_of_letters",
+            "symbols_long",
+            "toy_width",
+            "toy_layers",
+            "toy_heads",
+            "toy_norm",
+            "toy_seed",
+        ),
+        value,
+    )
     app = open_live(**query)
     assert "reverse: write it backwards" in page_text(app) or app.warning
     assert button(app, "Start training")

@@ -1,4 +1,4 @@
-"""The film of a training through Streamlit's own test runner, with the shipped checkpoints."""
+"""The replay of a training through Streamlit's own test runner, with the shipped checkpoints."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from support.pages import ROOT, open_page, page_text
 
 import session
 from browser.replay_player import NEWEST
-from transformer.training.replay import FILE, Film, load_film
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from views.training.replay_text import output_story
 
 PAGE = "pages/training.py"
@@ -20,11 +20,11 @@ NAME = "en-fr"
 
 
 @pytest.fixture(scope="module")
-def film() -> Film:
-    return load_film(ROOT / "checkpoints" / NAME / FILE)
+def replay() -> TrainingReplay:
+    return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
 
 
-def open_film(**query: str) -> AppTest:
+def open_replay(**query: str) -> AppTest:
     return open_page(PAGE, **{"training": "film", "checkpoint": NAME, **query})
 
 
@@ -39,31 +39,33 @@ def sent(given: dict) -> np.ndarray:
     return np.frombuffer(base64.b64decode(given["weights"]), "<u2").reshape(shape) / 65535
 
 
-def test_the_film_opens_at_its_beginning_with_what_to_look_for(film):
-    app = open_film()
+def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
+    app = open_replay()
     given = shown(app)
-    assert (given["step"], given["following"], given["steps"]) == (0, False, film.steps.tolist())
-    reel = film.reels[0]
-    assert given["source"] == reel.source_text and given["kind"] == "Cross-attention"
-    np.testing.assert_allclose(sent(given), reel.cross, atol=1e-5)
-    assert output_story(film, reel) in page_text(app) and "Layer 1, head 1: a row's largest weight" in page_text(app)
+    assert (given["step"], given["following"], given["steps"]) == (0, False, replay.steps.tolist())
+    trajectory = replay.trajectories[0]
+    assert given["source"] == trajectory.source_text and given["kind"] == "Cross-attention"
+    np.testing.assert_allclose(sent(given), trajectory.cross, atol=1e-5)
+    assert output_story(replay, trajectory) in page_text(
+        app
+    ) and "Layer 1, head 1: a row's largest weight" in page_text(app)
     assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
     assert "the mean of 3 saves" in page_text(app)
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_sentence_kind_layer_and_head_come_from_the_url(kind, film):
-    reel = film.reels[2]
-    app = open_film(probe=reel.source_text, kind=kind, layer="2", head="5", moment="500")
+def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
+    trajectory = replay.trajectories[2]
+    app = open_replay(probe=trajectory.source_text, kind=kind, layer="2", head="5", moment="500")
     given = shown(app)
     assert (given["layer"], given["head"], given["name"]) == (1, 4, "layer 2, head 5")
-    assert given["step"] == 500 and given["target"] == reel.target_text
-    np.testing.assert_allclose(sent(given), getattr(reel, kind), atol=1e-5)
+    assert given["step"] == 500 and given["target"] == trajectory.target_text
+    np.testing.assert_allclose(sent(given), getattr(trajectory, kind), atol=1e-5)
     assert "Layer 2, head 5: a row's largest weight" in page_text(app)
 
 
-def test_another_head_sentence_and_kind_keep_the_moment():
-    app = open_film(moment="500")
+def test_another_head_sentence_and_kind_keep_the_snapshot():
+    app = open_replay(moment="500")
     app.segmented_control(key="head").set_value("5").run()
     app.segmented_control(key="kind").set_value("decoder").run()
     app.selectbox(key="probe").select_index(1).run()
@@ -74,7 +76,7 @@ def test_another_head_sentence_and_kind_keep_the_moment():
 
 
 def test_the_head_that_changed_most_is_a_button_away():
-    app = open_film()
+    app = open_replay()
     (button,) = (button for button in app.button if "changed most" in button.label)
     button.click().run()
     given = shown(app)
@@ -83,51 +85,51 @@ def test_the_head_that_changed_most_is_a_button_away():
     assert app.segmented_control(key="head").value == str(given["head"] + 1)
 
 
-@pytest.mark.parametrize("moment", ["-1", "9" * 5000, "evil", "", "²", "<b>", "1.5", "123456789"])
-def test_a_moment_that_makes_no_sense_shows_some_moment(moment):
-    app = open_film(moment=moment)
+@pytest.mark.parametrize("snapshot", ["-1", "9" * 5000, "evil", "", "²", "<b>", "1.5", "123456789"])
+def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
+    app = open_replay(moment=snapshot)
     assert not app.exception and shown(app)["steps"]
 
 
 def test_garbage_in_the_url_falls_back():
-    app = open_film(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
+    app = open_replay(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
     given = shown(app)
     assert (given["layer"], given["head"], given["kind"]) == (0, 0, "Cross-attention")
 
 
-def test_a_checkpoint_without_a_film_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
-    copy_checkpoints(tmp_path, without=FILE, names=("bare",))
-    copy_checkpoints(tmp_path, names=("filmed",))
+def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
+    copy_checkpoints(tmp_path, names=("recorded",))
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
     app = open_page(PAGE, training="film", checkpoint="bare")
-    assert "no film of the training of bare" in page_text(app) and "filmed" in page_text(app)
-    next(button for button in app.button if "filmed" in button.label).click().run()
-    assert app.selectbox(key="checkpoint").value == "filmed" and shown(app)["steps"]
+    assert "no replay of the training of bare" in page_text(app) and "recorded" in page_text(app)
+    next(button for button in app.button if "recorded" in button.label).click().run()
+    assert app.selectbox(key="checkpoint").value == "recorded" and shown(app)["steps"]
 
 
 @pytest.mark.parametrize("name", ["two__lines", "_begins", "ends_", "Größe & <b>", "-"])
-def test_a_film_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
+def test_a_replay_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
     copy_checkpoints(tmp_path, names=(name,))
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
     app = open_page(PAGE, training="film", checkpoint=name)
     assert not app.exception and shown(app)["steps"]
 
 
-def test_where_no_checkpoint_has_a_film_the_page_says_so(tmp_path, monkeypatch):
-    copy_checkpoints(tmp_path, without=FILE, names=("bare",))
+def test_where_no_checkpoint_has_a_replay_the_page_says_so(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
     app = open_page(PAGE, training="film")
     assert "Neither bare nor any other checkpoint" in page_text(app) and not app.exception
 
 
-def test_a_damaged_film_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path, monkeypatch):
-    copy_checkpoints(tmp_path, names=("filmed",))
+def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=("recorded",))
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
-    path = tmp_path / "filmed" / FILE
+    path = tmp_path / "recorded" / REPLAY_FILE
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    app = open_page(PAGE, training="film", checkpoint="filmed")
-    assert "is damaged or no film" in page_text(app) and not app.get("bidi_component")
+    app = open_page(PAGE, training="film", checkpoint="recorded")
+    assert "is damaged or no training replay" in page_text(app) and not app.get("bidi_component")
     path.write_bytes(whole)
     app.run()
     assert shown(app)["steps"]
@@ -144,9 +146,9 @@ def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") ->
 
 def live(following):
     import session
-    from views.training.replay import show_film
+    from views.training.replay import show_replay
 
-    show_film(session.film("en-fr"), "job", ("given", "wanted"), following)
+    show_replay(session.replay(session.checkpoint("en-fr")), "job", ("given", "wanted"), following)
 
 
 def open_live(following: bool, **query: str) -> AppTest:
@@ -158,7 +160,7 @@ def open_live(following: bool, **query: str) -> AppTest:
     return app
 
 
-def test_a_film_that_follows_its_training_opens_at_its_end():
+def test_a_replay_that_follows_its_training_opens_at_its_end():
     given = shown(open_live(following=True))
     assert (given["step"], given["following"]) == (NEWEST, True)
     assert "rows: wanted" in given["axes"] and "columns: given" in given["axes"]
@@ -168,5 +170,5 @@ def test_a_visitor_who_has_scrubbed_back_stays_there():
     assert shown(open_live(following=True, moment="500"))["step"] == 500
 
 
-def test_a_film_that_follows_nothing_opens_at_its_beginning():
+def test_a_replay_that_follows_nothing_opens_at_its_beginning():
     assert shown(open_live(following=False))["step"] == 0

@@ -1,0 +1,130 @@
+"""From ES modules to a Streamlit component, which takes its JavaScript as one string.
+
+`bundle` follows the relative imports of an entry module and puts every module once, in dependency order, into a
+function of its own, so that private names of two modules never clash. There is no build step and nothing to install.
+It understands the forms that our modules use, each at the beginning of a line, and refuses all others:
+`import { a, b as c } from "./other.js";`, `export` before a const, a function or a class, and `export default`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+FOLDER = Path(__file__).parent
+SHARED_STYLE = "lib/controls.css"
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
+_DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+_DECLARED = re.compile(r"^(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+_NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+class BundleError(ValueError):
+    """A module that is missing, or that says something which a bundle cannot hold."""
+
+
+def component(name: str, entry: str) -> Callable[..., None]:
+    """Declare a Streamlit component by its entry, a path in this folder without .js such as "decoding_player/player".
+
+    Its HTML and, where it has one, its style lie beside the entry under the same name. What comes back is a function
+    `show(data, key, **heard)`: for each name in `heard`, the browser's trigger of that name calls what is given for it
+    with the trigger's value. They are triggers and no state: the same value may come again after the Back button, and
+    must be heard.
+    """
+    path = (FOLDER / entry).with_suffix(".js")
+    markup, own_style = path.with_suffix(".html"), path.with_suffix(".css")
+    styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
+    mount = st.components.v2.component(
+        name,
+        html=markup.read_text(encoding="utf-8"),
+        css="".join(style.read_text(encoding="utf-8") for style in styles) or None,
+        js=bundle(path),
+    )
+
+    def show(data: object, key: str, **heard: Callable[..., None]) -> None:
+        def hear(event: str) -> Callable[[], None]:
+            return lambda: heard[event](st.session_state[key].get(event))
+
+        mount(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
+
+    return show
+
+
+def bundle(entry: Path) -> str:
+    """One module's text that does what the entry module does with all that it imports.
+
+    Raises BundleError for a missing module, modules that import each other in a circle, a name that its module does
+    not export or declares twice, an import or export in another form than those above, an entry without a default.
+    """
+    found: dict[Path, _Module] = {}
+    _collect(entry.resolve(), (), found)
+    last = found[entry.resolve()]
+    if "entry" not in last.exports:
+        raise BundleError(f"{_name(entry)}: the entry of a bundle needs an export default")
+    return "".join(module.text for module in found.values()) + f"export default {last.variable}.entry;\n"
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module within a bundle: the variable that holds what it exports, these names, and its text."""
+
+    variable: str
+    exports: tuple[str, ...]
+    text: str
+
+
+def _collect(path: Path, importers: tuple[Path, ...], found: dict[Path, _Module]) -> None:
+    """Add to `found` what this module imports, then the module itself."""
+    if path in found:
+        return
+    if path in importers:
+        circle = (*importers[importers.index(path) :], path)
+        raise BundleError(f"modules import each other in a circle: {' -> '.join(map(_name, circle))}")
+    if not path.is_file():
+        raise BundleError(f"{' imports '.join(map(_name, (*importers[-1:], path)))}, which does not exist")
+    source = path.read_text(encoding="utf-8")
+    for _, written in _IMPORT.findall(source):
+        _collect(_target(path, written), (*importers, path), found)
+    found[path] = _wrapped(path, source, found)
+
+
+def _wrapped(path: Path, source: str, found: dict[Path, _Module]) -> _Module:
+    """The module as a function that is called once; what it imports has been found."""
+    imported: list[str] = []
+
+    def as_constants(match: re.Match) -> str:
+        other = found[_target(path, match[2])]
+        pairs = [part.split(" as ") for part in map(str.strip, match[1].split(",")) if part]
+        if missing := [pair[0] for pair in pairs if pair[0] not in other.exports]:
+            raise BundleError(f"{_name(path)}: {match[2]} does not export {', '.join(missing)}")
+        imported.extend(pair[-1] for pair in pairs)
+        return f"const {{ {', '.join(': '.join(pair) for pair in pairs)} }} = {other.variable};"
+
+    exports = _EXPORT.findall(source)
+    body = _EXPORT.sub("", source)
+    names = Counter(_DECLARED.findall(body))
+    body = _IMPORT.sub(as_constants, body)
+    names.update(imported)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise BundleError(f"{_name(path)}: declared twice: {', '.join(twice)}")
+    if _DEFAULT.search(body):
+        body = _DEFAULT.sub("const entry = ", body)
+        exports.append("entry")
+    if strange := _NOT_UNDERSTOOD.search(body):
+        raise BundleError(f"{_name(path)}: cannot bundle {strange[0]}")
+    variable = f"module{len(found) + 1}"
+    text = f"// {_name(path)}\nconst {variable} = (() => {{\n{body}return {{ {', '.join(exports)} }};\n}})();\n"
+    return _Module(variable, tuple(exports), text)
+
+
+def _target(path: Path, written: str) -> Path:
+    return (path.parent / written).resolve()
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

@@ -1,0 +1,22 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  js.configs.recommended,
+  { files: ["browser/**/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["tests/**/*.js"], languageOptions: { globals: globals.node } },
+  {
+    languageOptions: { ecmaVersion: 2022, sourceType: "module" },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "max-len": ["error", { code: 120 }],
+      "no-duplicate-imports": "error",
+      "no-shadow-restricted-names": "error",
+      "no-undef": "error",
+      "no-unused-vars": "error",
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+];

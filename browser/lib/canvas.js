@@ -1,0 +1,138 @@
+// What everything drawn has in common: elements with text, colours of numbers, canvases, and the keys on a canvas.
+
+export const FRAME = "rgba(128, 128, 128, 0.55)";
+export const POINTED = "#e8710a"; // around what is pointed at
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+// Around zero as in all figures: blue below, orange above. Weights, which have no sign, are blue.
+const BLUE = [31, 119, 224];
+const ORANGE = [232, 113, 10];
+
+// How opaque a share of full colour is, from 0 to 1: never quite nothing, so that a cell of 0 is no blank one.
+export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
+export const blue = (weight) => `rgba(${BLUE.join(", ")}, ${opacity(weight).toFixed(3)})`;
+
+// Children are elements, or texts that are set as text.
+export function element(tag, className = "", ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+// The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
+export function svgElement(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// A formula of ours: its <sub> and <sup> become elements, all else is text.
+export function setFormula(place, text) {
+  const parts = text.split(/(<su[bp]>.*?<\/su[bp]>)/).map((part) => {
+    const found = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
+    return found ? element(found[1], "", found[2]) : document.createTextNode(part);
+  });
+  place.replaceChildren(...parts);
+}
+
+export function shortened(token) {
+  return token.length > 12 ? `${token.slice(0, 11)}…` : token;
+}
+
+// Whether a click adds to what is chosen.
+export const withMore = (event) => event.shiftKey || event.ctrlKey || event.metaKey;
+
+// Whether a key is the browser's own: with Alt the left arrow is Back.
+export const isShortcut = (event) => event.altKey || event.ctrlKey || event.metaKey;
+
+// Let a canvas be used by keys: move([down, right]) for an arrow, choose(event) for Enter and the space bar.
+export function listenToKeys(canvas, { move, choose }) {
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.onkeydown = (event) => {
+    if (isShortcut(event)) return;
+    if (event.key in ARROWS) move(ARROWS[event.key]);
+    else if (event.key === "Enter" || event.key === " ") choose(event);
+    else return;
+    event.preventDefault();
+  };
+}
+
+// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
+export function prepare(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1, style = getComputedStyle(canvas);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.imageSmoothingEnabled = false;
+  pen.font = `12px ${style.fontFamily}`;
+  pen.fillStyle = style.color;
+  pen.textAlign = "center";
+  return pen;
+}
+
+// The pen's font in another size than the 12 pixels it begins with.
+export const fontOf = (pen, pixels) => pen.font.replace("12px", `${pixels}px`);
+
+// A drawing on a canvas that is kept, so that marks on it can come and go without drawing it anew.
+export class Drawing {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.copy = document.createElement("canvas");
+  }
+
+  start(width, height) {
+    return (this.pen = prepare(this.canvas, width, height));
+  }
+
+  keep() {
+    const { canvas, copy } = this;
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    copy.getContext("2d").drawImage(canvas, 0, 0);
+  }
+
+  // The pen, on what was kept and nothing else.
+  again() {
+    const { pen, canvas, copy } = this;
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(copy, 0, 0);
+    pen.restore();
+    return pen;
+  }
+}
+
+// Numbers as an image of a pixel a cell, to be stretched without blur.
+export class Raster {
+  constructor(columns, rows) {
+    this.canvas = document.createElement("canvas");
+    Object.assign(this.canvas, { width: columns, height: rows });
+    this.pen = this.canvas.getContext("2d");
+    this.image = this.pen.createImageData(columns, rows);
+    Object.assign(this, { columns, rows });
+  }
+
+  // share(row, column): the part of full colour from 0 to 1, NaN where the cell stays blank. Of values around zero
+  // (`signed`) it goes from -1 to 1.
+  of(share, signed = false) {
+    const { data } = this.image;
+    for (let row = 0, at = 0; row < this.rows; row++) {
+      for (let column = 0; column < this.columns; column++, at += 4) {
+        const part = share(row, column), colour = signed && part >= 0 ? ORANGE : BLUE;
+        data[at] = colour[0];
+        data[at + 1] = colour[1];
+        data[at + 2] = colour[2];
+        data[at + 3] = Number.isNaN(part) ? 0 : 255 * opacity(Math.abs(part));
+      }
+    }
+    this.pen.putImageData(this.image, 0, 0);
+    return this.canvas;
+  }
+}

@@ -1,0 +1,208 @@
+// The heatmap: rows are queries, columns are keys or dimensions, colour is the number. It is pointed at by mouse,
+// finger and keys.
+
+import { FRAME, Raster, blue, fontOf, listenToKeys, shortened, withMore } from "./canvas.js";
+
+const LETTER = 7, SLANT = -Math.PI / 3, LARGEST_LETTERS = 12, SMALLEST_LETTERS = 8; // pixels, but for the angle
+const WIDEST_ROW_LABEL = 100, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
+const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 24, HEIGHT_FOR_A_VALUE = 14;
+
+// "“my” reads “meine” with weight 0.12"; null as the weight of a masked cell.
+export function cellText(reader, key, weight) {
+  if (weight === null) return `${reader} may not read “${key}”, which comes later`;
+  return `${reader} reads “${key}” with weight ${weight}`;
+}
+
+// The room that labels need: to the left of rows, above slanted columns, above columns side by side.
+const longest = (labels) => LETTER * Math.max(...labels.map((label) => shortened(label).length));
+export const rowLabelsWidth = (labels) => Math.min(WIDEST_ROW_LABEL, longest(labels) + 12);
+export const slantedHeight = (labels) => Math.min(HIGHEST_COLUMN_LABEL, 0.87 * longest(labels) + 14);
+export const fitUpright = (labels, wide) => longest(labels) + 8 <= wide;
+
+// Where the cells lie, each `wide` by `high`: the labels take `left` and `top`, what stands beside takes `after`.
+export class Geometry {
+  constructor({ rows, columns, left, top, wide, high = wide, after, below }) {
+    Object.assign(this, { rows, columns, left, top, wide, high });
+    this.right = left + columns * wide;
+    this.bottom = top + rows * high;
+    this.width = this.right + after;
+    this.height = this.bottom + below;
+  }
+
+  cellAt(x, y) {
+    const column = Math.floor((x - this.left) / this.wide), row = Math.floor((y - this.top) / this.high);
+    const inside = row >= 0 && row < this.rows && column >= 0 && column < this.columns;
+    return inside ? { row, column } : null;
+  }
+
+  // A cell, or a row or a column by its label.
+  cellOrLabelAt(x, y) {
+    const cell = this.cellAt(x, y);
+    if (cell) return cell;
+    if (x < this.left) return this.#only("row", this.cellAt(this.left, y));
+    return y < this.top ? this.#only("column", this.cellAt(x, this.top)) : null;
+  }
+
+  #only(side, cell) {
+    return cell && { [side]: cell[side] };
+  }
+
+  // The cell that an arrow leads to from one that is pointed at; without one, the first.
+  moved(from, [down, right]) {
+    if (!from) return { row: 0, column: 0 };
+    const { row = 0, column = 0 } = from, within = (value, count) => Math.min(Math.max(0, value), count - 1);
+    return { row: within(row + down, this.rows), column: within(column + right, this.columns) };
+  }
+}
+
+export class Heatmap {
+  // point(found or null) hears what is under the pointer or where the keys are, choose(found, more) what was clicked.
+  constructor(canvas, { point, choose }) {
+    Object.assign(this, { canvas, point, choose, pointed: null });
+    canvas.onpointermove = canvas.onpointerdown = (event) => this.pointAt(this.under(event));
+    canvas.onpointerleave = (event) => event.pointerType !== "touch" && this.pointAt(null); // a tapped cell stays
+    canvas.onclick = (event) => {
+      const found = this.under(event);
+      if (found) this.choose(found, withMore(event));
+    };
+    canvas.onblur = () => this.pointAt(null);
+    listenToKeys(canvas, {
+      move: (step) => this.pointAt(this.geometry.moved(this.pointed, step)),
+      choose: (event) => this.pointed && this.choose(this.pointed, event.shiftKey),
+    });
+  }
+
+  under({ offsetX, offsetY }) {
+    return this.geometry?.cellAt(offsetX, offsetY) ?? null;
+  }
+
+  pointAt(found) {
+    if (found?.row === this.pointed?.row && found?.column === this.pointed?.column) return;
+    this.pointed = found;
+    this.point(found);
+  }
+
+  // A picture has the `geometry`, the labels of `rows` and `columns`, and share(row, column), the part of full colour:
+  // from 0 to 1, of `signed` values from -1 to 1, NaN for a blank cell. It may have valueText(row, column, short),
+  // written where there is room, masked(row, column), which is hatched, a `gap` between cells, `upright` columns, a
+  // note a row on the right, and instead of columns a `first` number and a `frame` around some: [first, count].
+  draw(pen, picture, label) {
+    this.geometry = picture.geometry;
+    this.paint(pen, picture);
+    pen.strokeStyle = FRAME;
+    pen.lineWidth = 1;
+    const { left, top, right, bottom, wide, high } = this.geometry;
+    pen.strokeRect(left - 0.5, top - 0.5, right - left + 1, bottom - top + 1);
+    if (picture.masked) this.hatch(pen, picture.masked);
+    if (picture.valueText && wide >= ROOM_FOR_A_SHORT_ONE && high >= HEIGHT_FOR_A_VALUE) this.write(pen, picture);
+    this.writeRows(pen, picture);
+    if (picture.columns) this.writeColumns(pen, picture);
+    else this.writeNumbers(pen, picture);
+    this.canvas.setAttribute("aria-label", label);
+  }
+
+  // Cells that stand apart one by one, others as an image of a pixel a cell.
+  paint(pen, { share, signed, gap }) {
+    const { rows, columns, left, top, right, bottom, wide, high } = this.geometry;
+    if (!gap) {
+      pen.drawImage(new Raster(columns, rows).of(share, signed), left, top, right - left, bottom - top);
+      return;
+    }
+    const ink = pen.fillStyle;
+    this.eachCell((row, column, x, y) => {
+      const part = share(row, column);
+      if (Number.isNaN(part)) return;
+      pen.fillStyle = blue(part);
+      pen.fillRect(x + gap / 2, y + gap / 2, wide - gap, high - gap);
+    });
+    pen.fillStyle = ink;
+  }
+
+  eachCell(act) {
+    const { rows, columns, left, top, wide, high } = this.geometry;
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) act(row, column, left + column * wide, top + row * high);
+    }
+  }
+
+  hatch(pen, masked) {
+    const { wide, high } = this.geometry;
+    pen.beginPath();
+    this.eachCell((row, column, x, y) => {
+      if (!masked(row, column)) return;
+      pen.moveTo(x + 2, y + high - 2);
+      pen.lineTo(x + wide - 2, y + 2);
+    });
+    pen.stroke();
+  }
+
+  write(pen, { valueText }) {
+    const { wide, high } = this.geometry, short = wide < ROOM_FOR_A_VALUE;
+    pen.save();
+    pen.font = fontOf(pen, short ? 9 : 11);
+    this.eachCell((row, column, x, y) => {
+      pen.fillText(valueText(row, column, short), x + wide / 2, y + high / 2 + (short ? 3 : 4));
+    });
+    pen.restore();
+  }
+
+  // Letters as large as the cells allow; where they would touch each other, a label for every second or third.
+  lettering(pen, size) {
+    const letters = Math.max(SMALLEST_LETTERS, Math.min(LARGEST_LETTERS, size));
+    pen.font = fontOf(pen, letters);
+    return { letters, every: Math.ceil(SMALLEST_LETTERS / size) };
+  }
+
+  writeRows(pen, { rows, notes }) {
+    const { left, top, right, high } = this.geometry;
+    pen.save();
+    const { letters, every } = this.lettering(pen, high), y = (row) => top + (row + 0.5) * high + letters / 3;
+    pen.textAlign = "right";
+    rows.forEach((label, row) => row % every || pen.fillText(shortened(label), left - 6, y(row)));
+    pen.textAlign = "left";
+    notes?.forEach((note, row) => row % every || pen.fillText(note, right + 6, y(row)));
+    pen.restore();
+  }
+
+  writeColumns(pen, { columns, upright }) {
+    const { left, top, wide } = this.geometry;
+    pen.save();
+    const { letters, every } = this.lettering(pen, wide);
+    columns.forEach((label, column) => {
+      if (column % every) return;
+      pen.save();
+      pen.translate(left + (column + 0.5) * wide + (upright ? 0 : letters / 3), top - 5);
+      if (!upright) {
+        pen.rotate(SLANT);
+        pen.textAlign = "left";
+      }
+      pen.fillText(shortened(label), 0, 0);
+      pen.restore();
+    });
+    pen.restore();
+  }
+
+  // As many numbers of columns as there is room for.
+  writeNumbers(pen, { first, frame }) {
+    const { columns, left, top, bottom, wide } = this.geometry;
+    const every = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((step) => step * wide >= ABOVE_A_NUMBER) ?? columns;
+    for (let column = 0; column < columns; column += every) {
+      pen.fillText(first + column, left + (column + 0.5) * wide, top - 4);
+    }
+    if (!frame) return;
+    pen.strokeStyle = pen.fillStyle;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(left + frame[0] * wide, top - 2, frame[1] * wide, bottom - top + 4);
+  }
+
+  // Frames around a row, from `start` on, and around a column, in the pen's colour.
+  frameRow(pen, row, start = this.geometry.left) {
+    const { top, right, high } = this.geometry;
+    pen.strokeRect(start, top + row * high, right - start, high);
+  }
+
+  frameColumn(pen, column) {
+    const { left, top, bottom, wide } = this.geometry;
+    pen.strokeRect(left + column * wide, top, Math.max(2, wide), bottom - top);
+  }
+}

@@ -1,0 +1,183 @@
+// Thumbnails of many heads on one canvas: layers below one another and heads side by side, or one after the other in
+// an order that is given. A map is {values, rows, columns, full, causal}: `full` has the strongest colour.
+
+import { Drawing, FRAME, POINTED, Raster, fontOf, listenToKeys, withMore } from "./canvas.js";
+
+const LAYER_NAME = 46, GAP = 8, CAPTION = 12, TITLE = 22, HEAD_NAME = 16; // pixels
+const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 28, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
+
+export function everyHead({ layers, heads }) {
+  return Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
+}
+
+// A thumbnail's height for this width: long maps are not let grow beyond their square, nor wide ones vanish.
+export function heightOf(wide, { rows, columns }) {
+  return Math.round(Math.min(wide * 1.25, Math.max(wide * 0.4, (wide * rows) / columns)));
+}
+
+// The largest value of a square of cells that share a pixel; NaN where all of them are masked.
+export function largestOf({ values, rows, columns, causal }, block, row, column) {
+  if (causal && column > row) return NaN;
+  const bottom = Math.min(rows, (row + 1) * block), right = Math.min(columns, (column + 1) * block);
+  let largest = 0;
+  for (let r = row * block; r < bottom; r++) {
+    for (let c = column * block; c < right; c++) largest = Math.max(largest, values[r * columns + c]);
+  }
+  return largest;
+}
+
+// Draws maps small, with a raster for each size of map that serves one after the other.
+export class Thumbnails {
+  constructor() {
+    this.rasters = {};
+  }
+
+  draw(pen, map, { x, y, wide, high }) {
+    const block = Math.max(1, Math.ceil(Math.max(map.columns / wide, map.rows / high)));
+    const across = Math.ceil(map.columns / block), down = Math.ceil(map.rows / block);
+    const raster = (this.rasters[`${across} ${down}`] ??= new Raster(across, down));
+    const share = (row, column) => largestOf(map, block, row, column) / map.full;
+    pen.drawImage(raster.of(share), x, y, wide, high);
+    frame(pen, { x, y, wide, high }, FRAME, 1, 0.5);
+  }
+}
+
+export function frame(pen, { x, y, wide, high }, colour, line, out) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = line;
+  pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
+}
+
+// Where a group's heads go, from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns, found,
+// sorted, captions}: its heads {layer, head} as they are found, sorted or in the grid of layers and heads, and how many
+// captions each has. Names are of whole layers and of a head in all layers: to be clicked.
+export function arrange({ layers, heads, rows, columns, found, sorted, captions }, width, top) {
+  const left = sorted ? 2 : LAYER_NAME;
+  const room = Math.floor((width - left - 2) / (sorted ? Math.max(heads, FEWEST_IN_LINE) : heads)) - GAP;
+  const wide = Math.max(SMALLEST, Math.min(LARGEST, room)), high = heightOf(wide, { rows, columns });
+  const across = wide + GAP;
+  const down = high + (wide < LEAST_CAPTIONED ? 0 : captions * CAPTION) + GAP;
+  const line = sorted ? Math.max(1, Math.floor((width - left) / across)) : heads;
+  const first = sorted ? top : top + HEAD_NAME;
+  const tiles = found.map((head, at) => ({
+    ...head, heads: [head], x: left + (at % line) * across, y: first + Math.floor(at / line) * down, wide, high, line,
+  }));
+  const names = [];
+  for (let head = 0; head < heads && !sorted; head++) {
+    const text = head || wide < LEAST_NAMED ? head + 1 : "head 1", x = left + head * across;
+    names.push({ text, heads: found.filter((each) => each.head === head), x, y: top, wide, high: 14, align: "center" });
+  }
+  for (let layer = 0; layer < layers && !sorted; layer++) {
+    const text = `layer ${layer + 1}`, y = first + layer * down + high / 2 - 8;
+    const ofLayer = found.filter((each) => each.layer === layer);
+    names.push({ text, heads: ofLayer, x: 0, y, wide: LAYER_NAME - 4, high: 16, align: "left" });
+  }
+  return { tiles, names, bottom: first + Math.ceil(found.length / line) * down };
+}
+
+// What lies under a point, half of the gap around it included.
+export function tileAt(tiles, x, y) {
+  const margin = GAP / 2, inside = (value, start, size) => value >= start - margin && value < start + size + margin;
+  return tiles.find((tile) => inside(x, tile.x, tile.wide) && inside(y, tile.y, tile.high)) ?? null;
+}
+
+// The cell of a tile's map under a point, null beside it.
+export function cellIn(tile, { rows, columns }, x, y) {
+  const row = Math.floor(((y - tile.y) / tile.high) * rows), column = Math.floor(((x - tile.x) / tile.wide) * columns);
+  return row >= 0 && row < rows && column >= 0 && column < columns ? { row, column } : null;
+}
+
+export class Overview {
+  // point(tile or null) hears of another head under the pointer, look(tile, cell) of every move of it over a head, and
+  // choose(group's name, heads, more) what was clicked.
+  constructor(canvas, { point, look, choose }) {
+    Object.assign(this, { canvas, point, choose, drawing: new Drawing(canvas), thumbnails: new Thumbnails() });
+    Object.assign(this, { pointed: null, tiles: [], names: [] });
+    canvas.onpointermove = ({ offsetX, offsetY }) => {
+      const tile = tileAt(this.tiles, offsetX, offsetY);
+      this.pointAt(tile);
+      look?.(tile, tile && cellIn(tile, tile.group, offsetX, offsetY));
+    };
+    canvas.onpointerleave = () => {
+      this.pointAt(null);
+      look?.(null, null);
+    };
+    canvas.onclick = (event) => {
+      const under = (targets) => tileAt(targets, event.offsetX, event.offsetY);
+      const found = under(this.tiles) ?? under(this.names);
+      if (found) choose(found.group.name, found.heads, withMore(event));
+    };
+  }
+
+  // Let the arrow keys go from head to head; `point` says where they are.
+  listenToKeys() {
+    const from = () => this.pointed ?? this.tiles.find((tile) => this.isChosen(tile)) ?? this.tiles[0];
+    listenToKeys(this.canvas, {
+      move: ([down, right]) => {
+        const start = from(), at = this.tiles.indexOf(start) + down * start.line + right;
+        this.pointAt(this.tiles[at] ?? start);
+      },
+      choose: (event) => this.choose(from().group.name, from().heads, event.shiftKey),
+    });
+    this.canvas.onblur = () => this.pointAt(null);
+  }
+
+  // Groups as `arrange` has them, each with a name, a title or "", mapOf(tile) and captionsOf(tile); heads that are
+  // `faint` do not fit a filter. Thumbnails that `key` says are the same are not drawn again, only their marks are.
+  draw({ groups, key, isChosen, colour, label }, width) {
+    Object.assign(this, { isChosen, colour });
+    if (key === undefined || key !== this.key) {
+      Object.assign(this, { key, pointed: null, tiles: [], names: [] });
+      const titles = [];
+      const bottom = groups.reduce((top, group) => {
+        if (group.title) titles.push([group.title, top + 14]);
+        const placed = arrange(group, width, top + (group.title ? TITLE : 2));
+        this.tiles.push(...placed.tiles.map((tile) => ({ ...tile, group })));
+        this.names.push(...placed.names.map((name) => ({ ...name, group })));
+        return placed.bottom;
+      }, 0);
+      const pen = this.drawing.start(width, bottom);
+      for (const tile of this.tiles) this.drawTile(pen, tile);
+      for (const { text, x, y, wide, high, align } of this.names) {
+        pen.textAlign = align;
+        pen.fillText(text, align === "center" ? x + wide / 2 : x, y + high - 4);
+      }
+      pen.textAlign = "left";
+      for (const [title, y] of titles) pen.fillText(title, 0, y);
+      this.drawing.keep();
+      this.canvas.setAttribute("aria-label", label);
+    }
+    this.mark();
+  }
+
+  drawTile(pen, tile) {
+    const { x, y, wide, high, group, faint } = tile;
+    pen.globalAlpha = faint ? 0.3 : 1;
+    this.thumbnails.draw(pen, group.mapOf(tile), tile);
+    if (group.captions && wide >= LEAST_CAPTIONED) {
+      pen.save();
+      pen.textAlign = "center";
+      pen.font = fontOf(pen, wide < 44 ? 9 : 10.5);
+      group.captionsOf(tile).forEach((text, line) => {
+        pen.fillText(text, x + wide / 2, y + high + (line + 1) * CAPTION - 2);
+      });
+      pen.restore();
+    }
+    pen.globalAlpha = 1;
+  }
+
+  mark() {
+    const pen = this.drawing.again();
+    for (const tile of this.tiles) {
+      if (tile === this.pointed) frame(pen, tile, POINTED, 2, 3.5);
+      if (this.isChosen(tile)) frame(pen, tile, this.colour ?? pen.fillStyle, 2, 1.5);
+    }
+  }
+
+  pointAt(tile) {
+    if (tile === this.pointed) return;
+    this.pointed = tile;
+    this.mark();
+    this.point?.(tile);
+  }
+}

@@ -1,0 +1,79 @@
+"""Axes, margins, legends, bars and colour bars, the same in all figures."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from plots.text import token_label
+
+from .palette import FAINT_GREY, Scale
+
+SMALLEST_LABEL = 8  # pixels; of labels closer than this, every second or third is shown
+LEGEND_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
+
+_QUIET = {"zeroline": False, "automargin": True}
+
+
+def laid_out(
+    figure: go.Figure, height: int, *, top: int = 30, bottom: int = 40, legend: dict = LEGEND_ABOVE
+) -> go.Figure:
+    """The figure with its height and its margins above and below in pixels, and its legend."""
+    return figure.update_layout(height=height, margin={"l": 10, "r": 10, "t": top, "b": bottom}, legend=legend)
+
+
+def titled(text: str, standoff: int = 8) -> dict:
+    """An axis title, `standoff` pixels away from the labels."""
+    return {"text": text, "standoff": standoff}
+
+
+def token_axis(tokens: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
+    """An axis with a token at each whole number, or at every second or third; the tokens as they are.
+
+    Ticks by number: as categories, equal tokens would fall into one.
+    """
+    places = list(range(0, len(tokens), every))
+    labels = [token_label(tokens[place]) for place in places]
+    return {"tickvals": places, "ticktext": labels, "showgrid": grid, **_QUIET}
+
+
+def token_rows(tokens: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
+    """The same for rows, the first of them on top."""
+    return {**token_axis(tokens, every=every, grid=grid), "range": [len(tokens) - 0.5, -0.5]}
+
+
+def integer_axis(count: int, name: str) -> dict:
+    """An axis over 0 to count - 1 that has no tick between two whole numbers."""
+    step = 1 if count <= 12 else None
+    return {"title": titled(name), "range": [-0.5, count - 0.5], "dtick": step, "showgrid": False, **_QUIET}
+
+
+def integer_rows(count: int, name: str) -> dict:
+    """The same for rows, the first of them on top."""
+    return {**integer_axis(count, name), "range": [count - 0.5, -0.5]}
+
+
+def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: str = "", texts=None) -> go.Bar:
+    """A horizontal bar a row, with its hover text, and with its number where there are `texts`."""
+    marker, rows = {"color": colour, "opacity": 0.75}, list(range(len(hover)))
+    shown = {"hovertext": hover, "hoverinfo": "text", "text": texts, "textposition": "auto" if texts else None}
+    return go.Bar(x=values, y=rows, orientation="h", marker=marker, name=name, **shown)
+
+
+def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130) -> dict:
+    """A small horizontal colour bar at the bottom of a figure; `left` is its left end as a share of the width."""
+    heading = {"text": title, "side": "bottom", "font": {"size": 11}}
+    size = {"orientation": "h", "thickness": 8, "lenmode": "pixels", "len": length}
+    place = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
+    return {"title": heading, **size, **place, **_ticks(scale), "tickfont": {"size": 10}}
+
+
+def bar_beside(title: str, scale: Scale) -> dict:
+    """A colour bar to the right of the cells, at the top."""
+    size = {"thickness": 10, "lenmode": "pixels", "len": 180}
+    return {"title": {"text": title}, **size, "y": 1, "yanchor": "top", **_ticks(scale)}
+
+
+def _ticks(scale: Scale) -> dict:
+    return {"tickvals": scale.ticks, "tickformat": scale.tick_format}

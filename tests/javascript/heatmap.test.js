@@ -1,0 +1,124 @@
+// Where a heatmap's cells lie, what is under a point, and where the arrow keys lead.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { cellNumber, geometryOf } from "../../browser/attention_steps/panels.js";
+import { Raster, blue, opacity, shortened } from "../../browser/lib/canvas.js";
+import {
+  Geometry, Heatmap, cellText, fitUpright, rowLabelsWidth, slantedHeight,
+} from "../../browser/lib/heatmap.js";
+
+const geometry = new Geometry({ rows: 3, columns: 5, left: 40, top: 20, wide: 10, high: 8, after: 7, below: 4 });
+
+test("labels, cells and what stands beside them make up the size", () => {
+  assert.deepEqual([geometry.right, geometry.bottom, geometry.width, geometry.height], [90, 44, 97, 48]);
+  assert.equal(new Geometry({ rows: 2, columns: 2, left: 0, top: 0, wide: 9, after: 0, below: 0 }).high, 9);
+});
+
+test("a point is in the cell that it is in, its edges included once", () => {
+  assert.deepEqual(geometry.cellAt(40, 20), { row: 0, column: 0 });
+  assert.deepEqual(geometry.cellAt(49.9, 27.9), { row: 0, column: 0 });
+  assert.deepEqual(geometry.cellAt(50, 28), { row: 1, column: 1 });
+  assert.deepEqual(geometry.cellAt(89.9, 43.9), { row: 2, column: 4 });
+  for (const [x, y] of [[39, 25], [90, 25], [45, 19], [45, 44]]) assert.equal(geometry.cellAt(x, y), null);
+});
+
+test("beside the cells a label is its row or its column", () => {
+  assert.deepEqual(geometry.cellOrLabelAt(45, 30), { row: 1, column: 0 });
+  assert.deepEqual(geometry.cellOrLabelAt(3, 30), { row: 1 });
+  assert.deepEqual(geometry.cellOrLabelAt(75, 3), { column: 3 });
+  for (const [x, y] of [[3, 3], [95, 30], [95, 3], [45, 46]]) assert.equal(geometry.cellOrLabelAt(x, y), null);
+});
+
+test("arrows go from cell to cell and stay within", () => {
+  assert.deepEqual(geometry.moved(null, [0, 1]), { row: 0, column: 0 });
+  assert.deepEqual(geometry.moved({ row: 1, column: 1 }, [1, 0]), { row: 2, column: 1 });
+  assert.deepEqual(geometry.moved({ row: 2, column: 4 }, [1, 0]), { row: 2, column: 4 });
+  assert.deepEqual(geometry.moved({ row: 0, column: 0 }, [0, -1]), { row: 0, column: 0 });
+  assert.deepEqual(geometry.moved({ column: 2 }, [0, 1]), { row: 0, column: 3 });
+});
+
+test("labels take the room of the longest, within limits", () => {
+  assert.equal(rowLabelsWidth(["ab", "abcd"]), 40);
+  assert.equal(rowLabelsWidth(["a".repeat(30)]), 96);
+  assert.equal(slantedHeight(["abcd"]), 0.87 * 28 + 14);
+  assert.equal(slantedHeight(["a".repeat(30)]), 84);
+  assert.equal(fitUpright(["abc"], 29), true);
+  assert.equal(fitUpright(["abc"], 28), false);
+  assert.equal(shortened("twelve chars"), "twelve chars");
+  assert.equal(shortened("thirteen char"), "thirteen ch…");
+});
+
+test("a cell says its weight, or that it is masked", () => {
+  assert.equal(cellText("“my”", "meine", "0.25"), "“my” reads “meine” with weight 0.25");
+  assert.equal(cellText("“my”", "meine", null), "“my” may not read “meine”, which comes later");
+});
+
+test("colour grows with the weight, up to the full one", () => {
+  assert.equal(blue(0), "rgba(31, 119, 224, 0.030)");
+  assert.equal(blue(0.5), "rgba(31, 119, 224, 0.375)");
+  assert.equal(opacity(1), opacity(7));
+});
+
+test("cells of a step fill the width, square between tokens, low where rows are many", () => {
+  const keys = ["I", "love", "my", "teacher"];
+  const square = geometryOf({ rows: 4, columns: 4 }, keys, 60, 0, 300);
+  assert.deepEqual([square.wide, square.high], [44, 44]);
+  assert.equal(square.top, slantedHeight(keys));
+  assert.equal(geometryOf({ rows: 4, columns: 4 }, ["a", "b", "c", "d"], 60, 0, 300).top, 20, "labels fit upright");
+  const narrow = geometryOf({ rows: 4, columns: 20 }, Array(20).fill("a"), 60, 0, 362);
+  assert.deepEqual([narrow.wide, narrow.high], [15, 15]);
+  const dimensions = geometryOf({ rows: 4, columns: 100 }, null, 60, 74, 536);
+  assert.deepEqual([dimensions.wide, dimensions.high, dimensions.top, dimensions.width], [4, 18, 16, 536]);
+  assert.equal(geometryOf({ rows: 30, columns: 100 }, null, 60, 0, 536).high, 10);
+  assert.equal(geometryOf({ rows: 60, columns: 100 }, null, 60, 0, 536).high, 8);
+  assert.equal(geometryOf({ rows: 4, columns: 512 }, null, 60, 0, 300).wide, 2, "wider than the page: it scrolls");
+});
+
+test("a cell's number is as short as its cell", () => {
+  assert.equal(cellNumber(-1.266, "signed", false), "−1.27");
+  assert.equal(cellNumber(-1.266, "signed", true), "−1.3");
+  assert.equal(cellNumber(0.266, "weights", true), ".27");
+  assert.equal(cellNumber(0.266, "weights", false), "0.27");
+});
+
+test("an image has a pixel a cell, blank where the cell is, in the colour of its sign", (t) => {
+  const pen = {
+    createImageData: (width, height) => ({ data: new Uint8ClampedArray(4 * width * height) }),
+    putImageData: () => {},
+  };
+  globalThis.document = { createElement: () => ({ getContext: () => pen }) };
+  t.after(() => delete globalThis.document);
+  const raster = new Raster(2, 2), values = [[1, -1], [NaN, 0]];
+  const pixels = () => [0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]);
+  raster.of((row, column) => values[row][column], true);
+  assert.deepEqual(pixels(), [[232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8]]);
+  raster.of((row) => [0.5, NaN][row]);
+  assert.deepEqual(pixels(), [[31, 119, 224, 96], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 0]]);
+});
+
+test("pointer and keys point at cells and choose them", () => {
+  const heard = [], canvas = { setAttribute: () => {} };
+  const heatmap = new Heatmap(canvas, {
+    point: (found) => heard.push(found && [found.row, found.column]),
+    choose: (found, more) => heard.push(["chosen", found.row, found.column, more]),
+  });
+  const key = (name, shiftKey = false) => canvas.onkeydown({ key: name, shiftKey, preventDefault: () => {} });
+  canvas.onpointermove({ offsetX: 45, offsetY: 25 });
+  heatmap.geometry = geometry;
+  key("Enter");
+  assert.deepEqual(heard, [], "before anything is drawn or pointed at");
+  for (const offsetX of [45, 46, 55, 200]) canvas.onpointermove({ offsetX, offsetY: 25 });
+  assert.deepEqual(heard.splice(0), [[0, 0], [0, 1], null], "once a cell");
+  canvas.onclick({ offsetX: 55, offsetY: 25, shiftKey: true });
+  canvas.onclick({ offsetX: 5, offsetY: 25 });
+  assert.deepEqual(heard.splice(0), [["chosen", 0, 1, true]]);
+  for (const name of ["ArrowDown", "ArrowDown", "ArrowRight"]) key(name);
+  key(" ", true);
+  canvas.onblur();
+  assert.deepEqual(heard.splice(0), [[0, 0], [1, 0], [1, 1], ["chosen", 1, 1, true], null]);
+  canvas.onpointerdown({ offsetX: 45, offsetY: 25 });
+  canvas.onpointerleave({ pointerType: "touch" });
+  assert.deepEqual(heard, [[0, 0]], "a tapped cell stays");
+});

@@ -1,0 +1,78 @@
+// A component in its place, and what it reports.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Echo, mounted } from "../../browser/lib/mount.js";
+
+test("what comes back from the address is no news, what stands there otherwise is", () => {
+  const echo = new Echo();
+  assert.equal(echo.isNews("1"), true);
+  assert.equal(echo.isNews("1"), false);
+  assert.equal(echo.isWorthReporting("2"), true);
+  assert.equal(echo.isWorthReporting("2"), false, "once is enough");
+  assert.equal(echo.isWorthReporting("3"), true);
+  assert.equal(echo.isNews("2"), false, "an echo that is late");
+  assert.equal(echo.isNews("3"), false);
+  assert.equal(echo.isNews("1"), true, "Back");
+  assert.equal(echo.isWorthReporting("3"), true, "the same again after Back");
+});
+
+test("an address that leaves out an echo is still understood", () => {
+  const echo = new Echo();
+  echo.isNews("1");
+  echo.isWorthReporting("2");
+  echo.isWorthReporting("3");
+  assert.equal(echo.isNews("3"), false, "Streamlit may run once for both");
+  assert.equal(echo.isNews("2"), true);
+});
+
+test("after forgetting, everything is news", () => {
+  const echo = new Echo();
+  echo.isNews("1");
+  echo.isWorthReporting("2");
+  echo.forget();
+  assert.equal(echo.isNews("2"), true);
+});
+
+test("only the last of quick reports is made, a third of a second later", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const echo = new Echo(), reported = [];
+  echo.later(() => reported.push("first"));
+  t.mock.timers.tick(300);
+  echo.later(() => reported.push("second"));
+  t.mock.timers.tick(349);
+  assert.deepEqual(reported, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(reported, ["second"]);
+  echo.later(() => reported.push("third"));
+  echo.cancel();
+  t.mock.timers.tick(1000);
+  assert.deepEqual(reported, ["second"]);
+});
+
+test("one component for each place, given the data anew, and another after it has left", () => {
+  const made = [];
+  class Component {
+    constructor(place) {
+      Object.assign(this, { place, received: [], left: false });
+      made.push(this);
+    }
+
+    receive(data) {
+      this.received.push(data);
+    }
+
+    leave() {
+      this.left = true;
+    }
+  }
+  const show = mounted(Component), here = {}, there = {};
+  show({ parentElement: here, data: 1, setTriggerValue: null });
+  const leave = show({ parentElement: here, data: 2, setTriggerValue: null });
+  show({ parentElement: there, data: 3, setTriggerValue: null });
+  assert.deepEqual(made.map(({ received }) => received), [[1, 2], [3]]);
+  leave();
+  show({ parentElement: here, data: 4, setTriggerValue: null });
+  assert.deepEqual(made.map(({ received, left }) => [received, left]), [[[1, 2], true], [[3], false], [[4], false]]);
+});

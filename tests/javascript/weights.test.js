@@ -1,0 +1,125 @@
+// What the explorer computes: means and sums of heads, merged words, left out tokens, and what it says of them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Choice } from "../../browser/attention_explorer/choice.js";
+import { chosenIndexes, shortWeight } from "../../browser/attention_explorer/views.js";
+import { Attention, Shown, largestTogether } from "../../browser/attention_explorer/weights.js";
+import { HEADER, exampleBytes } from "./example.js";
+
+const attention = new Attention(exampleBytes());
+const PLAIN = { rows: "predicted", words: "pieces", specials: "shown", top: 100, together: "mean" };
+const HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([layer, head]) => ({ layer, head }));
+
+const shown = (name, some = {}, heads = HEADS.slice(0, 1)) => new Shown(attention, name, heads, { ...PLAIN, ...some });
+
+function near(actual, expected) {
+  assert.equal(actual.length, expected.length);
+  expected.forEach((value, at) => assert.ok(Math.abs(actual[at] - value) < 1e-9, `${[...actual]} is not ${expected}`));
+}
+
+test("weights are found by kind, layer and head, wherever the header ends", () => {
+  for (const id of ["1", "22"]) { // headers of odd and of even length
+    const other = new Attention(exampleBytes({ ...HEADER, id }));
+    assert.deepEqual([...other.raw("encoder", HEADS[2])].slice(0, 3), [10_000, 15_000, 25_000]);
+    assert.deepEqual([...other.raw("cross", HEADS[3])].slice(6), [25_000, 25_000, 0]);
+  }
+  const whole = exampleBytes(), apart = new Uint8Array(whole.length + 3);
+  apart.set(whole, 3);
+  assert.deepEqual([...new Attention(apart.subarray(3)).weights], [...attention.weights], "amid other bytes");
+  assert.deepEqual(attention.kinds, ["encoder", "decoder", "cross"]);
+});
+
+test("heads are averaged, or summed", () => {
+  near(shown("encoder").values, [0.5, 0.25, 0.25, 0.1, 0.7, 0.2, 0, 0, 1]);
+  near(shown("encoder", {}, HEADS.slice(0, 2)).values, [0.75, 0.125, 0.125, 0.05, 0.85, 0.1, 0, 0, 1]);
+  const sum = shown("encoder", { together: "sum" }, HEADS.slice(0, 2));
+  near(sum.values, [1.5, 0.25, 0.25, 0.1, 1.7, 0.2, 0, 0, 2]);
+  assert.deepEqual([sum.most, sum.full("0 to 1"), sum.full("per map")], [2, 2, 2]);
+  assert.equal(shown("encoder", {}, [HEADS[2]]).full("per map"), 0.6);
+});
+
+test("of merged words columns are summed and rows averaged", () => {
+  const merged = shown("encoder", { words: "words" });
+  assert.deepEqual(merged.rows.map(({ text, positions }) => [text, positions]), [["▁don't", [0, 1]], ["</s>", [2]]]);
+  near(merged.values, [(0.75 + 0.8) / 2, (0.25 + 0.2) / 2, 0, 1]);
+});
+
+test("of each word the first piece, or no special token, with rows made whole again or not", () => {
+  near(shown("encoder", { words: "first pieces" }).values, [0.5, 0.25, 0, 1]);
+  near(shown("encoder", { specials: "hidden" }).values, [0.5, 0.25, 0.1, 0.7]);
+  near(shown("encoder", { specials: "renormalised" }).values, [0.5 / 0.75, 0.25 / 0.75, 0.1 / 0.8, 0.7 / 0.8]);
+});
+
+test("a decoder row has what it was fed and what it predicts, and masked cells are not shown", () => {
+  const decoder = shown("decoder");
+  assert.deepEqual(decoder.rows.map(({ text, fed, predicts }) => [text, fed, predicts]), [
+    ["▁tu", "<s>", "▁tu"], ["s", "▁tu", "s"], ["</s>", "s", "</s>"],
+  ]);
+  assert.equal(shown("decoder", { rows: "fed" }).rows[1].text, "▁tu");
+  assert.deepEqual([0, 1, 2].map((column) => decoder.isMasked(1, column)), [false, false, true]);
+  assert.equal(decoder.isShown(0, 1), false);
+  const hidden = shown("decoder", { specials: "hidden" });
+  assert.deepEqual(hidden.rows.map(({ positions }) => positions), [[1]], "a row that has nothing left to read is gone");
+});
+
+test("the largest weights that together hold a share are kept", () => {
+  const values = [0.1, 0.7, 0.2, 0.4, 0.35, 0.25];
+  assert.deepEqual([...largestTogether(values, 3, 0.6)], [0, 1, 0, 1, 1, 0]);
+  assert.deepEqual([...largestTogether(values, 3, 0.75)], [0, 1, 1, 1, 1, 0]);
+  const kept = shown("encoder", { top: 60 });
+  assert.deepEqual([0, 1, 2].map((column) => kept.isShown(1, column)), [false, true, false]);
+  near([kept.sumOf("queries", [0, 1], 1), kept.sumOf("keys", [0, 1], 1)], [0.95, 0.7]);
+});
+
+test("entropy is in nats, and the largest is found in rows and columns", () => {
+  const encoder = shown("encoder");
+  near([encoder.entropy(0), encoder.entropy(2)], [1.5 * Math.log(2), 0]);
+  assert.deepEqual([encoder.largestOfRow(1), encoder.largestOfColumn(1), encoder.largestOfColumn(0)], [1, 1, 0]);
+  assert.equal(encoder.largest, 1);
+});
+
+test("a cell and tokens are said in sentences", () => {
+  const encoder = shown("encoder"), decoder = shown("decoder");
+  assert.equal(encoder.cellText(1, 0), "“n't” reads “▁do” with weight 0.1000.");
+  assert.equal(decoder.cellText(0, 2), "The step fed “<s>”, to predict “▁tu”, may not read “s”, which comes later.");
+  assert.equal(encoder.tokensText("queries", [1]), "“n't” reads “n't” most: 0.7000.");
+  assert.equal(encoder.tokensText("queries", [0, 1]), "“▁do”, “n't” together read “n't” most: 0.950 in sum, of 2.00.");
+  assert.equal(encoder.tokensText("keys", [2]), "“</s>” is read most in the row “</s>”: 1.0000; over all rows 1.45.");
+  assert.deepEqual(decoder.numbersOf(1, 2), [
+    ["fed", "▁tu"], ["predicts", "s"], ["reads", "s"], ["weight", "masked"], ["row’s largest", "0.5000 on <s>"],
+    ["row’s entropy", "0.69 nats"],
+  ]);
+  const sum = shown("encoder", { together: "sum" }, HEADS);
+  assert.deepEqual(sum.numbersOf(0, 0).at(-1), ["row’s entropy", "– (of a sum)"]);
+});
+
+test("the table has every weight, what is masked and what is left out", () => {
+  assert.deepEqual(shown("decoder", { top: 50 }).tableRows(), [
+    ["reads", "<s>", "▁tu", "s", "entropy"],
+    ["fed <s>, predicts ▁tu", "1.0000", "masked", "masked", "0.00"],
+    ["fed ▁tu, predicts s", "0.5000", "left out", "masked", "0.69"],
+    ["fed s, predicts </s>", "left out", "left out", "0.5000", "1.03"],
+  ]);
+});
+
+test("a head is said with its pattern, where it has one", () => {
+  assert.equal(
+    attention.headText("encoder", HEADS[0]),
+    "Encoder self-attention, layer 1, head 1: in 92 % of its rows the largest weight is on the token before. " +
+      "Confidence 0.60, mean entropy of its rows 0.50 nats.",
+  );
+  assert.match(attention.headText("decoder", HEADS[1]), /head 2: no clear pattern. Confidence –, .* 2.00 nats\.$/);
+});
+
+test("in a cell a weight is as short as it can be", () => {
+  assert.deepEqual([0, 0.123, 0.994, 0.995, 1, 1.26].map(shortWeight), [".00", ".12", ".99", "1", "1", "1.3"]);
+});
+
+test("chosen tokens are found in what is shown of them", () => {
+  const choice = new Choice(() => {});
+  Object.assign(choice, { side: "keys", tokens: [1, 2] });
+  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), choice), [0, 1]);
+  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), choice), [1]);
+});

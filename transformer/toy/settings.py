@@ -1,0 +1,121 @@
+"""What a toy training is asked for, and what it reports: all that a server needs to know of its process."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..config import ModelConfig, check_types, require
+from .tasks import SYMBOLS, Task, ToyTokenizer
+
+STATUS_FILE = "status.json"
+HELD_OUT = 500  # sequences to measure with, never trained on
+
+_LEAST_SEQUENCES = 4 * HELD_OUT  # a task with fewer could be learned by heart
+_BOUNDS = {
+    "vocabulary": (2, 26),
+    "length": (2, 20),
+    "d_model": (8, 256),
+    "num_layers": (1, 4),
+    "num_heads": (1, 16),
+    "warmup_steps": (1, 2000),
+    "seed": (0, 9999),
+    "max_updates": (1, 5000),
+}
+
+
+class ToySchedule(StrEnum):
+    """How the learning rate goes: it rises and falls (paper, eq. 3), rises and stays, or is the same throughout."""
+
+    NOAM = "noam"
+    CONSTANT = "constant"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class ToySettings:
+    """A task, a model and how it is trained; the same settings give the same run.
+
+    `vocabulary` symbols, sequences of `length` of them; `num_layers` in the encoder and as many in the decoder. For
+    every schedule the peak of the rate is rate_factor d_model^-0.5 warmup_steps^-0.5. A run ends when `goal` of the
+    held-out sequences are written entirely right, or after `max_updates`. Raises ConfigError for what cannot be.
+    """
+
+    task: Task = Task.REVERSE
+    symbols: str = "letters"
+    vocabulary: int = 11
+    length: int = 10
+    d_model: int = 64
+    num_layers: int = 2
+    num_heads: int = 8
+    norm: str = "pre"
+    positions: str = "sinusoidal"
+    schedule: ToySchedule = ToySchedule.NOAM
+    warmup_steps: int = 200
+    rate_factor: float = 0.4
+    label_smoothing: float = 0.0
+    seed: int = 1
+    goal: float = 0.99
+    max_updates: int = 2000
+
+    def __post_init__(self):
+        check_types(self)
+        require(self.symbols in SYMBOLS, f"symbols must be one of {', '.join(SYMBOLS)}, not {self.symbols!r}.")
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            require(least <= value <= most, f"{name} must be between {least} and {most}, not {value}.")
+        self._check_number_of_sequences()
+        require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
+        require(0 < self.rate_factor <= 100, f"rate_factor must be in (0, 100], not {self.rate_factor}.")
+        require(0 < self.goal <= 1, f"goal must be in (0, 1], not {self.goal}.")
+        self.model_config()  # refuses an unknown norm, heads that do not divide d_model, an odd d_model
+
+    def model_config(self) -> ModelConfig:
+        """The model's shape; its dropout is 0, for there is always a new example."""
+        tokenizer = self.tokenizer()
+        return ModelConfig(
+            vocab_size=len(tokenizer),
+            num_encoder_layers=self.num_layers,
+            num_decoder_layers=self.num_layers,
+            num_heads=self.num_heads,
+            d_model=self.d_model,
+            d_ff=4 * self.d_model,
+            dropout=0.0,
+            max_length=self.length + 1,
+            norm=self.norm,
+            positions=self.positions,
+            pad_id=tokenizer.pad_id,
+            begin_id=tokenizer.begin_id,
+            end_id=tokenizer.end_id,
+        )
+
+    def tokenizer(self) -> ToyTokenizer:
+        """The tokens of its task."""
+        return ToyTokenizer(self.symbols, self.vocabulary)
+
+    def _check_number_of_sequences(self) -> None:
+        available, sequences = len(SYMBOLS[self.symbols]), self.vocabulary**self.length
+        require(
+            self.vocabulary <= available, f"There are {available} {self.symbols}; {self.vocabulary} were asked for."
+        )
+        require(
+            sequences >= _LEAST_SEQUENCES,
+            f"{self.vocabulary} symbols make only {sequences} sequences of length {self.length}: "
+            f"the model could learn them by heart. Take more symbols or a longer sequence; "
+            f"{_LEAST_SEQUENCES:,} sequences are the least.",
+        )
+
+
+@dataclass(frozen=True)
+class ToyStatus:
+    """Where a run stands: updates done, mean loss in nats a token, share of held-out sequences written entirely right.
+
+    `loss` is None before the first update, `measured` the number of sequences behind `exact_match`. `end` says how the
+    run ended: "goal", "limit", or "" while it goes on.
+    """
+
+    update: int
+    loss: float | None
+    exact_match: float
+    measured: int
+    seconds: float
+    updates_a_second: float
+    end: str

@@ -1,0 +1,77 @@
+"""A sentence and its translation on the page: both texts, what to doubt about them, and their tokens."""
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+import session
+from plots.text import chance_words
+from session import Choice
+
+from .widgets import plain
+
+
+def show_sentences(choice: Choice) -> None:
+    """Source and translation, and what about them a user should know (see `show_doubts`). Raises UserError."""
+    trace, data = session.trace(choice), session.translator(choice.checkpoint).checkpoint.data
+    source, target = st.columns(2)
+    with source:
+        show_sentence(data.get("source_language", "Source"), trace.source_text)
+    with target:
+        show_sentence(data.get("target_language", "Translation"), trace.target_text)
+    show_doubts(choice)
+
+
+def show_sentence(name: str, text: str) -> None:
+    """A sentence under its name."""
+    with st.container(gap="xxsmall"):
+        st.caption(plain(name))
+        words = plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
+        st.markdown(f"#### {words}", anchors=False)
+
+
+def show_doubts(choice: Choice) -> None:
+    """What about a sentence and its translation a user should know: characters unread, or an end not reached."""
+    trace = session.trace(choice)
+    unknown = session.translator(choice.checkpoint).unknown_characters(trace.source_text)
+    if unknown:
+        shown = " ".join(unknown[:10])
+        st.warning(
+            plain(f"The model has never seen {shown} and reads it as <unk>, a piece that stands for anything unknown."),
+            icon=":material/help:",
+        )
+    if not trace.finished:
+        words = " ".join(trace.target_text.split()[:4])
+        text = f"The translation “{words} …” was cut at the length limit before its end of sentence."
+        st.warning(plain(text), icon=":material/cut:")
+
+
+def show_pieces(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
+    """Each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
+    chips = [
+        _chip(token, f"id {id}", css="unknown" if id == unknown_id else "", title=f"token {place} of {len(tokens)}")
+        for place, (token, id) in enumerate(zip(tokens, ids, strict=True), start=1)
+    ]
+    _show(chips, label)
+
+
+def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str) -> None:
+    """Each token over the probability it got, as strong in colour as it is probable."""
+    chips = []
+    for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
+        colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
+        chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
+    _show(chips, label)
+
+
+def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str = "") -> str:
+    return (
+        f'<li class="{css}" style="{style}" title="{html.escape(title)}">'
+        f'<span class="token">{html.escape(token)}</span><span class="note">{html.escape(note)}</span></li>'
+    )
+
+
+def _show(chips: list[str], label: str) -> None:
+    items = "".join(chips)
+    st.html(f'<ol class="pieces" aria-label="{html.escape(label)}">{items}</ol>')

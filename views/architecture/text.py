@@ -1,0 +1,179 @@
+"""Texts on the architecture: what each block does, and sentences computed from one sentence's activations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plots.text import percent, quoted, signed
+from transformer.experiments.initial_gradients import GradientNorms
+from transformer.interpret.parameters import Block
+from transformer.interpret.residual import Trajectory
+
+
+@dataclass(frozen=True)
+class BlockText:
+    """A kind of block: label in the diagram, heading, formula in LaTeX, meaning, place in the paper."""
+
+    label: str
+    title: str
+    formula: str
+    meaning: str
+    source: str
+
+
+_ATTENTION = (
+    r"\begin{gathered} \text{head}_i = \text{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}\right) V_i \\ "
+    r"\text{MultiHead}(Q, K, V) = [\text{head}_1; \ldots; \text{head}_h]\, W_O \end{gathered}"
+)
+_POSITIONS = (
+    r"\begin{gathered} PE_{pos, 2i} = \sin(pos / 10000^{2i / d}) \\ "
+    r"PE_{pos, 2i+1} = \cos(pos / 10000^{2i / d}) \end{gathered}"
+)
+BLOCK_TEXTS = {
+    "embedding": BlockText(
+        label="Embedding",
+        title="Token embedding",
+        formula=r"x = \sqrt{d_{\text{model}}}\; E_{\text{id}}",
+        meaning="Each token has a row in a learned matrix, multiplied by √d_model so that the positional encoding does "
+        "not outweigh it.",
+        source="section 3.4",
+    ),
+    "positions": BlockText(
+        label="+ positions",
+        title="Positional encoding",
+        formula=_POSITIONS,
+        meaning="A fixed vector of sines and cosines for each position; without it the layers would not know "
+        "the order.",
+        source="section 3.5",
+    ),
+    "self_attention": BlockText(
+        label="Self-attention",
+        title="Multi-head self-attention",
+        formula=_ATTENTION,
+        meaning="Every token attends to the tokens of its own side, head by head. In the decoder later tokens are "
+        "masked.",
+        source="section 3.2, equation 1",
+    ),
+    "cross_attention": BlockText(
+        label="Cross-attention",
+        title="Multi-head cross-attention",
+        formula=_ATTENTION,
+        meaning="Queries come from the decoder's tokens, keys and values from the encoder's output, the memory.",
+        source="section 3.2.3",
+    ),
+    "feed_forward": BlockText(
+        label="Feed-forward",
+        title="Position-wise feed-forward",
+        formula=r"\text{FFN}(x) = \max(0, x W_1 + b_1)\, W_2 + b_2",
+        meaning="The same two linear layers for each token alone; nothing moves between tokens.",
+        source="section 3.3, equation 2",
+    ),
+    "add_and_norm": BlockText(
+        label="Add & Norm",
+        title="Residual and LayerNorm (post-norm)",
+        formula=r"\text{LayerNorm}(x + \text{Sublayer}(x))",
+        meaning="The sub-layer's output is added to its input, and the sum is normalised.",
+        source="section 3.1 and 5.4",
+    ),
+    "add": BlockText(
+        label="Add",
+        title="Residual (pre-norm)",
+        formula=r"x + \text{Sublayer}(\text{LayerNorm}(x))",
+        meaning="The sub-layer's output is added to the block's input, which the residual connection carries past it "
+        "unchanged.",
+        source="section 3.1; pre-norm: Xiong et al. 2020",
+    ),
+    "norm": BlockText(
+        label="LayerNorm",
+        title="LayerNorm",
+        formula=r"\text{LayerNorm}(z) = \frac{z - \text{mean}(z)}{\sqrt{\text{var}(z) + \varepsilon}} \cdot \gamma + "
+        r"\beta",
+        meaning="Each vector alone is normalised to mean 0 and standard deviation 1, then scaled by γ and shifted by "
+        "β, one learned number a dimension.",
+        source="Ba et al. 2016; before the sub-layer: Xiong et al. 2020",
+    ),
+    "output_projection": BlockText(
+        label="Linear",
+        title="Output projection (unembedding)",
+        formula=r"\text{logits} = x E^\top",
+        meaning="One dot product with each row of the vocabulary's matrix.",
+        source="section 3.4",
+    ),
+    "softmax": BlockText(
+        label="Softmax",
+        title="Softmax",
+        formula=r"p_k = \frac{e^{z_k}}{\sum_n e^{z_n}}",
+        meaning="Logits become probabilities of the next token.",
+        source="section 3.4",
+    ),
+}
+_SUBLAYERS = {
+    "embedding": "embedding",
+    "positions": "+ position",
+    "self_attention": "self-attention",
+    "cross_attention": "cross-attention",
+    "feed_forward": "feed-forward",
+    "norm": "last LayerNorm",
+}
+
+
+def share_words(block: Block, total: int) -> str:
+    """How many parameters a block has, and their share of all; "" for a block without any."""
+    if block.shared_with:
+        return f"shared with {block.shared_with.replace('_', ' ')}"
+    if not block.parameters:
+        return ""
+    return f"{block.parameters:,} · {percent(block.parameters / total)}"
+
+
+def sublayer_names(trajectory: Trajectory) -> list[str]:
+    """What wrote each vector of a trajectory: "layer 2 feed-forward"."""
+    return [
+        _SUBLAYERS[kind] if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
+        for kind, layer in trajectory.points
+    ]
+
+
+def describe_trajectory(trajectory: Trajectory, token: str) -> str:
+    """Which sub-layers change the vector most, and how similar to its embedding it ends."""
+    names = sublayer_names(trajectory)
+    inside = [place for place, (_, layer) in enumerate(trajectory.points) if layer is not None]
+    turned = inside[int(np.argmin(trajectory.turns[inside]))]
+    added = inside[int(np.argmax(trajectory.changes[inside]))]
+    last = float(trajectory.similarities[-1])
+    if abs(last) < 0.2:
+        similarity = "almost nothing of the embedding is left in its direction"
+    else:
+        similarity = "close to the embedding's direction" if last > 0.5 else "in another direction than the embedding"
+    return (
+        f"The largest cosine change of {quoted(token)} is made by {names[turned]} (cosine "
+        f"{signed(trajectory.turns[turned], 2)} with the vector before it). The largest norm is added by "
+        f"{names[added]} ({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.norms[added - 1]:.1f}). "
+        f"The last vector's cosine with the embedding is {signed(last, 2)}: {similarity}."
+    )
+
+
+def describe_units(units: np.ndarray, token: int, tokens: Sequence[str]) -> str:
+    """How many hidden units are active for a token, how many for none, and which for every token: [tokens, d_ff]."""
+    active = units > 0
+    d_ff = units.shape[1]
+    always, never = np.flatnonzero(active.all(axis=0)), int((~active.any(axis=0)).sum())
+    listed = ", ".join(str(unit + 1) for unit in always[:5]) + (", …" if len(always) > 5 else "")
+    everywhere = f"{len(always)} are active for every token ({listed})"
+    return (
+        f"ReLU sets {percent(1 - active[token].mean())} of the {d_ff:,} units to 0 for {quoted(tokens[token])}: "
+        f"{int(active[token].sum())} stay active. Over the whole sentence {percent(1 - active.mean())} are 0 on "
+        f"average; {everywhere if len(always) else 'none is active for every token'}, and {never} for none."
+    )
+
+
+def describe_gradients(measured: Sequence[GradientNorms]) -> str:
+    """How much larger the last decoder layer's gradient is than the first one's, for each norm, and why."""
+    parts = [f"{each.norm}-norm {each.decoder[-1] / each.decoder[0]:.1f} times" for each in measured]
+    return (
+        f"From the decoder's first layer to its last the gradient is multiplied: {', '.join(parts)}. With post-norm "
+        "the gradient passes through every LayerNorm, which shrinks it layer by layer: the layers next to the output "
+        "get the largest steps, and a high learning rate at the start destabilises them, hence the warm-up. With "
+        "pre-norm the residual connections lead through all layers without any LayerNorm (Xiong et al. 2020)."
+    )

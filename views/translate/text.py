@@ -1,0 +1,60 @@
+"""Sentences on a translation and on one of its attention maps: what to look for in them."""
+
+import numpy as np
+
+from plots.text import chance_words, head_name, is_word, pattern_words, quoted, sentence_case
+from transformer.interpret.head_patterns import LEAST_ROWS, confidence, mean_maximum, measure_head, rows_with_choice
+from transformer.interpret.trace import AttentionMap, Trace, masked_maps
+from views.decoding.text import runner_up
+
+
+def least_certain_step(trace: Trace) -> str:
+    """The token of the lowest probability, with the best one that was not chosen."""
+    step = int(trace.next_probabilities.argmin())
+    other, probability = runner_up(trace, step)
+    rank = int(trace.next_ranks[step])
+    return (
+        f"Lowest-probability token: {quoted(trace.next_tokens[step])}, {chance_words(trace.next_probabilities[step])}, "
+        f"{'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} got {chance_words(probability)}."
+    )
+
+
+def strongest_reading(chosen: AttentionMap) -> str:
+    """The largest weight between two words of a cross-attention map; "" where only special tokens remain."""
+    weights = np.nan_to_num(chosen.weights).copy()
+    weights[:, [not is_word(token) for token in chosen.keys]] = 0
+    if chosen.predicted is not None:
+        weights[[not is_word(token) for token in chosen.predicted]] = 0
+    if not weights.any():
+        return ""
+    row, column = np.unravel_index(weights.argmax(), weights.shape)
+    name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
+    return (
+        f"In the {name if name.startswith('average') else f'map of {name}'}, the row that predicts "
+        f"{quoted(chosen.predicted[row])} attends to {quoted(chosen.keys[column])} with weight "
+        f"{weights[row, column]:.2f}, the largest weight between two words."
+    )
+
+
+def describe_map(chosen: AttentionMap) -> str:
+    """What most rows of a map attend to, with the share; or that no single pattern holds."""
+    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
+    if len(rows_with_choice(chosen.weights)) < LEAST_ROWS:
+        return f"{name}: the sentence is too short to find a pattern."
+    measured = measure_head(chosen.kind, chosen.weights, chosen.keys)
+    sharp = mean_maximum(chosen.weights)
+    if measured.label is not None:
+        return f"{name}: {pattern_words(measured, measured.label)}; that weight is {sharp:.2f} on average."
+    return (
+        f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average (1 would be a single "
+        f"token), its entropy that of {np.exp(measured.entropy):.1f} equal weights."
+    )
+
+
+def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
+    """The head of the greatest confidence, end of sentence left out: (layer, head, confidence), counted from 0."""
+    maps = masked_maps(trace, kind)
+    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    sharp = np.array([[confidence(weights, keys) for weights in layer] for layer in maps])  # layers heads
+    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
+    return int(layer), int(head), float(sharp[layer, head])
