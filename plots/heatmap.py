@@ -160,14 +160,9 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
 def _texts(heatmap: Heatmap) -> go.Scatter:
     """Texts in the middle of their cells, in the page's own colour."""
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
-    return go.Scatter(
-        x=[column for _, column, _ in filled],
-        y=[row for row, _, _ in filled],
-        mode="text",
-        text=[text for _, _, text in filled],
-        textfont={"size": 11 if heatmap.cell >= 26 else 9},
-        hoverinfo="skip",
-    )
+    rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
+    font = {"size": 11 if heatmap.cell >= 26 else 9}
+    return go.Scatter(x=columns, y=rows, mode="text", text=texts, textfont=font, hoverinfo="skip")
 
 
 def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:

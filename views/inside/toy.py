@@ -48,16 +48,15 @@ def show(choice: Choice) -> None:
         sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
         head = one_number("Head", shape.num_heads, "toy_head") - 1
     owner = f"{shape} {seed}"
-    numbers = _edit(_with_clicks(_with_edits(base, owner)), owner, sentence)
+    numbers = _with_edits(base, owner)
+    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
+    numbers = _edit(numbers, owner, sentence)
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
-    chosen = (
-        url_state.read_number("at_query", 1),
-        url_state.read_number("at_key", 1),
-        url_state.read_number("at_dimension", head * stages.d_k + 1),
-    )
+    query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
+    chosen = (query, key, url_state.read_number("at_dimension", head * stages.d_k + 1))
     attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
@@ -84,12 +83,8 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
     return numbers
 
 
-def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
-    """The numbers with the cells of the mask flipped that the address names; none where it names no such cells."""
-    return replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-
-
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
+    """The cells of the mask that are flipped, as the address names them; none where it names no such cells."""
     digits = url_state.read("toy_flipped")
     if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
         return np.zeros_like(numbers.unmasked)

@@ -214,15 +214,8 @@ def _arrowhead(colour: str, sizes: list[int]) -> dict:
 
 
 def _axis(name: str) -> dict:
-    return {
-        "title": {"text": name},
-        "range": [-1.15, 1.15],
-        "tickvals": [-1, 0, 1],
-        "showgrid": False,
-        "zeroline": True,
-        "zerolinecolor": "rgba(128, 128, 128, 0.35)",
-        "automargin": True,
-    }
+    lines = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128, 128, 128, 0.35)"}
+    return {"title": {"text": name}, "range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, **lines}
 
 
 def _row_names(words: list[str], gap: int) -> list[str]:
