@@ -36,7 +36,11 @@ class Case:
 
 def main() -> None:
     """Measure and print."""
-    arguments = _arguments()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder of the model to measure")
+    parser.add_argument("--pairs", required=True, help="TSV file of sentence pairs, the test split")
+    parser.add_argument("--rounds", type=int, default=30, help="how often each contender runs")
+    arguments = parser.parse_args()
     translator = Translator.load(arguments.checkpoint, "cpu")
     texts = [source for source, _ in read_pairs(arguments.pairs)]
     bandwidth = memory_bandwidth()
@@ -181,14 +185,6 @@ def print_batches(translator: Translator, texts: Sequence[str], rounds: int) -> 
 
 def _bytes(module: torch.nn.Module) -> int:
     return sum(parameter.nbytes for parameter in module.parameters())
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder of the model to measure")
-    parser.add_argument("--pairs", required=True, help="TSV file of sentence pairs, the test split")
-    parser.add_argument("--rounds", type=int, default=30, help="how often each contender runs")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -15,4 +15,4 @@ def _next() -> None:
 st.set_page_config(layout="wide")
 st.button("next", on_click=_next)
 trace = random_trace(int(st.query_params.get("side", 32)), st.session_state.setdefault("number", 1))
-attention_explorer(explorer_blob(trace), read_choice(trace), "explorer", lambda told: write_choice(trace, told))
+attention_explorer(explorer_blob(trace), read_choice(trace), "explorer", lambda choice: write_choice(trace, choice))

@@ -7,6 +7,9 @@ Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`
 import argparse
 import statistics
 import time
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -72,27 +75,30 @@ def _cold(browser: Browser, script: str, pages: dict) -> float:
 
 def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[str, list[float]]:
     """One visitor's seconds: sentences, changes of page by name, and the bare app's beside them; bytes of each kind."""
-    seconds: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = defaultdict(list)
     visitor, other = Visitor(browser), Visitor(browser)
     visitor.page.goto(server.address)
     visitor.wait(*APP["Translate"])
     other.page.goto(bare.address)
     other.wait(*BARE["First"])
-    seconds["bytes: first page"], seconds["bare bytes: first page"] = [visitor.bytes], [other.bytes]
-    for name in [*APP][1:] + ["Translate"]:  # once each, untimed: the browser reads what a page is the first to need
+    measured["bytes: first page"].append(visitor.bytes)
+    tour = [*APP][1:] + ["Translate"]
+    for name in tour:  # once each, untimed: the browser reads what a page is the first to need
         _switch(visitor, name, APP)
-    for number in range(rounds):
-        for place, name in enumerate([*APP][1:] + ["Translate"]):
-            before = visitor.bytes
-            seconds.setdefault(name, []).append(_switch(visitor, name, APP))
-            seconds.setdefault(f"bytes: {name}", []).append(visitor.bytes - before)
-            seconds.setdefault("bare", []).append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+
+    def measure(name: str, seconds: Callable[[], float]) -> None:
         before = visitor.bytes
-        seconds.setdefault("sentence", []).append(_sentence(visitor, number))
-        seconds.setdefault("bytes: sentence", []).append(visitor.bytes - before)
+        measured[name].append(seconds())
+        measured[f"bytes: {name}"].append(visitor.bytes - before)
+
+    for number in range(rounds):
+        for place, name in enumerate(tour):
+            measure(name, partial(_switch, visitor, name, APP))
+            measured["bare"].append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+        measure("sentence", partial(_sentence, visitor, number))
     visitor.close()
     other.close()
-    return seconds
+    return measured
 
 
 def _switch(visitor: Visitor, name: str, pages: dict) -> float:

@@ -61,11 +61,8 @@ def main() -> None:
     keep_freed_memory()
     print(describe_machine())
     results = [learn(task, seed) for task in options.tasks for seed in range(1, options.seeds + 1)]
-    print_table(
-        "Until 99 % of 500 held-out sequences are entirely right",
-        ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s"),
-        [_row(result) for result in results],
-    )
+    head = ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s")
+    print_table("Until 99 % of 500 held-out sequences are entirely right", head, list(map(_row, results)))
     medians = []
     for task in options.tasks:
         mine = [result for result in results if result.task == task]

@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -86,7 +87,12 @@ class PyTorchTransformer(nn.Module):
 
 def main() -> None:
     """Measure and print."""
-    arguments = _arguments()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="TSV file of sentence pairs, the training split")
+    parser.add_argument("--config", default="configs/en-de.toml", help="shape and settings of the run")
+    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder whose tokenizer.model is used")
+    parser.add_argument("--steps", type=int, default=40, help="timed batches a contender")
+    arguments = parser.parse_args()
     experiment = load_experiment(Path(arguments.config))
     tokenizer = Tokenizer.load(Path(arguments.checkpoint) / "tokenizer.model")
     batches = make_batches(Path(arguments.data), tokenizer, experiment, WARMUP + arguments.steps)
@@ -111,12 +117,8 @@ def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count
 
 def make_contenders(experiment: Experiment, batches: Sequence[list[Example]]) -> dict[str, Callable[[], None]]:
     """Headlight as its Trainer runs it on a CPU, and PyTorch's under its default attention kernel and that same one."""
-
-    def unfused() -> object:
-        return attention_kernel(torch.device("cpu"))
-
     torch.manual_seed(experiment.training.seed)
-    config = experiment.model
+    config, unfused = experiment.model, partial(attention_kernel, torch.device("cpu"))
     return {
         OURS: updates(Transformer(config), experiment, batches, unfused),
         f"{THEIRS}, default kernel": updates(PyTorchTransformer(config), experiment, batches, nullcontext),
@@ -151,15 +153,6 @@ def print_rates(seconds: dict[str, list[float]], tokens: int) -> None:
     rows.append(["ratio to the better", verdict(rates[OURS] / best, BAR, at_most=False), ""])
     title = f"Training, {tokens} target tokens in {len(seconds[OURS])} batches"
     print_table(title, ["", "target tokens a second", "ms a step: median (fastest - slowest)"], rows)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="TSV file of sentence pairs, the training split")
-    parser.add_argument("--config", default="configs/en-de.toml", help="shape and settings of the run")
-    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder whose tokenizer.model is used")
-    parser.add_argument("--steps", type=int, default=40, help="timed batches a contender")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -77,9 +77,8 @@ def launch(playwright: Playwright) -> Browser:
     """The system's Chromium, else Playwright's own."""
     names = ("chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
-    return playwright.chromium.launch(
-        executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    )
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    return playwright.chromium.launch(executable_path=path, args=options)
 
 
 class Visitor:

@@ -1,7 +1,7 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
 // figure.
 
-import { svgElement as shape } from "../lib/canvas.js";
+import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 
 const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
@@ -84,8 +84,8 @@ class Diagram {
     const bottom = y;
     const frame = this.svg.appendChild(shape("rect", { class: "frame", rx: 10 }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
-    const box = { x: x - this.size.frame, y, width: this.size.box + this.size.frame + 10, height: bottom - y };
-    for (const [name, value] of Object.entries(box)) frame.setAttribute(name, value);
+    const width = this.size.box + this.size.frame + 10;
+    setAttributes(frame, { x: x - this.size.frame, y, width, height: bottom - y });
     this.numbers(stack, layers.length, x, y);
     this.line(middle, bottom + GAP, middle, bottom - 14);
     y -= NUMBER + 8;

@@ -2,10 +2,10 @@
 // server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
 // hostile until it is set as text.
 
-import { element, withMore } from "../lib/canvas.js";
+import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { Overview } from "../lib/thumbnails.js";
-import { Choice, axesText, findHeads, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
+import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
 import { Lines, PALETTE, Sentence, Table, WeightsMap, chosenIndexes } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 
@@ -275,9 +275,7 @@ class Explorer {
   showLook(kind) {
     this.looked = kind;
     const items = kind.look.map(([layer, head, text]) => {
-      const button = element("button", "", text);
-      button.onclick = (event) => this.choice.takeHeads(this.choice.kind, [{ layer, head }], withMore(event));
-      return element("li", "", button);
+      return element("li", "", headButton(this.choice, { layer, head }, text));
     });
     this.find(".look").replaceChildren(...items);
   }

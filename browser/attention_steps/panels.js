@@ -31,11 +31,8 @@ export function neuronsOf(name, data, grids, query) {
 }
 
 function gridOf(rows, columns, value) {
-  const values = new Float32Array(rows * columns);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) values[row * columns + column] = value(row, column);
-  }
-  return new Grid(rows, columns, values);
+  const at = (_, index) => value(Math.floor(index / columns), index % columns);
+  return new Grid(rows, columns, Float32Array.from({ length: rows * columns }, at));
 }
 
 function rowOf(grid, index) {

@@ -168,8 +168,8 @@ class Steps {
       entry.figures[group][index].draw(panel, picture, this.cellIn(panel));
     });
     if (group === 1) return;
-    const small = panels.length === 1 && panels[0].columns === "keys";
-    entry.item.classList.toggle("beside", small && entry.figures[0][0].width + LEAST_TEXT < this.width);
+    const small = panels.length === 1 && panels[0].columns === "keys", { width } = entry.figures[0][0].heatmap.geometry;
+    entry.item.classList.toggle("beside", small && width + LEAST_TEXT < this.width);
   }
 
   clicked(entry, panel, cell) {
@@ -238,10 +238,6 @@ class Figure {
       },
     });
     this.canvas.onfocus = () => this.heatmap.pointed || this.heatmap.pointAt(this.chosen);
-  }
-
-  get width() {
-    return this.heatmap.geometry.width;
   }
 
   // The chosen row and column are framed in the colour of text: other colours are taken by values.

@@ -31,10 +31,6 @@ class Player {
     return this.playhead.at;
   }
 
-  get count() {
-    return this.playhead.last;
-  }
-
   receive(data) {
     const other = this.data?.id !== data.id;
     this.data = data;
@@ -70,11 +66,12 @@ class Player {
 
   show() {
     const step = this.data.steps[this.step - 1];
-    this.find(".place").textContent = `Step ${this.step} of ${this.count}`;
-    this.playhead.show(`Step ${this.step} of ${this.count}: ${this.data.next[this.step - 1]}`);
+    const count = this.data.steps.length, place = `Step ${this.step} of ${count}`;
+    this.find(".place").textContent = place;
+    this.playhead.show(`${place}: ${this.data.next[this.step - 1]}`);
     this.find(".sentence").textContent = step.sentence;
     this.showRow(".source", this.maps.cross, this.data.source.length, this.data.source.length);
-    this.showRow(".target", this.maps.decoder, this.count, this.step);
+    this.showRow(".target", this.maps.decoder, count, this.step);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
@@ -123,7 +120,6 @@ class Player {
       button.onclick = () => {
         if (candidate.taken) return;
         this.playhead.pause(false);
-        this.playhead.keepQuiet();
         this.setTriggerValue("take", [this.step, candidate.id]);
       };
       row.querySelector("i").style.width = `${(candidate.probability * WIDEST_BAR).toFixed(2)}%`;

@@ -23,9 +23,13 @@ export function element(tag, className = "", ...children) {
 // The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
 export function svgElement(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  setAttributes(made, attributes);
   made.append(...children);
   return made;
+}
+
+export function setAttributes(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
 }
 
 // A formula of ours: its <sub> and <sup> become elements, all else is text.

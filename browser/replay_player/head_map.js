@@ -1,6 +1,6 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
-import { ARROWS, blue, element, isShortcut, shortened } from "../lib/canvas.js";
+import { ARROWS, blue, element, isShortcut, setAttributes, shortened } from "../lib/canvas.js";
 
 const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
@@ -10,9 +10,7 @@ export class HeadMap {
   constructor(place, readOut) {
     this.readOut = readOut;
     this.table = element("table", "map");
-    this.table.setAttribute("role", "grid");
-    this.table.setAttribute("aria-readonly", "true");
-    this.table.tabIndex = 0;
+    setAttributes(this.table, { role: "grid", "aria-readonly": true, tabindex: 0 });
     this.table.onpointerover = this.table.onclick = (event) => this.point(event.target.closest("td[id]"));
     this.table.onpointerleave = this.table.onblur = () => this.point(null);
     this.table.onfocus = () => this.under || this.point(this.cells[0]);
