@@ -150,10 +150,7 @@ def decode(
 
 
 def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:
-    """The prefixes as lists, empty where none was asked for.
-
-    Raises ValueError for an empty batch, an empty or too long source, or a prefix that leaves no room.
-    """
+    """The prefixes as lists, or empty ones; raises ValueError for sources or prefixes that do not fit the model."""
     if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
         raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
     prefixes = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]

@@ -178,10 +178,7 @@ def masked_share(head: MaskedHead) -> np.ndarray:
 
 
 def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int) -> np.ndarray:
-    """The weight that lands in masked cells in a pass without the mask: [layers, heads, real queries].
-
-    Raises ValueError when the passes are not of batches of the same size.
-    """
+    """What masked cells get without the mask: [layers, heads, real queries]; ValueError where the sizes differ."""
     unmasked, weights = masked.attention(kind).unmasked, disabled.attention(kind).weights
     if unmasked.shape[-2:] != weights.shape[-2:]:
         raise ValueError(f"the passes differ in size: {unmasked.shape[-2:]} and {weights.shape[-2:]}")

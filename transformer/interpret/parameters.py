@@ -1,7 +1,4 @@
-"""The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared with one another.
-
-A block also holds what went into it and came out for a sentence.
-"""
+"""The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -98,10 +98,7 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions
 def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
-    """What the hidden units of a layer's feed-forward give for each token, after ReLU: [tokens, d_ff].
-
-    The layer counts from 0. Raises ValueError for one that is not there.
-    """
+    """A feed-forward's units after ReLU: [tokens, d_ff]; raises ValueError for a layer, from 0, that is not there."""
     model.layer(stack, layer)
     name = f"{stack}.{layer}.feed_forward.inner"
     seen = record(model, [source], [decoder_input], Request(keep=(name,)))

@@ -76,10 +76,7 @@ def make_trace(
     target_ids: list[int],
     origin: str,
 ) -> Trace:
-    """Assemble a trace from the recorded pass over one sentence and the ids it was made of.
-
-    target_ids: what follows begin of sentence, end of sentence included where there is one: [target].
-    """
+    """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target]."""
     source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]
     decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
     logits = activations.logits[0]  # target vocab

@@ -16,10 +16,7 @@ MOST_DIMENSIONS, MOST_WARMUP, MOST_FACTOR = 65_536, 100_000, 1000
 
 @dataclass(frozen=True)
 class Noam:
-    """What a Noam schedule depends on, `factor` times equation 3 of the paper; raises ConfigError for what cannot be.
-
-    An odd d_model is refused because no model of this kind has one.
-    """
+    """`factor` times equation 3 of the paper; raises ConfigError for what cannot be, such as an odd d_model."""
 
     d_model: int
     warmup_steps: int
@@ -28,15 +25,10 @@ class Noam:
     def __post_init__(self):
         _require_whole("d_model", self.d_model, 2, MOST_DIMENSIONS)
         _require_whole("warm-up", self.warmup_steps, 1, MOST_WARMUP)
-        require(
-            self.d_model % 2 == 0,
-            f"The d_model must be even, one sine and one cosine a pair, and {self.d_model} is odd: "
-            f"try {self.d_model - 1} or {self.d_model + 1}.",
-        )
-        require(
-            0 < self.factor <= MOST_FACTOR,
-            f"The factor must be greater than 0 and at most {MOST_FACTOR:,}, not {_shown(self.factor)}.",
-        )
+        odd = f"{self.d_model} is odd: try {self.d_model - 1} or {self.d_model + 1}."
+        require(self.d_model % 2 == 0, f"The d_model must be even, one sine and one cosine a pair, and {odd}")
+        most = f"at most {MOST_FACTOR:,}, not {_shown(self.factor)}."
+        require(0 < self.factor <= MOST_FACTOR, f"The factor must be greater than 0 and {most}")
 
     @property
     def peak(self) -> float:
@@ -50,10 +42,7 @@ class Noam:
 
 
 def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5), steps from 1 (paper, eq. 3).
-
-    Rises linearly to d_model^-0.5 warmup_steps^-0.5 at step = warmup_steps, then falls with the root of the step.
-    """
+    """d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5), steps from 1 (paper, eq. 3); its peak is at warmup_steps."""
     if step < 1:
         raise ValueError(f"steps count from 1, got {step}")
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)

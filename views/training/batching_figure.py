@@ -51,10 +51,7 @@ def batch_figure(
 
 
 def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
-    """The padding ratio of every batch of an epoch, least first, a line for each way of batching.
-
-    chosen: the way and the ratio of the batch that is shown; it is ringed.
-    """
+    """The padding ratio of every batch by way of batching, least first; way and ratio of the `chosen` are ringed."""
     figure = go.Figure()
     for (name, values), colour, symbol, dash in zip(
         ratios.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False

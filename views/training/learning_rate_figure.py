@@ -64,10 +64,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
 def trained_figure(
     settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]], axes: str
 ) -> go.Figure:
-    """The rate a checkpoint was trained with, step by step, dots where its run wrote it down, beside the paper's.
-
-    recorded: (step, rate) pairs from the run itself.
-    """
+    """A checkpoint's rate by step beside the paper's, with dots for `recorded`: (step, rate) pairs its run wrote."""
     last = settings.max_steps
     cooling = last - settings.cooldown_steps
     steps = thinned(last, settings.warmup_steps, cooling, cooling + 1)
