@@ -13,8 +13,7 @@ from ..data.tokenizer import Tokenizer
 from ..model.attention import causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
-from .activations import Call, Request, record, scores_of, unmasked_of, weights_of
-from .predictions import predict
+from .activations import Call, Request, predict, record, scores_of, unmasked_of, weights_of
 from .trace import LabelledWeights, RowLabel, Trace, row_and_column_labels
 
 

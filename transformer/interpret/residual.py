@@ -15,8 +15,7 @@ from ..data.batching import Ids
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Call, Request, record
-from .predictions import Predictions, predict
+from .activations import RESIDUAL_STREAM, Activations, Call, Predictions, Request, predict, record
 
 LENS_CANDIDATES = 5  # kept a layer and step
 

@@ -10,8 +10,7 @@ import torch
 from ..arrays import require_index, to_array
 from ..data.tokenizer import Piece, Tokenizer
 from ..model.names import AttentionKind, Name
-from .activations import Activations
-from .predictions import predict
+from .activations import Activations, predict
 
 TOP_K = 10  # candidates kept a step
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plots.layout import laid_out
 from plots.palette import BLUE
 from plots.text import token_label
-from transformer.interpret.predictions import Predictions
+from transformer.interpret.activations import Predictions
 
 from .text import layer_names
 
