@@ -179,15 +179,9 @@ def _chooser(model: Transformer, strategy: Greedy | Sampling):
 
 def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]], step: int) -> Tensor:
     """The chosen tokens, replaced by the prefix where a sentence is still within it."""
-    forced = {
-        row: prefixes[sentence][step]
-        for row, sentence in enumerate(running)
-        if sentence is not None and step < len(prefixes[sentence])
-    }
-    if forced:
-        tokens[torch.tensor(list(forced), device=tokens.device)] = torch.tensor(
-            list(forced.values()), device=tokens.device
-        )
+    for row, sentence in enumerate(running):
+        if sentence is not None and step < len(prefixes[sentence]):
+            tokens[row] = prefixes[sentence][step]
     return tokens
 
 

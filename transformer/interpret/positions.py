@@ -171,11 +171,6 @@ def repetitions(summed: EmbeddingSum) -> list[Repetition]:
 
 
 def _repetition(summed: EmbeddingSum, token: str, first: int, second: int) -> Repetition:
-    return Repetition(
-        token=token,
-        first=first,
-        second=second,
-        before=float(np.linalg.norm(summed.embeddings[first] - summed.embeddings[second])),
-        after=float(np.linalg.norm(summed.total[first] - summed.total[second])),
-        cosine=float(cosine(summed.total[first], summed.total[second])),
-    )
+    (one, other), totals = summed.embeddings[[first, second]], summed.total[[first, second]]
+    before, after = float(np.linalg.norm(one - other)), float(np.linalg.norm(totals[0] - totals[1]))
+    return Repetition(token, first, second, before, after, float(cosine(*totals)))

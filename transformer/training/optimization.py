@@ -84,35 +84,20 @@ class Adam:
         device = self._parameters[0].device
         self._fused = device.type in ("cpu", "cuda")
         counter_device = device if self._fused else torch.device("cpu")
-        self.state = {
-            parameter: {
-                "step": torch.zeros((), device=counter_device),
-                "exp_avg": torch.zeros_like(parameter),
-                "exp_avg_sq": torch.zeros_like(parameter),
-            }
-            for parameter in self._parameters
-        }
+        self.state = {}
+        for parameter in self._parameters:
+            means = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+            self.state[parameter] = {"step": torch.zeros((), device=counter_device), **means}
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """Change the weights by their gradients, with this learning rate."""
         states = [self.state[parameter] for parameter in self._parameters]
-        adam(
-            params=self._parameters,
-            grads=[parameter.grad for parameter in self._parameters],
-            exp_avgs=[state["exp_avg"] for state in states],
-            exp_avg_sqs=[state["exp_avg_sq"] for state in states],
-            max_exp_avg_sqs=[],
-            state_steps=[state["step"] for state in states],
-            fused=self._fused,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.98,
-            lr=rate,
-            weight_decay=0.0,
-            eps=1e-9,
-            maximize=False,
-        )
+        gradients = [parameter.grad for parameter in self._parameters]
+        means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
+        paper = {"lr": rate, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}
+        without = {"max_exp_avg_sqs": [], "amsgrad": False, "weight_decay": 0.0, "maximize": False}
+        adam(self._parameters, gradients, means, squares, state_steps=steps, fused=self._fused, **paper, **without)
 
 
 def _require_whole(name: str, value: float, least: int, most: int) -> None:
