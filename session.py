@@ -19,6 +19,7 @@ from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.sampling import Hypothesis
 from transformer.evaluation import Confidence, measure_confidence
 from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
+from transformer.interpret.activations import Predictions
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -29,7 +30,6 @@ from transformer.interpret.attention_block import (
 )
 from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.interpret.mask_ablation import MaskedPass, run_masked
-from transformer.interpret.predictions import Predictions
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace
 from transformer.toy.jobs import Jobs

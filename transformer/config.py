@@ -81,20 +81,14 @@ class ModelConfig:
 
     def __post_init__(self):
         check_types(self)
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
+        check_bounds(self, _BOUNDS)
         require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
-        require(
-            self.d_model % self.num_heads == 0,
-            f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}.",
-        )
+        multiple = f"{self.d_model} is not a multiple of {self.num_heads}."
+        require(self.d_model % self.num_heads == 0, f"num_heads must divide d_model: {multiple}")
         require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
         for name in ("pad_id", "begin_id", "end_id"):
-            value = getattr(self, name)
-            require(
-                0 <= value < self.vocab_size, f"{name} must be in the vocabulary of {self.vocab_size}, not {value}."
-            )
+            value, size = getattr(self, name), self.vocab_size
+            require(0 <= value < size, f"{name} must be in the vocabulary of {size}, not {value}.")
 
     @property
     def d_k(self) -> int:
@@ -230,11 +224,8 @@ def load_experiment(path: Path) -> Experiment:
 
 
 def _is_pair_of_texts(probe: object) -> bool:
-    return (
-        isinstance(probe, list | tuple)
-        and len(probe) == 2
-        and all(isinstance(side, str) and side.strip() for side in probe)
-    )
+    two = isinstance(probe, list | tuple) and len(probe) == 2
+    return two and all(isinstance(side, str) and side.strip() for side in probe)
 
 
 def build(kind: type, settings: dict, table: str):
@@ -249,10 +240,7 @@ def build(kind: type, settings: dict, table: str):
 
 
 def check_types(config) -> None:
-    """Raise ConfigError where a field's value is not of its annotated type (an int passes for a float).
-
-    The text of a name becomes the name itself.
-    """
+    """Raise ConfigError for a value not of its field's type (an int is a float, too); texts of names become names."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if issubclass(field.type, StrEnum):
@@ -263,6 +251,13 @@ def check_types(config) -> None:
         accepted = (int, float) if field.type is float else (field.type,)
         right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
         require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
+
+
+def check_bounds(config, bounds: dict[str, tuple[int, int]]) -> None:
+    """Raise ConfigError where a field is less or more than its bounds allow."""
+    for name, (least, most) in bounds.items():
+        value = getattr(config, name)
+        require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
 
 
 def require(condition: bool, message: str) -> None:

@@ -16,10 +16,7 @@ from .errors import CheckpointError
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file in one piece, and wait until the disk has it: whoever reads sees the old content or the new.
-
-    Raises OSError, which names the file, and leaves nothing behind when it cannot be written.
-    """
+    """Write a file whole, wait until the disk has it; raises OSError, naming the file, and leaves no part behind."""
     path, temporary = Path(path), None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")

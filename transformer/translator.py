@@ -86,20 +86,15 @@ class Translator:
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
-        pieces = self.pieces(text)
-        prefix_ids = self._prefix_ids(prefix)
-        target_ids = self._target_ids(target)
+        pieces, prefix_ids, target_ids = self.pieces(text), self._prefix_ids(prefix), self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
         encoder = record_encoder(self.model, [source_ids])
-        if target_ids is not None:
-            origin = "target" if isinstance(target, str) else "decoded"
-        else:
+        origin = "target" if isinstance(target, str) else "decoded"
+        if target_ids is None:
             found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
         activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
-        return make_trace(
-            activations, self.tokenizer, source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin
-        )
+        return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin)
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
@@ -159,16 +154,11 @@ class Translator:
         return ids
 
     def _search(
-        self,
-        sources: list[list[int]],
-        strategy: Strategy,
-        prefixes: list[list[int]] | None,
-        memory: torch.Tensor | None = None,
+        self, sources: list[Ids], strategy: Strategy, prefixes: list[Ids] | None, memory: torch.Tensor | None = None
     ) -> list[list[Hypothesis]]:
-        if prefixes is not None:
-            for limit, prefix in zip(length_limits(self.model, sources), prefixes, strict=True):
-                if len(prefix) >= limit:
-                    raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
+        for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
+            if len(prefix) >= limit:
+                raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
         if isinstance(strategy, Beam):
             return beam_search(self.model, sources, strategy, prefixes, memory)
         return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes, memory)]

@@ -155,10 +155,7 @@ def pad(rows: Sequence[Ids], pad_id: int, device: torch.device | str | None = No
 
 
 def collate(batch: Examples, pad_id: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Source, decoder input and decoder target of a batch, each [batch, longest].
-
-    The target is shifted: what is predicted at a position is the input at the next one (paper, 3.1).
-    """
+    """Source, decoder input and decoder target, the input shifted by one (paper, 3.1): each [batch, longest]."""
     source = pad([example.source for example in batch], pad_id)
     target = pad([example.target for example in batch], pad_id)
     return source, target[:, :-1], target[:, 1:]

@@ -159,10 +159,7 @@ def _plain(text: str) -> str:
 
 
 def write_reversals(out: Path, seed: int = 1) -> list[Path]:
-    """Write out/reversals.{train,valid,test}.tsv, no text in two of them; returns the three paths.
-
-    Raises DataError when the folder cannot be written to.
-    """
+    """Write out/reversals.{train,valid,test}.tsv, no text in two of them; raises DataError where it cannot."""
     generator, seen = random.Random(seed), set()
     paths = []
     for name, count in SPLITS.items():

@@ -150,10 +150,7 @@ def decode(
 
 
 def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:
-    """The prefixes as lists, empty where none was asked for.
-
-    Raises ValueError for an empty batch, an empty or too long source, or a prefix that leaves no room.
-    """
+    """The prefixes as lists, or empty ones; raises ValueError for sources or prefixes that do not fit the model."""
     if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
         raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
     prefixes = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
@@ -182,15 +179,9 @@ def _chooser(model: Transformer, strategy: Greedy | Sampling):
 
 def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]], step: int) -> Tensor:
     """The chosen tokens, replaced by the prefix where a sentence is still within it."""
-    forced = {
-        row: prefixes[sentence][step]
-        for row, sentence in enumerate(running)
-        if sentence is not None and step < len(prefixes[sentence])
-    }
-    if forced:
-        tokens[torch.tensor(list(forced), device=tokens.device)] = torch.tensor(
-            list(forced.values()), device=tokens.device
-        )
+    for row, sentence in enumerate(running):
+        if sentence is not None and step < len(prefixes[sentence]):
+            tokens[row] = prefixes[sentence][step]
     return tokens
 
 

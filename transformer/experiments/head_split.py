@@ -37,9 +37,8 @@ def split_right(tokens: int, heads: int, d_k: int) -> tuple[Layout, Layout, Layo
 def split_wrong(tokens: int, heads: int, d_k: int) -> Layout:
     """The bare reshape to the same shape: it reads the memory on and puts pieces of several tokens into one head."""
     x = numbered(tokens, heads * d_k)
-    return layout(
-        f"x.reshape(1, {heads}, {tokens}, {d_k})", ("batch", "heads", "tokens", "d_k"), x.reshape(1, heads, tokens, d_k)
-    )
+    axes, mixed = ("batch", "heads", "tokens", "d_k"), x.reshape(1, heads, tokens, d_k)
+    return layout(f"x.reshape(1, {heads}, {tokens}, {d_k})", axes, mixed)
 
 
 def numbered(tokens: int, d_model: int) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ConfigError
+from ..config import require
 from ..model.names import Name
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -34,14 +34,11 @@ class Smoothing:
     classes: int
 
     def __post_init__(self):
-        if self.form not in tuple(SmoothingForm):
-            raise ConfigError(f"The form of smoothing must be one of {', '.join(SmoothingForm)}, not {self.form!r}.")
-        if not 0 <= self.epsilon < 1:
-            raise ConfigError(f"Epsilon must be at least 0 and less than 1, not {self.epsilon}.")
-        if self.classes < 3:
-            raise ConfigError(
-                f"Smoothing needs at least 3 classes: the right one, padding, another; not {self.classes}."
-            )
+        forms = ", ".join(SmoothingForm)
+        require(self.form in tuple(SmoothingForm), f"The form of smoothing must be one of {forms}, not {self.form!r}.")
+        require(0 <= self.epsilon < 1, f"Epsilon must be at least 0 and less than 1, not {self.epsilon}.")
+        classes = "Smoothing needs at least 3 classes: the right one, padding, another"
+        require(self.classes >= 3, f"{classes}; not {self.classes}.")
 
     @property
     def others(self) -> int:
@@ -64,10 +61,7 @@ class Smoothing:
         return 0.0 - _times_log(self.right, self.right) - self.others * _times_log(self.wrong, self.wrong)
 
     def targets(self, ids: Sequence[int], pad_id: int) -> np.ndarray:
-        """The distribution that each position is trained towards: [positions, classes].
-
-        A position of padding is trained towards nothing: its row is all zeros.
-        """
+        """What each position is trained towards: [positions, classes]; a position of padding has a row of zeros."""
         ids = np.asarray(ids)
         table = np.full((len(ids), self.classes), self.wrong)
         if self.form == SmoothingForm.OTHERS:

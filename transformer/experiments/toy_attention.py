@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..config import Norm
+from ..config import Norm, check_bounds, require
 from ..errors import ConfigError
 from ..interpret.attention_block import BlockParameters, Stages, compute_stages, differences
 from ..model.names import Name
@@ -32,13 +32,9 @@ class ToyShape:
     norm: Norm = Norm.POST
 
     def __post_init__(self):
-        for name, most in _MOST.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise ConfigError(f"{name} must be between 1 and {most}, not {getattr(self, name)}.")
-        if self.d_model % self.num_heads:
-            raise ConfigError(
-                f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}. Choose others."
-            )
+        check_bounds(self, {name: (1, most) for name, most in _MOST.items()})
+        multiple = f"{self.d_model} is not a multiple of {self.num_heads}. Choose others."
+        require(self.d_model % self.num_heads == 0, f"num_heads must divide d_model: {multiple}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +51,7 @@ class ToyNumbers:
 
 
 def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) -> ToyNumbers:
-    """Numbers with one decimal, so that they can be multiplied by hand, small enough for softmax to stay soft.
-
-    Raises ConfigError for an unknown mask.
-    """
+    """Numbers of one decimal, small enough for softmax to stay soft; raises ConfigError for an unknown mask."""
     if mask not in tuple(ToyMask):
         raise ConfigError(f"mask must be one of {', '.join(ToyMask)}, not {mask!r}.")
     generator = np.random.default_rng([seed, *_MOST.values()])
@@ -70,9 +63,8 @@ def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) 
     x = draw(shape.batch, shape.tokens, d_model, deviation=1.0)
     matrices = [draw(d_model, d_model, deviation=0.5) for _ in range(4)]
     biases = [draw(d_model, deviation=0.1) for _ in range(4)]
-    parameters = BlockParameters(
-        *matrices, *biases, np.ones(d_model), np.zeros(d_model), 1e-5, shape.num_heads, shape.norm
-    )
+    gamma, beta = np.ones(d_model), np.zeros(d_model)
+    parameters = BlockParameters(*matrices, *biases, gamma, beta, 1e-5, shape.num_heads, shape.norm)
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
     return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 

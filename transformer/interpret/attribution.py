@@ -81,10 +81,7 @@ def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
 
 
 def leave_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids) -> LeftOut:
-    """`leave_one_out` for some positions: those of the source count from 0, those of the prefix go on from there.
-
-    Raises ValueError for a position that is not there.
-    """
+    """`leave_one_out` for some positions, the prefix's counted on from the source's; raises ValueError for others."""
     length, last = len(source), len(source) + len(decoder_input) - 1
     if not all(0 <= position <= last for position in positions):
         raise ValueError(f"positions must be in 0 to {last}, got {list(positions)}")

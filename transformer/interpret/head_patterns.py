@@ -31,16 +31,8 @@ class Pattern(Name):
 
 # The share of rows that a head must reach to get a pattern's name, in the order in which they are tried. Voita et al.
 # 2019 call a head positional at 0.9; the others are ours.
-THRESHOLDS = {
-    Pattern.PREVIOUS: 0.9,
-    Pattern.SAME: 0.9,
-    Pattern.NEXT: 0.9,
-    Pattern.MIRRORED: 0.9,
-    Pattern.END: 0.8,
-    Pattern.BEGINNING: 0.8,
-    Pattern.PUNCTUATION: 0.8,
-    Pattern.ALIGNMENT: 0.8,
-}
+THRESHOLDS = dict.fromkeys((Pattern.PREVIOUS, Pattern.SAME, Pattern.NEXT, Pattern.MIRRORED), 0.9)
+THRESHOLDS |= dict.fromkeys((Pattern.END, Pattern.BEGINNING, Pattern.PUNCTUATION, Pattern.ALIGNMENT), 0.8)
 NOTABLE_SHARE = 0.6  # from here on a pattern is worth mentioning in a head that has no name
 _OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
 
@@ -120,11 +112,8 @@ def _measure(
     if agreed is not None:
         rows = rows_with_choice(weights)
         counts[Pattern.ALIGNMENT] = Share(int((_maxima(weights[rows]) == agreed[rows]).sum()), len(rows))
-    label = (
-        None
-        if _tied(weights)
-        else next((each for each, least in THRESHOLDS.items() if float(counts[each]) >= least), None)
-    )
+    reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
+    label = None if _tied(weights) else next(reached, None)
     return HeadMeasures(kind, layer, head, counts, mean_entropy(weights), confidence(weights, keys), label)
 
 

@@ -60,17 +60,9 @@ def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
 
 
 def changed(model: Transformer, changes: Iterable[Change]) -> contextlib.AbstractContextManager:
-    """Within the block, this thread's passes go on with what each change makes of its modules' outputs.
-
-    Raises ValueError for a name that no module has.
-    """
-    return hooked(
-        [
-            (module, partial(_replace_output, change))
-            for pattern, change in changes
-            for _, module in modules_named(model, pattern)
-        ]
-    )
+    """Change the outputs of modules in this thread's passes; raises ValueError for a name that no module has."""
+    found = ((module, change) for pattern, change in changes for _, module in modules_named(model, pattern))
+    return hooked([(module, partial(_replace_output, change)) for module, change in found])
 
 
 def zero_ablation(model: Transformer, heads: Iterable[Head]) -> tuple[Change, ...]:

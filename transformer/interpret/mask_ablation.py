@@ -13,8 +13,7 @@ from ..data.tokenizer import Tokenizer
 from ..model.attention import causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
-from .activations import Call, Request, record, scores_of, unmasked_of, weights_of
-from .predictions import predict
+from .activations import Call, Request, predict, record, scores_of, unmasked_of, weights_of
 from .trace import LabelledWeights, RowLabel, Trace, row_and_column_labels
 
 
@@ -178,10 +177,7 @@ def masked_share(head: MaskedHead) -> np.ndarray:
 
 
 def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int) -> np.ndarray:
-    """The weight that lands in masked cells in a pass without the mask: [layers, heads, real queries].
-
-    Raises ValueError when the passes are not of batches of the same size.
-    """
+    """What masked cells get without the mask: [layers, heads, real queries]; ValueError where the sizes differ."""
     unmasked, weights = masked.attention(kind).unmasked, disabled.attention(kind).weights
     if unmasked.shape[-2:] != weights.shape[-2:]:
         raise ValueError(f"the passes differ in size: {unmasked.shape[-2:]} and {weights.shape[-2:]}")

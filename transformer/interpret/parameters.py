@@ -1,7 +1,4 @@
-"""The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared with one another.
-
-A block also holds what went into it and came out for a sentence.
-"""
+"""The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -72,9 +69,7 @@ def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
 def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared_with: str | None) -> Iterator[Block]:
     stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
     own = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
-    yield Block(
-        f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with=shared_with
-    )
+    yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with)
     yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.start)
     for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
         yield from _sublayer_blocks(name, module, residual, sublayer)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import cosine, to_array
+from ..config import require
 from ..data.batching import Ids
-from ..errors import ConfigError
 from ..model.layers import sinusoidal_positions
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record_encoder
@@ -67,15 +67,10 @@ class Encoding:
 def encoding(length: int, d_model: int, base: float) -> Encoding:
     """The engine's sinusoids (paper, 3.5); raises ConfigError for an odd d_model and for sizes that cannot be."""
     for name, value, least, most in (("d_model", d_model, 2, MOST_DIMENSIONS), ("length", length, 1, MOST_POSITIONS)):
-        if not least <= value <= most:
-            raise ConfigError(f"{name} must be between {least} and {most:,}, not {value:,}.")
-    if d_model % 2:
-        raise ConfigError(
-            f"d_model must be even, because every sine has its cosine, and {d_model} is odd: "
-            f"try {d_model - 1} or {d_model + 1}."
-        )
-    if not 1 < base < float("inf"):
-        raise ConfigError(f"The base must be a number greater than 1, not {base}.")
+        require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value:,}.")
+    odd = f"{d_model} is odd: try {d_model - 1} or {d_model + 1}."
+    require(d_model % 2 == 0, f"d_model must be even, because every sine has its cosine, and {odd}")
+    require(1 < base < float("inf"), f"The base must be a number greater than 1, not {base}.")
     return Encoding(to_array(sinusoidal_positions(length, d_model, base)), base)
 
 
@@ -127,10 +122,7 @@ def rotation_error(encoding: Encoding, offset: int) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSum:
-    """What enters the encoder: token embeddings times sqrt(d_model), positions, and their sum.
-
-    The three arrays are [tokens, d_model], float32 and read-only.
-    """
+    """Token embeddings times sqrt(d_model), positions, and their sum: [tokens, d_model] each, float32 and read-only."""
 
     tokens: tuple[str, ...]
     embeddings: np.ndarray
@@ -149,10 +141,7 @@ class EmbeddingSum:
 
 
 def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
-    """The encoder's input for a sentence, as the model itself makes it; ids end with end of sentence.
-
-    Raises ValueError for a model in training mode.
-    """
+    """The encoder's input for ids that end with end of sentence; raises ValueError for a model in training mode."""
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
     positions = model_encoding(model).first(len(ids)).table
     return EmbeddingSum(tuple(tokens), to_array(call.inputs[0][0]), positions, to_array(call.output[0]))
@@ -182,11 +171,6 @@ def repetitions(summed: EmbeddingSum) -> list[Repetition]:
 
 
 def _repetition(summed: EmbeddingSum, token: str, first: int, second: int) -> Repetition:
-    return Repetition(
-        token=token,
-        first=first,
-        second=second,
-        before=float(np.linalg.norm(summed.embeddings[first] - summed.embeddings[second])),
-        after=float(np.linalg.norm(summed.total[first] - summed.total[second])),
-        cosine=float(cosine(summed.total[first], summed.total[second])),
-    )
+    (one, other), totals = summed.embeddings[[first, second]], summed.total[[first, second]]
+    before, after = float(np.linalg.norm(one - other)), float(np.linalg.norm(totals[0] - totals[1]))
+    return Repetition(token, first, second, before, after, float(cosine(*totals)))

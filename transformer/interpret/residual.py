@@ -15,8 +15,7 @@ from ..data.batching import Ids
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Call, Request, record
-from .predictions import Predictions, predict
+from .activations import RESIDUAL_STREAM, Activations, Call, Predictions, Request, predict, record
 
 LENS_CANDIDATES = 5  # kept a layer and step
 
@@ -90,18 +89,14 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions
         around, change = seen.call(f"{name}_residual"), seen.call(name).output
         vectors = (to_array(each[0]) for each in (around.inputs[0], change, around.output))
         sublayers.append(SubLayer(kind, layer, *vectors))
-    return StackStream(
-        to_array(positions.inputs[0][0]), to_array(positions.output[0]), tuple(sublayers), to_array(end[0])
-    )
+    embedded, start = to_array(positions.inputs[0][0]), to_array(positions.output[0])
+    return StackStream(embedded, start, tuple(sublayers), to_array(end[0]))
 
 
 def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
-    """What the hidden units of a layer's feed-forward give for each token, after ReLU: [tokens, d_ff].
-
-    The layer counts from 0. Raises ValueError for one that is not there.
-    """
+    """A feed-forward's units after ReLU: [tokens, d_ff]; raises ValueError for a layer, from 0, that is not there."""
     model.layer(stack, layer)
     name = f"{stack}.{layer}.feed_forward.inner"
     seen = record(model, [source], [decoder_input], Request(keep=(name,)))
@@ -163,6 +158,5 @@ def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> P
     layers = range(len(model.decoder))
     vectors = [stream.decoder.start, *(stream.decoder.of_layer(layer)[-1].after for layer in layers)]
     hidden = model.decoder_norm(torch.tensor(np.stack(vectors), device=model.device))  # layers+1 target d_model
-    return predict(
-        model.output_projection(hidden), torch.tensor(list(target_ids), device=model.device), LENS_CANDIDATES
-    )
+    following = torch.tensor(list(target_ids), device=model.device)
+    return predict(model.output_projection(hidden), following, LENS_CANDIDATES)

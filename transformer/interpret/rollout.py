@@ -15,10 +15,7 @@ from .residual import ResidualStream, StackStream
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """How much of each row comes from attention, from 0 to 1, the rest from the residual connection.
-
-    encoder: [layers, source]; decoder and cross: [layers, target].
-    """
+    """The share of each row that comes from attention: encoder [layers, source], decoder and cross [layers, target]."""
 
     encoder: np.ndarray
     decoder: np.ndarray

@@ -1,6 +1,5 @@
 """Trace: everything figures, pages and notebooks read of one translated sentence; and one attention map of it."""
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import numpy as np
 import torch
 
 from ..arrays import require_index, to_array
+from ..data.batching import Ids
 from ..data.tokenizer import Piece, Tokenizer
 from ..model.names import AttentionKind, Name
-from .activations import Activations
-from .predictions import predict
+from .activations import Activations, predict
 
 TOP_K = 10  # candidates kept a step
 
@@ -57,32 +56,19 @@ class Trace:
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
-        arrays = {
-            name: value if isinstance(value, np.ndarray) else np.array(value)
-            for name, value in ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-            if name != "source_pieces"
-        }
+        arrays = {name: np.asarray(value) for name, value in vars(self).items() if name != "source_pieces"}
         arrays["source_spans"] = np.array([(piece.begin, piece.end) for piece in self.source_pieces], dtype=np.int64)
         with open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
 
 
 def make_trace(
-    activations: Activations,
-    tokenizer: Tokenizer,
-    *,
-    source_text: str,
-    source_pieces: list[Piece],
-    target_ids: list[int],
-    origin: str,
+    seen: Activations, tokenizer: Tokenizer, source_text: str, source_pieces: list[Piece], target_ids: Ids, origin: str
 ) -> Trace:
-    """Assemble a trace from the recorded pass over one sentence and the ids it was made of.
-
-    target_ids: what follows begin of sentence, end of sentence included where there is one: [target].
-    """
+    """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target]."""
     source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]
     decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
-    logits = activations.logits[0]  # target vocab
+    logits = seen.logits[0]  # target vocab
     predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
     return Trace(
         source_text=source_text,
@@ -96,7 +82,7 @@ def make_trace(
         fed_ids=tuple(decoder_input),
         next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
         next_ids=tuple(target_ids),
-        **{kind.value: to_array(activations.weights(kind)[:, 0]) for kind in AttentionKind},
+        **{kind.value: to_array(seen.weights(kind)[:, 0]) for kind in AttentionKind},
         next_probabilities=predicted.probabilities,
         next_ranks=predicted.ranks,
         entropies=predicted.entropies,

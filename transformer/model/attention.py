@@ -8,10 +8,7 @@ from torch.nn import functional as F
 
 
 def attention_scores(query: Tensor, key: Tensor) -> Tensor:
-    """Q K^T / sqrt(d_k), before any mask (paper, eq. 1).
-
-    query: [..., queries, d_k], key: [..., keys, d_k] -> [..., queries, keys]
-    """
+    """Q K^T / sqrt(d_k), unmasked (paper, eq. 1): [..., queries, d_k], [..., keys, d_k] -> [..., queries, keys]."""
     return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 

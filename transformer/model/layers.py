@@ -12,10 +12,7 @@ from .attention import LayerCache, MultiHeadAttention
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """PE(pos, 2i) = sin(pos / base^(2i/d_model)), PE(pos, 2i+1) = cos of the same (paper, 3.5).
-
-    -> [length, d_model], float32. Raises ValueError for an odd d_model: every sine has its cosine.
-    """
+    """Sine, cosine of pos / base^(2i/d_model) in turn (paper, 3.5): [length, d_model]; ValueError for odd d_model."""
     if d_model % 2:
         raise ValueError(f"d_model must be even: every sine has its cosine, got {d_model}")
     position = torch.arange(length, dtype=torch.float64)[:, None]
@@ -86,7 +83,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sub-layer with its way around it, dropout, and LayerNorm after the sum (paper, 5.4) or before the sub-layer."""
+    """A sub-layer, its residual connection, dropout, and LayerNorm after the sum (paper, 5.4) or before all."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()

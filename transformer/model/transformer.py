@@ -73,10 +73,7 @@ class Transformer(nn.Module):
         return [layer.start_cache(memory, capacity) for layer in self.decoder]
 
     def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
-        """Decode the newest tokens [batch, new] and return the logits that follow the last of them, [batch, vocab].
-
-        Equals the last row of the full pass over the whole decoder input so far.
-        """
+        """Logits [batch, vocab] after the newest tokens [batch, new]: the last row of the full pass over all so far."""
         new = target.shape[1]
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
@@ -93,10 +90,7 @@ class Transformer(nn.Module):
         return layers[number]
 
     def arrange_for_few_rows(self) -> None:
-        """Lay the wider projections out in memory as [in, out]; shapes and values stay.
-
-        A CPU multiplies the few rows of one sentence faster with a matrix in this order (see `OutputProjection`).
-        """
+        """Lay the wider projections out as [in, out], faster for a CPU with few rows (see `OutputProjection`)."""
         for module in self.modules():
             if isinstance(module, MultiHeadAttention | FeedForward):
                 wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner

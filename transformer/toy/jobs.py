@@ -197,9 +197,8 @@ class Jobs:
             command = [nice, "-n", "10", *command]
         try:
             with open(job.folder / "output", "wb") as output:
-                job.process = subprocess.Popen(
-                    command, cwd=_ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-                )
+                streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
+                job.process = subprocess.Popen(command, cwd=_ROOT, env=environment, **streams)
             job.state = "running"
         except OSError:  # no memory, no process, no disk: those in line behind it are not to wait for it
             logger.exception("a toy training could not be started")
@@ -218,9 +217,8 @@ class Jobs:
             job.state = "failed"
             with contextlib.suppress(OSError):
                 lines = (job.folder / "output").read_text(encoding="utf-8", errors="replace").splitlines()
-                logger.error(
-                    "a toy training ended with %s: %s", job.process.returncode, " | ".join(lines[-_LAST_LINES:])
-                )
+                last = " | ".join(lines[-_LAST_LINES:])
+                logger.error("a toy training ended with %s: %s", job.process.returncode, last)
 
     def _end(self, job: _Job, state: str) -> None:
         """End a job that waits or runs; its process is reaped when it is next asked for."""

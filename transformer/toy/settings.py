@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..config import ModelConfig, check_types, require
+from ..config import ModelConfig, check_bounds, check_types, require
 from .tasks import SYMBOLS, Task, ToyTokenizer
 
 STATUS_FILE = "status.json"
@@ -59,9 +59,7 @@ class ToySettings:
     def __post_init__(self):
         check_types(self)
         require(self.symbols in SYMBOLS, f"symbols must be one of {', '.join(SYMBOLS)}, not {self.symbols!r}.")
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            require(least <= value <= most, f"{name} must be between {least} and {most}, not {value}.")
+        check_bounds(self, _BOUNDS)
         self._check_number_of_sequences()
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(0 < self.rate_factor <= 100, f"rate_factor must be in (0, 100], not {self.rate_factor}.")
@@ -92,16 +90,13 @@ class ToySettings:
         return ToyTokenizer(self.symbols, self.vocabulary)
 
     def _check_number_of_sequences(self) -> None:
-        available, sequences = len(SYMBOLS[self.symbols]), self.vocabulary**self.length
-        require(
-            self.vocabulary <= available, f"There are {available} {self.symbols}; {self.vocabulary} were asked for."
+        vocabulary, available, sequences = self.vocabulary, len(SYMBOLS[self.symbols]), self.vocabulary**self.length
+        require(vocabulary <= available, f"There are {available} {self.symbols}; {vocabulary} were asked for.")
+        message = (
+            f"{vocabulary} symbols make only {sequences} sequences of length {self.length}: the model could learn them "
+            f"by heart. Take more symbols or a longer sequence; {_LEAST_SEQUENCES:,} sequences are the least."
         )
-        require(
-            sequences >= _LEAST_SEQUENCES,
-            f"{self.vocabulary} symbols make only {sequences} sequences of length {self.length}: "
-            f"the model could learn them by heart. Take more symbols or a longer sequence; "
-            f"{_LEAST_SEQUENCES:,} sequences are the least.",
-        )
+        require(sequences >= _LEAST_SEQUENCES, message)
 
 
 @dataclass(frozen=True)

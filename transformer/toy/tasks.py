@@ -20,10 +20,7 @@ class Task(StrEnum):
         return list(sequence) if self is Task.COPY else list(reversed(sequence))
 
     def positions(self, sequence: Sequence) -> list[set[int]]:
-        """For each symbol of the answer, the positions in the sequence that it may be read from.
-
-        They are several where a symbol to be sorted occurs more than once.
-        """
+        """For each symbol of the answer, where it may be read from: several places where a sorted symbol recurs."""
         if self is Task.SORT:
             return [{place for place, symbol in enumerate(sequence) if symbol == wanted} for wanted in sorted(sequence)]
         return [{place} for place in self.answer(range(len(sequence)))]

@@ -98,10 +98,7 @@ class ToyTraining:
         self._snapshot_every = _SNAPSHOT_EVERY
 
     def run(self) -> Iterator[ToyStatus]:
-        """Train; yields where the run stands before the first update and after each, at last with its end.
-
-        Raises UserError when the loss is no finite number any more.
-        """
+        """Train; yields a status before and after each update; raises UserError when the loss is no finite number."""
         settings, started = self.settings, time.monotonic()
         recent: list[float] = []
         exact, measured = self._measure(0)

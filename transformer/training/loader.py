@@ -44,10 +44,7 @@ class Update:
 
 
 class UpdateLoader:
-    """The pairs of a run as examples, and what each of its updates learns from.
-
-    Raises DataError when no pair fits the model.
-    """
+    """A run's pairs as examples, and what each update learns from; raises DataError when no pair fits the model."""
 
     def __init__(
         self, experiment: Experiment, tokenizer: Tokenizer, pairs: TextPairs, device: torch.device, processes: Processes

@@ -135,18 +135,14 @@ def update_flops(config: ModelConfig, batches: Sequence[Tensors]) -> int:
 
 
 class Events:
-    """Writes event files to `folder`; those of an earlier session that lie after `step` no longer count.
-
-    Raises ConfigError when the package that knows their format is not installed.
-    """
+    """Writes TensorBoard's event files, those after `step` void; raises ConfigError where its package is missing."""
 
     def __init__(self, folder: Path, step: int):
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            raise ConfigError(
-                "TensorBoard's event files need the package tensorboard: pip install tensorboard."
-            ) from error
+            message = "TensorBoard's event files need the package tensorboard: pip install tensorboard."
+            raise ConfigError(message) from error
         self._writer = SummaryWriter(str(folder), purge_step=step + 1)
 
     def add(self, values: dict[str, float], step: int) -> None:

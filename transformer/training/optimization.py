@@ -16,10 +16,7 @@ MOST_DIMENSIONS, MOST_WARMUP, MOST_FACTOR = 65_536, 100_000, 1000
 
 @dataclass(frozen=True)
 class Noam:
-    """What a Noam schedule depends on, `factor` times equation 3 of the paper; raises ConfigError for what cannot be.
-
-    An odd d_model is refused because no model of this kind has one.
-    """
+    """`factor` times equation 3 of the paper; raises ConfigError for what cannot be, such as an odd d_model."""
 
     d_model: int
     warmup_steps: int
@@ -28,15 +25,10 @@ class Noam:
     def __post_init__(self):
         _require_whole("d_model", self.d_model, 2, MOST_DIMENSIONS)
         _require_whole("warm-up", self.warmup_steps, 1, MOST_WARMUP)
-        require(
-            self.d_model % 2 == 0,
-            f"The d_model must be even, one sine and one cosine a pair, and {self.d_model} is odd: "
-            f"try {self.d_model - 1} or {self.d_model + 1}.",
-        )
-        require(
-            0 < self.factor <= MOST_FACTOR,
-            f"The factor must be greater than 0 and at most {MOST_FACTOR:,}, not {_shown(self.factor)}.",
-        )
+        odd = f"{self.d_model} is odd: try {self.d_model - 1} or {self.d_model + 1}."
+        require(self.d_model % 2 == 0, f"The d_model must be even, one sine and one cosine a pair, and {odd}")
+        most = f"at most {MOST_FACTOR:,}, not {_shown(self.factor)}."
+        require(0 < self.factor <= MOST_FACTOR, f"The factor must be greater than 0 and {most}")
 
     @property
     def peak(self) -> float:
@@ -50,10 +42,7 @@ class Noam:
 
 
 def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5), steps from 1 (paper, eq. 3).
-
-    Rises linearly to d_model^-0.5 warmup_steps^-0.5 at step = warmup_steps, then falls with the root of the step.
-    """
+    """d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5), steps from 1 (paper, eq. 3); its peak is at warmup_steps."""
     if step < 1:
         raise ValueError(f"steps count from 1, got {step}")
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
@@ -95,35 +84,20 @@ class Adam:
         device = self._parameters[0].device
         self._fused = device.type in ("cpu", "cuda")
         counter_device = device if self._fused else torch.device("cpu")
-        self.state = {
-            parameter: {
-                "step": torch.zeros((), device=counter_device),
-                "exp_avg": torch.zeros_like(parameter),
-                "exp_avg_sq": torch.zeros_like(parameter),
-            }
-            for parameter in self._parameters
-        }
+        self.state = {}
+        for parameter in self._parameters:
+            means = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+            self.state[parameter] = {"step": torch.zeros((), device=counter_device), **means}
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """Change the weights by their gradients, with this learning rate."""
         states = [self.state[parameter] for parameter in self._parameters]
-        adam(
-            params=self._parameters,
-            grads=[parameter.grad for parameter in self._parameters],
-            exp_avgs=[state["exp_avg"] for state in states],
-            exp_avg_sqs=[state["exp_avg_sq"] for state in states],
-            max_exp_avg_sqs=[],
-            state_steps=[state["step"] for state in states],
-            fused=self._fused,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.98,
-            lr=rate,
-            weight_decay=0.0,
-            eps=1e-9,
-            maximize=False,
-        )
+        gradients = [parameter.grad for parameter in self._parameters]
+        means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
+        paper = {"lr": rate, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}
+        without = {"max_exp_avg_sqs": [], "amsgrad": False, "weight_decay": 0.0, "maximize": False}
+        adam(self._parameters, gradients, means, squares, state_steps=steps, fused=self._fused, **paper, **without)
 
 
 def _require_whole(name: str, value: float, least: int, most: int) -> None:

@@ -62,10 +62,7 @@ class ReplayRecorder:
         self.steps, self._snapshots = self.steps[::2], self._snapshots[::2]
 
     def resume(self, replay: TrainingReplay, until: int) -> None:
-        """Go on from an earlier replay of the same probes, its snapshots after step `until` left out.
-
-        Raises ValueError when it is of other probes.
-        """
+        """Go on from a replay, its snapshots after step `until` left out; raises ValueError for one of other probes."""
         if [(trajectory.source_text, trajectory.target_text) for trajectory in replay.trajectories] != self.probes:
             raise ValueError("the replay is of other probes")
         kept = [number for number, step in enumerate(replay.steps) if step <= until]
@@ -164,9 +161,8 @@ class RunReplay:
         except CheckpointError as error:
             logger.warning("%s The replay begins at step %d.", error, step)
         except ValueError as error:
-            raise ConfigError(
-                f"The training replay in {self.path} is of other probes than the configuration's [replay]."
-            ) from error
+            message = f"The training replay in {self.path} is of other probes than the configuration's [replay]."
+            raise ConfigError(message) from error
 
     def _write(self, path: Path, progress: Progress) -> None:
         scores = [(row["step"], row["valid_bleu"]) for row in progress.history]

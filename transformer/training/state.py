@@ -63,17 +63,9 @@ class Progress:
 
     def add_validation(self, seconds: float, rate: float, loss: float, bleu: float) -> bool:
         """Add a row to the history; True when its BLEU is the best so far."""
-        self.history.append(
-            {
-                "step": self.step,
-                "epoch": self.epoch + 1,
-                "seconds": round(seconds),
-                "rate": rate,
-                "train_loss": self.take_mean_loss(),
-                "valid_loss": loss,
-                "valid_bleu": bleu,
-            }
-        )
+        place = {"step": self.step, "epoch": self.epoch + 1, "seconds": round(seconds), "rate": rate}
+        measured = {"train_loss": self.take_mean_loss(), "valid_loss": loss, "valid_bleu": bleu}
+        self.history.append(place | measured)
         better = bleu > self.best_bleu
         self.best_bleu = max(bleu, self.best_bleu)
         return better
@@ -91,10 +83,7 @@ class Progress:
 
 
 class SavedRun:
-    """The folder of an unfinished run: its last two saves, and the weights that the next mean is made of.
-
-    Every file has a checksum. Where the last save is damaged, the run goes back to the one before it.
-    """
+    """The folder of an unfinished run: its last two saves and the weights of the next mean, each with a checksum."""
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
@@ -144,9 +133,8 @@ class SavedRun:
                         value.copy_(tensors[f"{key}/{name}"])
             return progress, tensors["random"]
         except (KeyError, RuntimeError, TypeError, ValueError) as error:
-            raise CheckpointError(
-                f"The saved run in {self.folder} does not fit this configuration: {error}."
-            ) from error
+            message = f"The saved run in {self.folder} does not fit this configuration: {error}."
+            raise CheckpointError(message) from error
 
     def save_weights(self, model: nn.Module, step: int) -> None:
         """Keep this step's weights for averaging."""
@@ -184,21 +172,19 @@ class SavedRun:
 
     def _load_last(self) -> dict[str, Tensor]:
         """The last save, or the one before it where the last is damaged; the damaged one is put aside."""
-        saves = [path for path in (self.folder / _LAST, self.folder / _BEFORE) if path.exists()]
-        damaged: Path | None = None
-        for path in saves:
-            try:
-                tensors = load_checksummed(path)
-            except CheckpointError:
-                if path == saves[-1]:
-                    raise
-                damaged = path.replace(path.with_suffix(".damaged"))
-                continue
-            if damaged:
-                message = "%s is damaged (kept as %s): going back to the save before it, of step %d."
-                logger.warning(message, saves[0], damaged.name, _read_progress(tensors).step)
-            return tensors
-        raise CheckpointError(f"There is no saved run in {self.folder}.")
+        last, before = self.folder / _LAST, self.folder / _BEFORE
+        if not self.exists():
+            raise CheckpointError(f"There is no saved run in {self.folder}.")
+        try:
+            return load_checksummed(last if last.exists() else before)
+        except CheckpointError:
+            if not (last.exists() and before.exists()):
+                raise
+        damaged = last.replace(last.with_suffix(".damaged"))
+        tensors = load_checksummed(before)
+        message = "%s is damaged (kept as %s): going back to the save before it, of step %d."
+        logger.warning(message, last, damaged.name, _read_progress(tensors).step)
+        return tensors
 
 
 def random_state(device: torch.device) -> Tensor:

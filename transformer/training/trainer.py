@@ -1,7 +1,11 @@
 """The trainer: one run from its first update, or the one it was stopped at, to its last."""
 
+import contextlib
 import logging
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,12 +23,13 @@ from .loader import EPOCH_SEED, Update, UpdateLoader
 from .monitoring import Events, Throughput, device_peak_flops, update_flops
 from .optimization import learning_rate
 from .replay_recorder import RunReplay
-from .signals import interruptions_held
 from .state import Progress, SavedRun, random_state, restore_random_state
 from .updates import NotFiniteError, Tensors, Updater, attention_kernel
 from .validation import RunCheckpoint, Validator
 
 logger = logging.getLogger(__name__)
+
+_ONE_INTERRUPTION = 2.0  # seconds; torchrun hands on to a process what the terminal has already sent it
 
 
 class Trainer:
@@ -183,3 +188,30 @@ class Trainer:
     def _reseed(self) -> None:
         """Let this process drop out other values than the others do."""
         torch.manual_seed((self.settings.seed * EPOCH_SEED + self.progress.step) * EPOCH_SEED + self.processes.rank)
+
+
+@contextlib.contextmanager
+def interruptions_held() -> Iterator[threading.Event]:
+    """Within the block SIGINT and SIGTERM set the event, so that no step is left half done; a later one raises.
+
+    Other threads than the main one receive no signals and may not set handlers: nothing is held there.
+    """
+    asked = threading.Event()
+    last = time.monotonic()
+
+    def hold(number, frame) -> None:
+        nonlocal last
+        if not asked.is_set():
+            logger.info("stopping after this step; interrupt again to stop at once")
+            asked.set()
+            last = time.monotonic()
+        elif time.monotonic() - last > _ONE_INTERRUPTION:
+            raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = [(number, signal.signal(number, hold)) for number in numbers]
+    try:
+        yield asked
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

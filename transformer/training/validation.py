@@ -51,10 +51,7 @@ class Validator:
 
 
 class RunCheckpoint:
-    """The checkpoint folder that a run makes: weights of its best validation, and the history of all.
-
-    `place` says where it computes, `pairs` from how many pairs it learns.
-    """
+    """The checkpoint folder of a run: its best validation's weights, all of the history; `place`: where it runs."""
 
     def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, place: str, pairs: int):
         self.folder, self.experiment, self.tokenizer = folder, experiment, tokenizer

@@ -10,7 +10,7 @@ from plots.palette import BLUE, ORANGE
 from plots.text import signed, token_label
 from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
-from transformer.interpret.predictions import Predictions
+from transformer.interpret.activations import Predictions
 
 from .text import layer_names
 

@@ -7,7 +7,7 @@ import numpy as np
 from plots.text import chance_words, counted, percent, quoted, signed, tiny
 from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
-from transformer.interpret.predictions import Predictions
+from transformer.interpret.activations import Predictions
 
 _TERMS = 4  # largest products of a logit that are written out
 

@@ -48,7 +48,7 @@ def show_page(choice: Choice) -> None:
         chosen = _choose(view, choice, sentence)
     try:
         run = session.masked_pass(choice, second.text, "nothing")
-        lifted = session.masked_pass(choice, second.text, chosen.lift)
+        disabled = session.masked_pass(choice, second.text, chosen.lift)
     except UserError as error:
         batch.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
@@ -66,7 +66,7 @@ def show_page(choice: Choice) -> None:
     if view == "one head":
         _show_head(head, chosen.rows)
     else:
-        _show_without(run, lifted, head, masked_head(lifted, *place), chosen.rows)
+        _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
 
 
 def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
@@ -174,12 +174,12 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     )
 
 
-def _show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
+def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
     """One head with and without the mask, and what that does to the next tokens."""
     sentence = head.sentence
     padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
-    if lifted.disabled == "padding" and not padded:
-        show_finding(captions.describe_no_padding(masked, lifted, sentence))
+    if disabled.disabled == "padding" and not padded:
+        show_finding(captions.describe_no_padding(masked, disabled, sentence))
     show_panels(
         f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
         Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
@@ -193,16 +193,16 @@ def _show_without(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead, leak
         "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them "
         f"in all.{outlined} The mask is removed in every layer, {whence}."
     )
-    leak = captions.describe_leak(masked, lifted, head)
+    leak = captions.describe_leak(masked, disabled, head)
     if leak:
-        answer = captions.describe_answer(lifted, head) if lifted.disabled == "causal" else ""
+        answer = captions.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
         show_finding(f"{leak} {answer}")
     st.subheader("What it does to the next tokens")
     alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-    st.plotly_chart(figures.next_tokens_figure(masked, lifted, sentence), key="next_tokens", alt=alt)
-    if lifted.disabled == "causal" or padded:
-        show_finding(captions.describe_predictions(masked, lifted, sentence))
-    if lifted.disabled == "padding" and padded:
+    st.plotly_chart(figures.next_tokens_figure(masked, disabled, sentence), key="next_tokens", alt=alt)
+    if disabled.disabled == "causal" or padded:
+        show_finding(captions.describe_predictions(masked, disabled, sentence))
+    if disabled.disabled == "padding" and padded:
         show_attempt(captions.describe_reading_padding(masked, sentence))
-    if lifted.disabled == "causal":
-        st.info(plain(captions.describe_cheating(masked, lifted, sentence)), icon=":material/school:")
+    if disabled.disabled == "causal":
+        st.info(plain(captions.describe_cheating(masked, disabled, sentence)), icon=":material/school:")

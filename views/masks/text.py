@@ -83,20 +83,20 @@ def describe_check(head: MaskedHead) -> str:
     )
 
 
-def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> str:
+def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) -> str:
     """How much of this head's weight leaks with the mask disabled, and which head of the kind leaks most.
 
     "" where no row of the sentence has a masked cell.
     """
-    may_leak = mask_ablation.rows_that_may_leak(masked, lifted, head.kind, head.sentence)
-    leaked = mask_ablation.leaked_weights(masked, lifted, head.kind, head.sentence)[..., may_leak]
+    may_leak = mask_ablation.rows_that_may_leak(masked, disabled, head.kind, head.sentence)
+    leaked = mask_ablation.leaked_weights(masked, disabled, head.kind, head.sentence)[..., may_leak]
     if not leaked.size:
         return ""
     own = leaked[head.layer, head.head]
     means = leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[own.argmax()])
-    leaked_to = "later tokens" if lifted.disabled == "causal" else "<pad>"
+    leaked_to = "later tokens" if disabled.disabled == "causal" else "<pad>"
     name = head_name(head.layer, head.head, head.layers, head.heads)
     most = "the most of all heads of this kind"
     if (layer, number) != (head.layer, head.head):
@@ -108,25 +108,25 @@ def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> s
     )
 
 
-def describe_answer(lifted: MaskedPass, head: MaskedHead) -> str:
+def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
     """How much of a decoder head's weight is on the very token that its row is to predict, one column to the right."""
     rows = np.arange(head.real_queries - 1)
     if not len(rows):
         return ""
-    answer = lifted.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
+    answer = disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
     return (
         "In each row the next token itself is now unmasked, one column right of the diagonal: this head gives that "
         f"cell a weight of {answer.mean():.2f} on average."
     )
 
 
-def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """What disabling the mask did to the next tokens' probabilities: the largest change, the mean, the top-1."""
     steps = masked.target_lengths[sentence]
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
+    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
     step = int(np.abs(after - before).argmax())
     token = quoted(masked.next_tokens[sentence][step])
-    firsts = zip(masked.best_tokens[sentence][:steps], lifted.best_tokens[sentence][:steps], strict=True)
+    firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
     changed = [index for index, (one, other) in enumerate(firsts) if one != other]
     had, has = chance_words(float(before[step])), chance_words(float(after[step]))
     means = [chance_words(float(values.mean())) for values in (before, after)]
@@ -141,15 +141,15 @@ def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) 
     at = step if step in changed else changed[0]
     return text + (
         f"The top-1 prediction is another one at {len(changed)} of {counted(steps, 'step')}, such as "
-        f"{quoted(lifted.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
+        f"{quoted(disabled.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
         f"{at + 1}."
     )
 
 
-def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """Whether attending to the next token helped this model, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
-    gain = float((lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
+    gain = float((disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
     verdict = "did not help" if gain <= 0 else "helped"
     return (
         f"Here attending to the next token {verdict}: {gain:+.2f} on average. These next tokens are the model's own "
@@ -159,10 +159,10 @@ def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> 
     )
 
 
-def describe_no_padding(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """That disabling the padding mask changed nothing for a sentence without padding, with the largest change found."""
     steps = masked.target_lengths[sentence]
-    change = float(np.abs(lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
+    change = float(np.abs(disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
     other = next((n for n, size in enumerate(masked.source_lengths) if size < len(masked.source_tokens[0])), None)
     advice = "no sentence of this batch has any: make one of them longer."
     if other is not None:

@@ -51,14 +51,11 @@ def batch_figure(
 
 
 def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
-    """The padding ratio of every batch of an epoch, least first, a line for each way of batching.
-
-    chosen: the way and the ratio of the batch that is shown; it is ringed.
-    """
+    """The padding ratio of every batch by way of batching, least first; way and ratio of the `chosen` are ringed."""
     figure = go.Figure()
-    for (name, values), colour, symbol, dash in zip(
-        ratios.items(), SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False
-    ):
+    looks = zip(SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False)
+    for (name, values), (colour, symbol, dash) in zip(ratios.items(), looks, strict=False):
+        what = f"batched {name}<br>batch %{{x}} of {len(values)} by its padding"
         figure.add_scatter(
             x=np.arange(1, len(values) + 1, dtype=np.int16),
             y=np.sort(values).astype(np.float32),
@@ -66,19 +63,12 @@ def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float])
             line={"color": colour, "width": 2, "dash": dash},
             marker={"color": colour, "symbol": symbol, "size": 9},
             name=f"batched {name}",
-            hovertemplate=f"batched {name}<br>batch %{{x}} of {len(values)} by its padding<br>"
-            "padding <b>%{y:.1%}</b><extra></extra>",
+            hovertemplate=f"{what}<br>padding <b>%{{y:.1%}}</b><extra></extra>",
         )
     way, ratio = chosen
     place = int(np.searchsorted(np.sort(ratios[way]), ratio)) + 1
-    figure.add_scatter(
-        x=[place],
-        y=[ratio],
-        mode="markers",
-        marker={"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}},
-        name="the batch above",
-        hoverinfo="skip",
-    )
+    ring = {"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}}
+    figure.add_scatter(x=[place], y=[ratio], mode="markers", marker=ring, name="the batch above", hoverinfo="skip")
     most = max(map(len, ratios.values()))
     figure.update_xaxes(**GRID, title="batches of the epoch, least padding first", range=[0, most + 1])
     figure.update_yaxes(**GRID, title="share of padding", tickformat=".0%", rangemode="tozero")
@@ -91,20 +81,12 @@ def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, si
         [float(token == end) if place < length else BLANK for place, token in enumerate(row)]
         for row, length in zip(tokens, lengths, strict=True)
     ]
-    return go.Heatmap(
-        z=np.array(z, dtype=np.float32),
-        x0=1,
-        dx=1,
-        y0=1,
-        dy=1,
-        zmin=0,
-        zmax=1,
-        colorscale=_TOKENS,
-        showscale=False,
-        text=[[token_label(token) for token in row] for row in tokens],
-        hovertemplate=f"sentence %{{y}}, {side} position %{{x}}<br><b>%{{text}}</b><extra></extra>",
-        hoverongaps=True,
-    )
+    steps = {"x0": 1, "dx": 1, "y0": 1, "dy": 1}
+    colours = {"zmin": 0, "zmax": 1, "colorscale": _TOKENS, "showscale": False}
+    hover = f"sentence %{{y}}, {side} position %{{x}}<br><b>%{{text}}</b><extra></extra>"
+    texts = [[token_label(token) for token in row] for row in tokens]
+    z = np.array(z, dtype=np.float32)
+    return go.Heatmap(z=z, text=texts, hovertemplate=hover, hoverongaps=True, **steps, **colours)
 
 
 def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[go.Scatter]:
@@ -113,34 +95,20 @@ def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: floa
     if height < _SMALLEST_ROW_WITH_TEXT or letters < _FEWEST_LETTERS:
         return []
     places = [
-        (column + 1, row + 1, token if len(token) <= letters else f"{token[: letters - 1]}…")
-        for row, (line, length) in enumerate(zip(tokens, lengths, strict=True))
-        for column, token in enumerate(line[:length])
+        (column, row, token_label(token if len(token) <= letters else f"{token[: letters - 1]}…"))
+        for row, (line, length) in enumerate(zip(tokens, lengths, strict=True), start=1)
+        for column, token in enumerate(line[:length], start=1)
     ]
-    return [
-        go.Scatter(
-            x=[x for x, _, _ in places],
-            y=[y for _, y, _ in places],
-            mode="text",
-            text=[token_label(text) for _, _, text in places],
-            textfont={"size": 10},
-            hoverinfo="skip",
-        )
-    ]
+    x, y, text = map(list, zip(*places, strict=True))
+    return [go.Scatter(x=x, y=y, mode="text", text=text, textfont={"size": 10}, hoverinfo="skip")]
 
 
 def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:
     """Whole numbers from 1, not more of them than are read."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200) if count / step <= 16 or step == 200)
-    return {
-        "title": titled(name, 6),
-        "tickvals": sorted({1, *range(step, count + 1, step)}) if step > 1 else list(range(1, count + 1)),
-        "side": side,
-        "range": limits,
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-    }
+    ticks = sorted({1, *range(step, count + 1, step)}) if step > 1 else list(range(1, count + 1))
+    look = {"showgrid": False, "zeroline": False, "automargin": True}
+    return {"title": titled(name, 6), "tickvals": ticks, "side": side, "range": limits, **look}
 
 
 def _hatching(columns: int, lengths: Sequence[int]) -> str:

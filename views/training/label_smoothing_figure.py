@@ -54,25 +54,18 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
         hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
         line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
-        figure.add_scatter(
-            x=_CONFIDENCES,
-            y=np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32),
-            mode="lines",
-            line=line,
-            legendgroup=name,
-            showlegend=False,
-            hovertemplate=hover,
-        )
+        look = {"line": line, "legendgroup": name}
+        losses = np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32)
+        figure.add_scatter(x=_CONFIDENCES, y=losses, mode="lines", showlegend=False, hovertemplate=hover, **look)
         figure.add_scatter(
             x=[best],
             y=[loss(best)],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            line=line,
-            legendgroup=name,
             marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
             name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
             cliponaxis=False,
             hovertemplate=f"least loss, {hover}",
+            **look,
         )
     figure.update_xaxes(**GRID, title="p, what the model gives to the right class", range=[0, 1])
     figure.update_yaxes(**GRID, title=f"{measure}, nats", range=[0, top])
@@ -83,19 +76,19 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
     """What the model gave to each next token of a sentence, a row a step; a line where the loss is least."""
     steps = len(trace.next_tokens)
     tokens = [token_label(token) for token in trace.next_tokens]
-    figure = go.Figure(
-        go.Scatter(
-            x=trace.next_probabilities.astype(np.float32),
-            y=np.arange(steps),
-            mode="markers",
-            marker={"color": SERIES_COLOURS[0], "size": 11},
-            hovertext=[
-                f"Step {step + 1}: “{token}”<br>probability <b>{probability:.4f}</b>"
-                for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True))
-            ],
-            hoverinfo="text",
-            name="this model",
-        )
+    hover = [
+        f"Step {step}: “{token}”<br>probability <b>{probability:.4f}</b>"
+        for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True), start=1)
+    ]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=trace.next_probabilities.astype(np.float32),
+        y=np.arange(steps),
+        mode="markers",
+        marker={"color": SERIES_COLOURS[0], "size": 11},
+        hovertext=hover,
+        hoverinfo="text",
+        name="this model",
     )
     figure.add_scatter(
         x=[best, best],

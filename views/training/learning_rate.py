@@ -46,10 +46,7 @@ def show(choice: Choice) -> None:
 
 
 def _boxes(number: int) -> tuple[float, float, float]:
-    """The settings of one curve as they were typed: d_model, warm-up, factor.
-
-    Boxes for whole numbers would break on a link that says "inf".
-    """
+    """The d_model, warm-up and factor typed for a curve; a box for whole numbers would break on a link with "inf"."""
     wide, middle, narrow = WIDTHS
     with st.container(horizontal=True, gap="xsmall"):
         d_model = any_number(f"Curve {number}: d_model", f"d_model{number}", 2.0, wide)

@@ -12,10 +12,12 @@ from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
 from views.positions.figures import MODEL_COLOUR
 
+from .learning_rate_text import PAPER
+
 AXES = ("linear", "logarithmic")
 CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio
 _DASHES = ("solid", "dash", "dashdot", "longdash")
-_PAPER = Noam(d_model=512, warmup_steps=4000)
+_HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # of what, and digits of the rate
 
 
 def thinned(last_step: int, *kept: int) -> np.ndarray:
@@ -36,26 +38,21 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
         peak = int(values.argmax()) + 1
         steps = thinned(len(values), peak)
         name = f"curve {place + 1}"
-        look = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
+        settings = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
         line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
+        look = {"line": line, "legendgroup": name}
+        hover = _HOVER.format(f"{name}: {settings}", 4)
         figure.add_scatter(
-            x=steps.astype(np.int32),
-            y=values[steps - 1],
-            mode="lines",
-            line=line,
-            showlegend=False,
-            legendgroup=name,
-            hovertemplate=f"{name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.4~g}}</b><extra></extra>",
+            x=steps.astype(np.int32), y=values[steps - 1], mode="lines", showlegend=False, hovertemplate=hover, **look
         )
         figure.add_scatter(
             x=[peak],
             y=[values[peak - 1]],
             mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            line=line,
             marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 13},
             name=f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
-            legendgroup=name,
-            hovertemplate=f"peak of {name}: {look}<br>step %{{x:,}}<br>rate <b>%{{y:.6~g}}</b><extra></extra>",
+            hovertemplate=_HOVER.format(f"peak of {name}: {settings}", 6),
+            **look,
         )
     highest = max(float(values.max()) for values in rates)
     return _with_axes(figure, len(rates[0]), highest, axes)
@@ -64,28 +61,19 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
 def trained_figure(
     settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]], axes: str
 ) -> go.Figure:
-    """The rate a checkpoint was trained with, step by step, dots where its run wrote it down, beside the paper's.
-
-    recorded: (step, rate) pairs from the run itself.
-    """
+    """A checkpoint's rate by step beside the paper's, with dots for `recorded`: (step, rate) pairs its run wrote."""
     last = settings.max_steps
     cooling = last - settings.cooldown_steps
     steps = thinned(last, settings.warmup_steps, cooling, cooling + 1)
     own = np.array([learning_rate(int(step), d_model, settings) for step in steps])
-    paper = _PAPER.rates(last)[steps - 1]
+    paper = PAPER.rates(last)[steps - 1]
     figure = go.Figure()
     for name, values, colour, dash in (
         ("this checkpoint", own, MODEL_COLOUR, "solid"),
         ("the paper's base model: d_model 512, warm-up 4,000", paper, SERIES_COLOURS[0], "dash"),
     ):
-        figure.add_scatter(
-            x=steps.astype(np.int32),
-            y=values,
-            mode="lines",
-            line={"color": colour, "width": 2.5, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}<br>step %{{x:,}}<br>rate <b>%{{y:.4~g}}</b><extra></extra>",
-        )
+        line, hover = {"color": colour, "width": 2.5, "dash": dash}, _HOVER.format(name, 4)
+        figure.add_scatter(x=steps.astype(np.int32), y=values, mode="lines", line=line, name=name, hovertemplate=hover)
     if recorded:
         figure.add_scatter(
             x=[step for step, _ in recorded],
@@ -94,7 +82,7 @@ def trained_figure(
             marker={"color": MODEL_COLOUR, "symbol": "diamond", "size": 9},
             name="as its training wrote it down",
             cliponaxis=False,
-            hovertemplate="written down in training<br>step %{x:,}<br>rate <b>%{y:.6~g}</b><extra></extra>",
+            hovertemplate=_HOVER.format("written down in training", 6),
         )
     return _with_axes(figure, last, float(max(own.max(), paper.max())), axes)
 

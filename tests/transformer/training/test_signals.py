@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from transformer.training.signals import interruptions_held
+from transformer.training.trainer import interruptions_held
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -26,7 +26,7 @@ def test_what_torchrun_hands_on_right_after_the_terminal_is_the_same_interruptio
 
 
 def test_a_later_one_stops_at_once(monkeypatch):
-    monkeypatch.setattr("transformer.training.signals._ONE_INTERRUPTION", 0)
+    monkeypatch.setattr("transformer.training.trainer._ONE_INTERRUPTION", 0)
     with pytest.raises(KeyboardInterrupt), interruptions_held():
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
