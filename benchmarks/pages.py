@@ -10,7 +10,7 @@ import time
 
 from playwright.sync_api import Browser, sync_playwright
 
-from .timing import describe_machine, print_table, verdict
+from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, Visitor, launch, serve
 
 BARS = {"cold": 6.0, "sentence": 1.0, "switch": 0.7, "memory": 900.0}
@@ -34,9 +34,13 @@ APP = {
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
 SENTENCES = [
-    "Nobody knows where the old man lives.", "Yesterday we saw a film about Berlin.", "Please close the window.",
-    "Maybe she will come tomorrow.", "Children like to play in the garden.", "Winter is colder than summer.",
-]  # fmt: skip
+    "Nobody knows where the old man lives.",
+    "Yesterday we saw a film about Berlin.",
+    "Please close the window.",
+    "Maybe she will come tomorrow.",
+    "Children like to play in the garden.",
+    "Winter is colder than summer.",
+]
 
 
 def main() -> None:
@@ -108,26 +112,19 @@ def _sentence(visitor: Visitor, number: int) -> float:
 
 
 def _report(cold: list[tuple[float, float]], warm: dict[str, list[float]], memory: float) -> None:
-    ours, bare = (statistics.median(column) for column in zip(*cold, strict=True))
-    floor = statistics.median(warm["bare"])
-    rows = [["cold start to first page", _spread([pair[0] for pair in cold]), verdict(ours, BARS["cold"], True)]]
-    rows[0] += [f"{bare:.2f}", f"{ours / bare:.2f} x", f"{_kilobytes(warm, 'first page')}"]
-    for name, bar in [("sentence", "sentence"), *((page, "switch") for page in APP)]:
-        middle = statistics.median(warm[name])
-        label = "a new sentence" if name == "sentence" else f"to {name}"
-        rows.append([label, _spread(warm[name]), verdict(middle, BARS[bar], True), f"{floor:.2f}"])
-        rows[-1] += [f"{middle / floor:.2f} x", _kilobytes(warm, name)]
+    ours, bare = zip(*cold, strict=True)
+    rows = [_row("cold start to first page", ours, BARS["cold"], bare, warm["bytes: first page"])]
+    rows.append(_row("a new sentence", warm["sentence"], BARS["sentence"], warm["bare"], warm["bytes: sentence"]))
+    rows += [_row(f"to {page}", warm[page], BARS["switch"], warm["bare"], warm[f"bytes: {page}"]) for page in APP]
     head = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
     print_table("From the act to everything drawn", head, rows)
     print(f"\nserver memory with one visitor: {verdict(memory, BARS['memory'], True)} MB")
 
 
-def _spread(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
-
-
-def _kilobytes(warm: dict[str, list[float]], name: str) -> str:
-    return f"{statistics.median(warm[f'bytes: {name}']) / 1000:,.0f}"
+def _row(what: str, seconds: list[float], bar: float, bare: list[float], sent: list[float]) -> list[str]:
+    middle, floor, size = map(statistics.median, (seconds, bare, sent))
+    ratio = f"{middle / floor:.2f} x"
+    return [what, spread(seconds), verdict(middle, bar, True), f"{floor:.2f}", ratio, f"{size / 1000:,.0f}"]
 
 
 if __name__ == "__main__":

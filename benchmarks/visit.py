@@ -56,10 +56,8 @@ def serve(script: str) -> Iterator[Server]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
     started = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "HEADLIGHT_DEVICE": "cpu"},
-    )  # fmt: skip
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HEADLIGHT_DEVICE": "cpu"}, **quiet)
     address = f"http://localhost:{port}"
     try:
         while True:

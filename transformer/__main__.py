@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 # What trains and what scores takes long to import: each command imports it when it runs.
@@ -31,83 +31,60 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options) or 0
-    except UserError as error:
-        print(f"headlight: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:
         return 1
-    except OSError as error:  # a disk that is full, a folder that is a file
+    except (UserError, OSError) as error:  # OSError: a disk that is full, a folder that is a file
         print(f"headlight: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command: its line of help, its arguments, and what runs it; that may return an exit status."""
-
-    help: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int | None]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m transformer", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        subparser = commands.add_parser(name, help=command.help)
-        command.add_arguments(subparser)
-        subparser.set_defaults(run=command.run)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], help: str) -> argparse.ArgumentParser:
+        subparser = commands.add_parser(name, help=help)
+        subparser.set_defaults(run=run)
+        return subparser
+
+    train = command("train", _train, "train a model from a configuration and a corpus")
+    train.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
+    train.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
+    train.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
+    train.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    train.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
+    train.add_argument("--warm-start", type=Path, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
+    train.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
+    _add_device(train)
+    _add_model(command("translate", _translate, "translate standard input, one sentence a line"))
+    _add_evaluate_arguments(command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON"))
+    trace = command("trace", _trace, "write every attention weight of one sentence")
+    trace.add_argument("text", help="the source sentence")
+    _add_model(trace)
+    trace.add_argument("--target", help="a target to replay instead of the model's own translation")
+    trace.add_argument("--out", type=Path, required=True, help="the .npz file to write")
+    toy = command("toy", _toy, "train on copy, reverse or sort, in less than a minute")
+    for field in fields(ToySettings):
+        kind = str if issubclass(field.type, str) else field.type  # settings check the names among them
+        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
+    reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
+    download = command("download", _download, "fetch a corpus from its publisher")
+    download.add_argument("corpus", choices=["tatoeba"])
+    download.add_argument("pair", choices=list(TATOEBA))
+    for subparser in (reversals, download):
+        subparser.add_argument("--out", type=Path, required=True, help="the folder to write to")
     return parser
-
-
-def _add_train_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
-    parser.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
-    parser.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
-    parser.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
-    parser.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
-    parser.add_argument("--warm-start", type=Path, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
-    parser.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
-    _add_device(parser)
 
 
 def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     parser.add_argument("--pairs", type=Path, required=True, help="pairs to translate and compare with")
-    parser.add_argument(
-        "--tokenized",
-        action="store_const",
-        const="none",
-        default="13a",
-        help="the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)",
-    )
+    help = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
+    parser.add_argument("--tokenized", action="store_const", const="none", default="13a", help=help)
     parser.add_argument("--write", action="store_true", help="also write the score into training.json")
-
-
-def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the source sentence")
-    _add_model(parser)
-    parser.add_argument("--target", help="a target to replay instead of the model's own translation")
-    parser.add_argument("--out", type=Path, required=True, help="the .npz file to write")
-
-
-def _add_toy_arguments(parser: argparse.ArgumentParser) -> None:
-    for field in fields(ToySettings):
-        kind = str if issubclass(field.type, str) else field.type  # settings check the names among them
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
-    parser.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
-
-
-def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
-
-
-def _add_download_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", choices=["tatoeba"])
-    parser.add_argument("pair", choices=list(TATOEBA))
-    _add_out(parser)
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -145,17 +122,10 @@ def _train(options: argparse.Namespace) -> None:
     from .training.run import train
 
     with joined(choose_device(options.device)) as (processes, device):
-        train(
-            load_experiment(options.config),
-            read_pairs(options.data),
-            read_pairs(options.valid),
-            options.out,
-            device,
-            options.resume,
-            warm_start=options.warm_start,
-            tensorboard=options.tensorboard,
-            processes=processes,
-        )
+        experiment = load_experiment(options.config)
+        pairs, valid_pairs = read_pairs(options.data), read_pairs(options.valid)
+        extras = {"warm_start": options.warm_start, "tensorboard": options.tensorboard, "processes": processes}
+        train(experiment, pairs, valid_pairs, options.out, device, options.resume, **extras)
 
 
 def _translate(options: argparse.Namespace) -> int:
@@ -243,17 +213,6 @@ def _reporter(total: int) -> Callable[[int], None]:
             logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - started))
 
     return report
-
-
-COMMANDS = {
-    "train": Command("train a model from a configuration and a corpus", _add_train_arguments, _train),
-    "translate": Command("translate standard input, one sentence a line", _add_model, _translate),
-    "evaluate": Command("BLEU and chrF on pairs; the last line is JSON", _add_evaluate_arguments, _evaluate),
-    "trace": Command("write every attention weight of one sentence", _add_trace_arguments, _trace),
-    "toy": Command("train on copy, reverse or sort, in less than a minute", _add_toy_arguments, _toy),
-    "reversals": Command("write pairs of random texts and their reversals", _add_out, _reversals),
-    "download": Command("fetch a corpus from its publisher", _add_download_arguments, _download),
-}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,12 @@ def to_array(tensor: Tensor) -> np.ndarray:
     return read_only(np.ascontiguousarray(tensor.detach().cpu().numpy()))
 
 
+def require_index(name: str, value: int, count: int) -> None:
+    """Raise ValueError unless `value` is a number from 0 to `count` - 1."""
+    if not 0 <= value < count:
+        raise ValueError(f"{name} must be in 0 to {count - 1}, got {value}")
+
+
 def softmax(scores: np.ndarray, unmasked: np.ndarray | None = None) -> np.ndarray:
     """exp of each score over the sum of its row, in float64: [..., keys].
 

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import Tokenizer
 from .errors import CheckpointError, ConfigError
-from .files import load_tensors, save_tensors, write_atomically
+from .files import load_tensors, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
 VERSION = 1
@@ -155,9 +155,7 @@ def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: 
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
     with _Uninitialised():
         model = Transformer(config)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(weights[name])
+    model.set_weights(weights)
     return model
 
 
@@ -179,25 +177,17 @@ def _shape_text(shape: tuple[int, ...] | None) -> str:
 
 
 def _read_json(path: Path) -> dict:
-    try:
+    with reading(path, "is not readable as JSON", ValueError, RecursionError):
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is not readable as JSON: {error}.") from error
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} does not hold a JSON object.")
     return content
 
 
 def _read_history(path: Path) -> list[dict]:
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, ValueError, TypeError, csv.Error) as error:
-        raise CheckpointError(f"{path} is not a table of numbers: {error}.") from error
+    complaint = reading(path, "is not a table of numbers", ValueError, TypeError, csv.Error)
+    with complaint, open(path, encoding="utf-8", newline="") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 def _json(content: dict) -> bytes:
@@ -207,8 +197,5 @@ def _json(content: dict) -> bytes:
 def _csv(rows: list[dict]) -> bytes:
     if not rows:
         return b""
-    lines = [",".join(rows[0])]
-    lines += [
-        ",".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in r.values()) for r in rows
-    ]
-    return ("\n".join(lines) + "\n").encode()
+    texts = ([f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows)
+    return "".join(",".join(line) + "\n" for line in (rows[0], *texts)).encode()

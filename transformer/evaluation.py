@@ -8,7 +8,7 @@ import torch
 from sacrebleu.metrics import BLEU, CHRF
 
 from .arrays import read_only, to_array
-from .data.batching import Example, collate, epoch_batches
+from .data.batching import Examples, collate, epoch_batches
 from .model.transformer import Transformer
 
 
@@ -59,7 +59,7 @@ class Confidence:
 
 
 @torch.inference_mode()
-def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confidence:
+def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
     """Run all examples, teacher-forced; their order is not kept."""
     parts = []
     for batch in epoch_batches(examples, _BATCH_TOKENS, 0.0, model.config.max_length, seed=0):
@@ -67,20 +67,12 @@ def measure_confidence(model: Transformer, examples: Sequence[Example]) -> Confi
         probabilities = model(source, decoder_input).softmax(dim=-1)
         best = probabilities.max(dim=-1)
         real = target != model.config.pad_id
-        parts.append(
-            Confidence(
-                best=to_array(best.values[real]),
-                right=to_array((best.indices == target)[real]),
-                reference=to_array(probabilities.gather(-1, target[..., None])[..., 0][real]),
-            )
-        )
+        reference = probabilities.gather(-1, target[..., None])[..., 0]
+        parts.append(Confidence(*(to_array(each[real]) for each in (best.values, best.indices == target, reference))))
     return concatenate(parts)
 
 
 def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
-    return Confidence(
-        best=read_only(np.concatenate([part.best for part in parts])),
-        right=read_only(np.concatenate([part.right for part in parts])),
-        reference=read_only(np.concatenate([part.reference for part in parts])),
-    )
+    columns = zip(*((part.best, part.right, part.reference) for part in parts), strict=True)
+    return Confidence(*(read_only(np.concatenate(column)) for column in columns))

@@ -1,9 +1,11 @@
 """Files that are written whole or not at all, and tensors in them."""
 
+import contextlib
 import errno
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import safetensors
@@ -50,11 +52,19 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def stored_name(name: str) -> str:
-    """A parameter's name in files: the output projection keeps the one that the first files gave it.
+@contextlib.contextmanager
+def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn OSError and these errors into a CheckpointError: the file is missing, or the complaint with its reason."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path} is missing.") from error
+    except (OSError, *errors) as error:
+        raise CheckpointError(f"{path} {complaint}: {error}.") from error
 
-    So every version of this program reads the files of every other.
-    """
+
+def stored_name(name: str) -> str:
+    """A parameter's name in files: the output projection keeps its first one, so every version reads every file."""
     return name.replace("output_projection.", "generator.")
 
 
@@ -65,12 +75,8 @@ def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
 
 def load_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
-    try:
+    with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
         return {name.replace("generator.", "output_projection."): tensor for name, tensor in load_file(path).items()}
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no safetensors file: {error}.") from error
 
 
 def save_checksummed(path: Path, tensors: dict[str, torch.Tensor]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from .checkpoint import Checkpoint, load_checkpoint
+from .data.batching import Ids
 from .data.tokenizer import Piece
 from .decoding.beam import Beam, beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
@@ -62,9 +63,7 @@ class Translator:
                 progress(start + len(indices))
         return translations
 
-    def hypotheses(
-        self, text: str, strategy: Strategy | None = None, prefix: str | Sequence[int] = ()
-    ) -> list[Hypothesis]:
+    def hypotheses(self, text: str, strategy: Strategy | None = None, prefix: str | Ids = ()) -> list[Hypothesis]:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
         return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
@@ -74,7 +73,7 @@ class Translator:
         text: str,
         *,
         target: str | Hypothesis | None = None,
-        prefix: str | Sequence[int] = (),
+        prefix: str | Ids = (),
         beam: int = 1,
         strategy: Strategy | None = None,
     ) -> Trace:
@@ -99,12 +98,7 @@ class Translator:
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
         activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(
-            activations,
-            self.tokenizer,
-            source_text=text,
-            source_pieces=pieces,
-            target_ids=target_ids,
-            origin=origin,
+            activations, self.tokenizer, source_text=text, source_pieces=pieces, target_ids=target_ids, origin=origin
         )
 
     def pieces(self, text: str) -> list[Piece]:
@@ -112,7 +106,7 @@ class Translator:
         self._checked_ids(text, "text")
         return self.tokenizer.pieces(_well_formed(text))
 
-    def may_begin_with(self, prefix: Sequence[int]) -> bool:
+    def may_begin_with(self, prefix: Ids) -> bool:
         """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
         tokenizer = self.tokenizer
         never, inside = {tokenizer.pad_id, tokenizer.begin_id}, {tokenizer.end_id}
@@ -139,14 +133,14 @@ class Translator:
             return [*self._checked_ids(target, "target"), self.tokenizer.end_id]
         return self._known(target.ids)
 
-    def _known(self, ids: Sequence[int]) -> list[int]:
+    def _known(self, ids: Ids) -> list[int]:
         """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
         known = list(map(int, ids))
         if not all(0 <= id < len(self.tokenizer) for id in known):
             raise ValueError(f"ids must be in 0 to {len(self.tokenizer) - 1}, got {known}")
         return known
 
-    def _prefix_ids(self, prefix: str | Sequence[int]) -> list[int]:
+    def _prefix_ids(self, prefix: str | Ids) -> list[int]:
         ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
         if len(ids) >= self.model.config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")

@@ -228,8 +228,7 @@ class Explorer {
     row ??= shown.largestOfColumn(column);
     column ??= shown.largestOfRow(row);
     for (const [name, value] of shown.numbersOf(row, column)) {
-      const pair = place.appendChild(element("div"));
-      pair.append(element("dt", "", name), element("dd", "", value));
+      place.append(element("div", "", element("dt", "", name), element("dd", "", value)));
     }
     if (nothing) {
       this.readOut(
@@ -276,9 +275,9 @@ class Explorer {
   showLook(kind) {
     this.looked = kind;
     const items = kind.look.map(([layer, head, text]) => {
-      const item = element("li"), button = item.appendChild(element("button", "", text));
+      const button = element("button", "", text);
       button.onclick = (event) => this.choice.takeHeads(this.choice.kind, [{ layer, head }], withMore(event));
-      return item;
+      return element("li", "", button);
     });
     this.find(".look").replaceChildren(...items);
   }

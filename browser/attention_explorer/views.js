@@ -249,23 +249,16 @@ export class Table {
     const place = this.details.querySelector(".places");
     if (!this.details.open) return place.replaceChildren();
     place.setAttribute("aria-label", this.label());
-    const [head, ...rows] = this.rows(), table = element("table"), top = element("thead"), body = element("tbody");
-    top.append(this.row(head, "col"));
-    body.append(...rows.map((row) => this.row(row)));
-    table.append(top, body);
+    const [head, ...rows] = this.rows(), body = element("tbody", "", ...rows.map((row) => this.row(row)));
     const focused = [...place.querySelectorAll("button")].indexOf(place.getRootNode().activeElement);
-    place.replaceChildren(table);
+    place.replaceChildren(element("table", "", element("thead", "", this.row(head, "col")), body));
     place.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
   }
 
   row(cells, scope) {
-    const row = element("tr");
-    cells.forEach((cell, at) => {
-      const made = element(scope || at === 0 ? "th" : "td");
-      if (scope || at === 0) made.scope = scope ?? "row";
-      made.append(cell);
-      row.append(made);
-    });
-    return row;
+    return element("tr", "", ...cells.map((cell, at) => {
+      if (at && !scope) return element("td", "", cell);
+      return Object.assign(element("th", "", cell), { scope: scope ?? "row" });
+    }));
   }
 }

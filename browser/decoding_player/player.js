@@ -60,11 +60,7 @@ class Player {
 
   layOut() {
     const { source, fed, next } = this.data;
-    const chip = (token) => {
-      const item = element("li");
-      item.append(element("span", "token", token), element("span", "note"));
-      return item;
-    };
+    const chip = (token) => element("li", "", element("span", "token", token), element("span", "note"));
     this.find(".source").replaceChildren(...source.map(chip));
     // One chip more than was fed: the last is for the piece that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
@@ -136,13 +132,8 @@ class Player {
   }
 
   candidateRow() {
-    const row = element("tr"), piece = element("td", "piece"), bar = element("td", "bar"), inside = element("div");
-    piece.append(element("button"));
-    piece.firstChild.type = "button";
-    inside.append(element("i"), element("span"));
-    bar.append(inside);
-    row.append(element("td", "rank"), piece, bar);
-    return row;
+    const bar = element("td", "bar", element("div", "", element("i"), element("span")));
+    return element("tr", "", element("td", "rank"), element("td", "piece", element("button")), bar);
   }
 
   drawStrips() {

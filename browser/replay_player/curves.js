@@ -8,17 +8,14 @@ const ROOM_FOR_A_STEP = 36;
 export class Curve {
   // seek(snapshot) hears where the pointer went down or was dragged.
   constructor(seek) {
-    this.figure = element("figure");
     this.title = element("span");
     this.value = element("b");
-    const caption = element("figcaption");
-    caption.append(this.title, this.value);
     this.picture = drawn("svg", { role: "img" });
     this.picture.onpointerdown = this.picture.onpointermove = (event) => {
       const { left } = this.picture.getBoundingClientRect();
       if (event.buttons & 1) seek(Math.round(this.snapshotAt(event.clientX - left)));
     };
-    this.figure.append(caption, this.picture);
+    this.figure = element("figure", "", element("figcaption", "", this.title, this.value), this.picture);
   }
 
   x(position) {

@@ -72,10 +72,8 @@ class Player {
     this.find(".axes").textContent = data.axes;
     this.find(".chips").replaceChildren(
       ...data.next.map((token) => {
-        const item = element("li"), bar = element("span", "bar");
-        bar.append(element("i"));
-        item.append(element("span", "token", token), bar, element("span", "note"));
-        return item;
+        const bar = element("span", "bar", element("i"));
+        return element("li", "", element("span", "token", token), bar, element("span", "note"));
       }),
     );
     while (this.curves.length < data.curves.length) this.curves.push(this.newCurve());

@@ -10,15 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import read_only
+from ..arrays import to_array
 from ..errors import DataError
 from ..model.attention import causal_mask, padding_mask, target_mask
-from .pairs import Pairs, SkippedLines, read_pairs
+from .pairs import Pairs, SkippedLines, TextPairs, read_pairs
 from .tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
 SAMPLES = "samples.tsv"
+Ids = Sequence[int]  # the token ids of one sentence
 MOST_SAMPLES = 1000  # pairs read of a checkpoint's sample
 
 
@@ -39,14 +40,15 @@ class Example:
         return max(len(self.source), len(self.target) - 1)
 
 
-def make_examples(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int) -> list[Example]:
+Examples = Sequence[Example]
+
+
+def make_examples(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> list[Example]:
     """Turn pairs into ids; those without or with too many tokens on a side are left out and reported in the log."""
     return fitting(pairs, tokenizer, max_length)[1]
 
 
-def fitting(
-    pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, max_length: int
-) -> tuple[list[tuple[str, str]], list[Example]]:
+def fitting(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> tuple[list[tuple[str, str]], list[Example]]:
     """The pairs that a model of `max_length` positions can be taught, and the same as ids.
 
     The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
@@ -90,7 +92,7 @@ def read_samples(folder: Path, tokenizer: Tokenizer, max_length: int) -> list[Ex
 
 
 def epoch_batches(
-    examples: Sequence[Example], batch_tokens: int, join_probability: float, max_length: int, seed: int
+    examples: Examples, batch_tokens: int, join_probability: float, max_length: int, seed: int
 ) -> list[list[Example]]:
     """The batches of one epoch, bucketed by length and shuffled; the same seed gives the same batches.
 
@@ -108,7 +110,7 @@ def epoch_batches(
     return batches
 
 
-def random_batches(examples: Sequence[Example], batch_tokens: int, seed: int) -> list[list[Example]]:
+def random_batches(examples: Examples, batch_tokens: int, seed: int) -> list[list[Example]]:
     """The batches of one epoch in random order: those of `epoch_batches` without the bucketing."""
     shuffled = list(examples)
     random.Random(seed).shuffle(shuffled)
@@ -133,7 +135,7 @@ def _join_some(examples: list[Example], probability: float, max_length: int, gen
     return joined
 
 
-def _fill_batches(examples: Sequence[Example], batch_tokens: int) -> list[list[Example]]:
+def _fill_batches(examples: Examples, batch_tokens: int) -> list[list[Example]]:
     """Batches of neighbours, each closed where one more would exceed `batch_tokens`, padding included."""
     batches: list[list[Example]] = []
     longest = 0
@@ -146,13 +148,13 @@ def _fill_batches(examples: Sequence[Example], batch_tokens: int) -> list[list[E
     return batches
 
 
-def pad(rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str | None = None) -> Tensor:
+def pad(rows: Sequence[Ids], pad_id: int, device: torch.device | str | None = None) -> Tensor:
     """Rows of ids, filled up with padding on the right: -> [batch, longest], int64."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
 
 
-def collate(batch: Sequence[Example], pad_id: int) -> tuple[Tensor, Tensor, Tensor]:
+def collate(batch: Examples, pad_id: int) -> tuple[Tensor, Tensor, Tensor]:
     """Source, decoder input and decoder target of a batch, each [batch, longest].
 
     The target is shifted: what is predicted at a position is the input at the next one (paper, 3.1).
@@ -180,7 +182,7 @@ class Padding:
         return self.padding / self.cells
 
 
-def count_padding(*batches: Sequence[Example]) -> Padding:
+def count_padding(*batches: Examples) -> Padding:
     """The cells of these batches, each padded on both sides to the longest it holds."""
     tokens = cells = 0
     for batch in batches:
@@ -197,7 +199,7 @@ class OpenedBatch:
     The tokens of each sentence are as long as the batch is wide, padding included; of each, the first
     `source_lengths[sentence]` and `target_lengths[sentence]` (of `next_tokens`, what the fed ones predict) are real.
     Where the batch is wider than a sentence, its end of sentence is fed as well, and predicts padding.
-    Masks, True = may be read: source_mask [batch, 1, 1, source], padding_mask (of the target) [batch, 1, 1, target],
+    Masks, True = may be read: source_mask [batch, 1, 1, source], target_padding_mask [batch, 1, 1, target],
     causal_mask [target, target], target_mask [batch, 1, target, target].
     """
 
@@ -207,31 +209,32 @@ class OpenedBatch:
     source_lengths: tuple[int, ...]
     target_lengths: tuple[int, ...]
     source_mask: np.ndarray
-    padding_mask: np.ndarray
+    target_padding_mask: np.ndarray
     causal_mask: np.ndarray
     target_mask: np.ndarray
 
 
-def open_batch(batch: Sequence[Example], tokenizer: Tokenizer) -> OpenedBatch:
+def open_batch(batch: Examples, tokenizer: Tokenizer) -> OpenedBatch:
     """What training makes of a batch: tokens on both sides and all masks."""
-    pad_id = tokenizer.pad_id
-    source, fed, following = collate(batch, pad_id)
-    return OpenedBatch(
-        source_tokens=_texts(source, tokenizer),
-        fed_tokens=_texts(fed, tokenizer),
-        next_tokens=_texts(following, tokenizer),
-        source_lengths=tuple(len(example.source) for example in batch),
-        target_lengths=tuple(len(example.target) - 1 for example in batch),
-        source_mask=_array(padding_mask(source, pad_id)),
-        padding_mask=_array(padding_mask(fed, pad_id)),
-        causal_mask=_array(causal_mask(fed.shape[1])),
-        target_mask=_array(target_mask(fed, pad_id)),
+    lengths = [(len(example.source), len(example.target) - 1) for example in batch]
+    return open_padded(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
+
+
+def open_padded(
+    source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: Tokenizer
+) -> OpenedBatch:
+    """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
+    source_lengths, target_lengths = zip(*lengths, strict=True)
+    masks = (
+        padding_mask(source, tokenizer.pad_id),
+        padding_mask(fed, tokenizer.pad_id),
+        causal_mask(fed.shape[1]),
+        target_mask(fed, tokenizer.pad_id),
     )
+    texts = (piece_texts(ids.tolist(), tokenizer) for ids in (source, fed, following))
+    return OpenedBatch(*texts, source_lengths, target_lengths, *map(to_array, masks))
 
 
-def _texts(ids: Tensor, tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    return read_only(tensor.numpy())
+def piece_texts(rows: Sequence[Ids], tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
+    """The text of each token of each row."""
+    return tuple(tuple(map(tokenizer.piece_text, row)) for row in rows)

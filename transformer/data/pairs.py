@@ -10,6 +10,8 @@ from ..errors import DataError
 
 logger = logging.getLogger(__name__)
 
+TextPairs = Sequence[tuple[str, str]]  # source and target
+
 _SHOWN = 5  # line numbers named a reason
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from ..data.batching import Ids
 from ..model.names import Name
 from ..model.transformer import Transformer
 from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
@@ -63,9 +64,9 @@ class _Search:
 @torch.inference_mode()
 def beam_search(
     model: Transformer,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Ids],
     beam: Beam,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Ids] | None = None,
     memory: torch.Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence of the batch its translations found, best first, at most `beam.size` of them.

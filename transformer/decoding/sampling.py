@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..arrays import softmax
-from ..data.batching import pad
+from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.transformer import Transformer
 
@@ -62,9 +62,7 @@ class Hypothesis:
 class DecodingState:
     """The sentences under way: their memory's keys and values, the caches, and what has to be masked."""
 
-    def __init__(
-        self, model: Transformer, sources: Sequence[Sequence[int]], capacity: int, memory: Tensor | None = None
-    ):
+    def __init__(self, model: Transformer, sources: Sequence[Ids], capacity: int, memory: Tensor | None = None):
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
@@ -91,7 +89,7 @@ class DecodingState:
             cache.reorder(rows)
 
 
-def length_limits(model: Transformer, sources: Sequence[Sequence[int]]) -> list[int]:
+def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
     """The most tokens each translation may have: the source's and a margin, within the model's positions."""
     return [min(len(source) + LENGTH_MARGIN, model.config.max_length) for source in sources]
 
@@ -106,9 +104,9 @@ def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
 @torch.inference_mode()
 def decode(
     model: Transformer,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Ids],
     strategy: Greedy | Sampling,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
@@ -151,9 +149,7 @@ def decode(
     ]
 
 
-def check_batch(
-    model: Transformer, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None
-) -> list[list[int]]:
+def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:
     """The prefixes as lists, empty where none was asked for.
 
     Raises ValueError for an empty batch, an empty or too long source, or a prefix that leaves no room.

@@ -1,12 +1,11 @@
 """Gradient norms by layer at initialisation, pre-norm beside post-norm (Xiong et al. 2020, figure 3)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 
 from ..config import ModelConfig, Norm
-from ..data.batching import Example, collate
+from ..data.batching import Examples, collate
 from ..model.transformer import Transformer
 from ..training.optimization import smoothed_cross_entropy
 
@@ -22,9 +21,7 @@ class GradientNorms:
     loss: float
 
 
-def gradient_norms(
-    config: ModelConfig, norm: Norm, layers: int, examples: Sequence[Example], seed: int
-) -> GradientNorms:
+def gradient_norms(config: ModelConfig, norm: Norm, layers: int, examples: Examples, seed: int) -> GradientNorms:
     """Initialise a model of this shape with so many layers a side, feed it the examples, and go back once.
 
     Both norms begin with the same random matrices for a seed. Dropout is left out; the global generator of random

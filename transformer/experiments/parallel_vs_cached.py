@@ -1,11 +1,11 @@
 """The parallel pass over a whole target against cached decoding step by step: the same logits, in different times."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
+from ..data.batching import Ids
 from ..model.attention import causal_mask
 from ..model.transformer import Transformer
 
@@ -22,7 +22,7 @@ class Comparison:
 
 
 @torch.inference_mode()
-def compare_parallel_and_cached(model: Transformer, source: Sequence[int], decoder_input: Sequence[int]) -> Comparison:
+def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: Ids) -> Comparison:
     """Compute the logits of every target row in one pass, and step by step with cached keys and values.
 
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. The encoder

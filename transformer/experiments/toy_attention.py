@@ -108,10 +108,8 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
 
 def single_precision(stages: Stages) -> Stages:
     """The same in float32, as a model holds it."""
-    arrays = {field.name: getattr(stages, field.name) for field in fields(Stages)}
-    return Stages(
-        **{name: value if value.dtype == bool else value.astype(np.float32) for name, value in arrays.items()}
-    )
+    arrays = (getattr(stages, field.name) for field in fields(Stages))
+    return Stages(*(value if value.dtype == bool else value.astype(np.float32) for value in arrays))
 
 
 def rounding_gaps(stages: Stages) -> dict[str, float]:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from ..data.batching import pad
+from ..data.batching import Ids, pad
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
@@ -46,6 +46,9 @@ class Request:
     target_mask: Tensor | None = None
     logits_to_keep: int | None = None
     gradients: bool = False
+
+
+_EVERY_ATTENTION = Request()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +116,7 @@ def unmasked_of(core: Call) -> Tensor:
 
 
 def record(
-    model: Transformer,
-    sources: Sequence[Sequence[int]],
-    decoder_inputs: Sequence[Sequence[int]],
-    request: Request | None = None,
+    model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
     """One teacher-forced pass over a batch of sentences.
 
@@ -124,15 +124,13 @@ def record(
     bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, and for
     a model in training mode, whose dropout would make each pass another.
     """
-    request = request or Request()
     return record_decoder(model, record_encoder(model, sources, request), decoder_inputs, request)
 
 
 def record_encoder(
-    model: Transformer, sources: Sequence[Sequence[int]], request: Request | None = None
+    model: Transformer, sources: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> EncoderActivations:
     """The encoder's half of `record`."""
-    request = request or Request()
     ids = pad(sources, model.config.pad_id, model.device)
     mask = request.source_mask
     if mask is None and _padded(sources):
@@ -143,13 +141,9 @@ def record_encoder(
 
 
 def record_decoder(
-    model: Transformer,
-    encoder: EncoderActivations,
-    decoder_inputs: Sequence[Sequence[int]],
-    request: Request | None = None,
+    model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
     """The decoder's half of `record`, for the same request."""
-    request = request or Request()
     ids = pad(decoder_inputs, model.config.pad_id, model.device)
     mask = request.target_mask
     if mask is None:
@@ -184,7 +178,7 @@ def _keep(calls: list[Call], module: nn.Module, inputs: tuple, output: Tensor) -
     calls.append(Call(inputs, output))
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> bool:
+def _padded(rows: Sequence[Ids]) -> bool:
     return len({len(row) for row in rows}) > 1
 
 

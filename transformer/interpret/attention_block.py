@@ -1,12 +1,12 @@
 """One attention block step by step, from its input to the LayerNorm around it: as recorded, and recomputed in NumPy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from ..arrays import softmax, to_array
 from ..config import Norm
+from ..data.batching import Ids
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import Request, record, scores_of, unmasked_of, weights_of
@@ -73,9 +73,7 @@ class Stages:
         return self.query.shape[-1] // self.num_heads
 
 
-def record_stages(
-    model: Transformer, source: Sequence[int], decoder_input: Sequence[int], kind: AttentionKind | str, layer: int
-) -> Stages:
+def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: AttentionKind | str, layer: int) -> Stages:
     """The stages of one attention block in a pass over one sentence, as the model computed them, in float32.
 
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from
@@ -87,23 +85,11 @@ def record_stages(
     block, core, around = (seen.call(module) for module in kept)
     merge = model.get_submodule(name).merge
     query, key, value, _ = core.inputs
-    stages = Stages(
-        residual=around.inputs[0],
-        x=block.inputs[0],
-        memory=block.inputs[1],
-        query=merge(query),
-        key=merge(key),
-        value=merge(value),
-        products=query @ key.transpose(-2, -1),
-        scores=scores_of(core),
-        unmasked=unmasked_of(core),
-        weights=weights_of(core),
-        concatenated=merge(core.output),
-        output=block.output,
-        total=around.inputs[0] + block.output,
-        result=around.output,
-    )
-    return Stages(*(to_array(getattr(stages, field.name)) for field in fields(Stages)))
+    residual, output = around.inputs[0], block.output
+    products, scores, unmasked = query @ key.transpose(-2, -1), scores_of(core), unmasked_of(core)
+    read = (residual, *block.inputs[:2], merge(query), merge(key), merge(value))  # in the order of the fields
+    given = (products, scores, unmasked, weights_of(core), merge(core.output), output, residual + output, around.output)
+    return Stages(*map(to_array, read + given))
 
 
 def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) -> BlockParameters:
@@ -111,23 +97,11 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
     kind = AttentionKind(kind)
     owner = model.layer(kind.stack, layer)
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
-    w_query, w_key, w_value = (to_array(part.T) for part in block.query_key_value.weight.chunk(3))
-    b_query, b_key, b_value = (to_array(part) for part in block.query_key_value.bias.chunk(3))
-    return BlockParameters(
-        w_query=w_query,
-        w_key=w_key,
-        w_value=w_value,
-        w_output=to_array(block.output.weight.T),
-        b_query=b_query,
-        b_key=b_key,
-        b_value=b_value,
-        b_output=to_array(block.output.bias),
-        gamma=to_array(norm.weight),
-        beta=to_array(norm.bias),
-        epsilon=norm.eps,
-        num_heads=block.num_heads,
-        norm=model.config.norm,
-    )
+    matrices = (to_array(part.T) for part in block.query_key_value.weight.chunk(3))
+    biases = (to_array(part) for part in block.query_key_value.bias.chunk(3))
+    matrices, biases = [*matrices, to_array(block.output.weight.T)], [*biases, to_array(block.output.bias)]
+    gamma, beta = to_array(norm.weight), to_array(norm.bias)
+    return BlockParameters(*matrices, *biases, gamma, beta, norm.eps, block.num_heads, model.config.norm)
 
 
 def compute_stages(
@@ -152,22 +126,9 @@ def compute_stages(
     concatenated = merge_heads(weights @ split_value)
     output = concatenated @ parameters.w_output + parameters.b_output
     total = residual + output
-    return Stages(
-        residual=residual,
-        x=x,
-        memory=memory,
-        query=query,
-        key=key,
-        value=value,
-        products=products,
-        scores=scores,
-        unmasked=unmasked,
-        weights=weights,
-        concatenated=concatenated,
-        output=output,
-        total=total,
-        result=total if parameters.norm == Norm.PRE else normalise(total, parameters),
-    )
+    result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
+    read = (residual, x, memory, query, key, value)
+    return Stages(*read, products, scores, unmasked, weights, concatenated, output, total, result)
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:

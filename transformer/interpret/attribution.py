@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ..arrays import read_only, to_array
+from ..data.batching import Ids
 from ..model.attention import causal_mask
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record
@@ -40,9 +41,7 @@ class LeftOut:
     log_probability: float
 
 
-def gradient_times_input(
-    model: Transformer, source: Sequence[int], decoder_input: Sequence[int], predicted: int
-) -> Attribution:
+def gradient_times_input(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
     """The gradient of log P(predicted) after `decoder_input`, times the embedding, summed over d_model (Denil et al.
     2014).
 
@@ -64,9 +63,7 @@ def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
     return embedded.detach().requires_grad_()
 
 
-def leave_one_out(
-    model: Transformer, source: Sequence[int], decoder_input: Sequence[int], predicted: int
-) -> Attribution:
+def leave_one_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
     """How much log P(predicted) falls when one token may not be read by any other, for each token in turn.
 
     A source token is masked as padding is, in the encoder and in cross-attention; one of the decoder's input in its
@@ -83,13 +80,7 @@ def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
     return [range(first, min(first + TOKENS_AT_ONCE, count)) for first in range(0, count, TOKENS_AT_ONCE)]
 
 
-def leave_out(
-    model: Transformer,
-    source: Sequence[int],
-    decoder_input: Sequence[int],
-    predicted: int,
-    positions: Sequence[int],
-) -> LeftOut:
+def leave_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids) -> LeftOut:
     """`leave_one_out` for some positions: those of the source count from 0, those of the prefix go on from there.
 
     Raises ValueError for a position that is not there.

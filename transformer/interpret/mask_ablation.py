@@ -7,15 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import softmax, to_array
-from ..data.batching import pad
+from ..arrays import require_index, softmax, to_array
+from ..data.batching import OpenedBatch, open_padded, pad, piece_texts
 from ..data.tokenizer import Tokenizer
 from ..model.attention import causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
 from .activations import Call, Request, record, scores_of, unmasked_of, weights_of
 from .predictions import predict
-from .trace import RowLabel, Trace
+from .trace import LabelledWeights, RowLabel, Trace, row_and_column_labels
 
 
 class DisabledMask(Name):
@@ -42,27 +42,15 @@ class CapturedAttention:
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedPass:
-    """One teacher-forced pass over a padded batch. Arrays are read-only, floats float32; nothing here is changed later.
+class MaskedPass(OpenedBatch):
+    """One teacher-forced pass over a padded batch; floats are float32.
 
-    The tokens of each sentence are as long as the batch is wide, padding included; of each, the first
-    `source_lengths[sentence]` and `target_lengths[sentence]` are real. The four masks are those of the batch, whatever
-    was disabled: source_mask [batch, 1, 1, source], target_padding_mask [batch, 1, 1, target], causal_mask [target,
-    target], target_mask [batch, 1, target, target]. What the pass ran with stands in `unmasked` of each kind.
-    next_probabilities: [batch, target], what the model gave to `next_tokens`; best_tokens: its first choices, with
-    best_probabilities. Rows of padding have numbers too, and they mean nothing.
+    The four masks are those of the batch, whatever was disabled. What the pass ran with stands in `unmasked` of each
+    kind. next_probabilities: [batch, target], what the model gave to `next_tokens`; best_tokens: its first choices,
+    with best_probabilities. Rows of padding have numbers too, and they mean nothing.
     """
 
     disabled: DisabledMask
-    source_tokens: tuple[tuple[str, ...], ...]
-    fed_tokens: tuple[tuple[str, ...], ...]
-    next_tokens: tuple[tuple[str, ...], ...]
-    source_lengths: tuple[int, ...]
-    target_lengths: tuple[int, ...]
-    source_mask: np.ndarray
-    target_padding_mask: np.ndarray
-    causal_mask: np.ndarray
-    target_mask: np.ndarray
     encoder: CapturedAttention
     decoder: CapturedAttention
     cross: CapturedAttention
@@ -95,27 +83,19 @@ def run_masked(
     if not sentences:
         raise ValueError("run_masked expects sentences, got none")
     pad_id = model.config.pad_id
-    sources, decoder_inputs = ([getattr(each, side) for each in sentences] for side in ("source_ids", "fed_ids"))
-    source, decoder_input, target = (
-        pad(rows, pad_id, model.device) for rows in (sources, decoder_inputs, [each.next_ids for each in sentences])
-    )
+    rows = ([getattr(each, name) for each in sentences] for name in ("source_ids", "fed_ids", "next_ids"))
+    sources, decoder_inputs, targets = rows
+    source, decoder_input, target = (pad(side, pad_id, model.device) for side in (sources, decoder_inputs, targets))
+    lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
     source_mask, input_mask = _masks(source, decoder_input, pad_id, disabled)
     seen = record(model, sources, decoder_inputs, Request(source_mask=source_mask, target_mask=input_mask))
     predicted = predict(seen.logits, target, 1)
     return MaskedPass(
+        **vars(open_padded(source, decoder_input, target, lengths, tokenizer)),
         disabled=disabled,
-        source_tokens=_texts(source.tolist(), tokenizer),
-        fed_tokens=_texts(decoder_input.tolist(), tokenizer),
-        next_tokens=_texts(target.tolist(), tokenizer),
-        source_lengths=tuple(map(len, sources)),
-        target_lengths=tuple(map(len, decoder_inputs)),
-        source_mask=to_array(padding_mask(source, pad_id)),
-        target_padding_mask=to_array(padding_mask(decoder_input, pad_id)),
-        causal_mask=to_array(causal_mask(decoder_input.shape[1])),
-        target_mask=to_array(target_mask(decoder_input, pad_id)),
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},
         next_probabilities=predicted.probabilities,
-        best_tokens=_texts(predicted.best_ids[..., 0].tolist(), tokenizer),
+        best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer),
         best_probabilities=predicted.best_probabilities[..., 0],
     )
 
@@ -143,30 +123,16 @@ def _captured(cores: list[Call]) -> CapturedAttention:
     )
 
 
-def _texts(rows: list[list[int]], tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(tokenizer.piece_text, row)) for row in rows)
-
-
 @dataclass(frozen=True, eq=False)
-class MaskedHead:
-    """Scores before the mask, unmasked cells and weights after softmax, each [queries, keys], padding included.
+class MaskedHead(LabelledWeights):
+    """A head of a padded batch: scores before the mask and unmasked cells, each [queries, keys] like the weights.
 
-    Layer, head and sentence count from 0. The first `real_queries` rows and `real_keys` columns are tokens, the rest is
-    padding. `fed` and `predicted` name the rows, as in an `AttentionMap`; `predicted` is None for the encoder.
+    The sentence counts from 0. The first `real_queries` rows and `real_keys` columns are tokens, the rest is padding.
     """
 
-    kind: AttentionKind
-    layer: int
-    head: int
-    layers: int
-    heads: int
     sentence: int
     scores: np.ndarray
     unmasked: np.ndarray
-    weights: np.ndarray
-    keys: tuple[str, ...]
-    fed: tuple[str, ...]
-    predicted: tuple[str, ...] | None
     real_queries: int
     real_keys: int
     kernel_difference: float
@@ -186,28 +152,17 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
     kind, captured = AttentionKind(kind), run.attention(kind)
     layers, batch, heads = captured.differences.shape
     for name, value, count in (("sentence", sentence, batch), ("layer", layer, layers), ("head", head, heads)):
-        if not 0 <= value < count:
-            raise ValueError(f"{name} must be in 0 to {count - 1}, got {value}")
-    source = run.source_tokens[sentence], run.source_lengths[sentence]
-    target = run.fed_tokens[sentence], run.target_lengths[sentence]
-    queries, real_queries = source if kind == AttentionKind.ENCODER else target
-    keys, real_keys = target if kind == AttentionKind.DECODER else source
+        require_index(name, value, count)
+    tokens = (side[sentence] for side in (run.source_tokens, run.fed_tokens, run.next_tokens))
+    place, labels = (layer, sentence, head), row_and_column_labels(kind, *tokens)
     return MaskedHead(
-        kind=kind,
-        layer=layer,
-        head=head,
-        layers=layers,
-        heads=heads,
+        *(kind, layer, head, layers, heads, captured.weights[place], *labels),
         sentence=sentence,
-        scores=captured.scores[layer, sentence, head],
+        scores=captured.scores[place],
         unmasked=captured.unmasked[sentence],
-        weights=captured.weights[layer, sentence, head],
-        keys=keys,
-        fed=queries,
-        predicted=None if kind == AttentionKind.ENCODER else run.next_tokens[sentence],
-        real_queries=real_queries,
-        real_keys=real_keys,
-        kernel_difference=float(captured.differences[layer, sentence, head]),
+        real_queries=run.lengths(kind)[sentence],
+        real_keys=(run.target_lengths if kind == AttentionKind.DECODER else run.source_lengths)[sentence],
+        kernel_difference=float(captured.differences[place]),
     )
 
 

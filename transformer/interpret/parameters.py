@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..arrays import cosine, softmax, to_array
+from ..arrays import cosine, require_index, softmax, to_array
 from ..config import ModelConfig, Norm
 from ..files import stored_name
 from ..model.layers import Residual
@@ -165,8 +165,7 @@ def nearest(matrix: np.ndarray, id: int, count: int = 10) -> list[tuple[int, flo
     matrix: [vocab, d_model]. A row of zeros points nowhere and has the cosine 0 with all. Raises ValueError for an id
     that is not there.
     """
-    if not 0 <= id < len(matrix):
-        raise ValueError(f"id must be in 0 to {len(matrix) - 1}, got {id}")
+    require_index("id", id, len(matrix))
     cosines = cosine(matrix, matrix[id])
     order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != id]
     return [(other, float(cosines[other])) for other in order[:count]]

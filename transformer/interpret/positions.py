@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import cosine, to_array
+from ..data.batching import Ids
 from ..errors import ConfigError
 from ..model.layers import sinusoidal_positions
 from ..model.transformer import Transformer
@@ -147,7 +148,7 @@ class EmbeddingSum:
         return cosine(self.embeddings, self.total)
 
 
-def embedding_sum(model: Transformer, ids: Sequence[int], tokens: Sequence[str]) -> EmbeddingSum:
+def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
     """The encoder's input for a sentence, as the model itself makes it; ids end with end of sentence.
 
     Raises ValueError for a model in training mode.

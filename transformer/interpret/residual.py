@@ -3,14 +3,15 @@
 Three ways to read it: one token's trajectory, the hidden units of a feed-forward, and the logit lens.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arrays import cosine, to_array
+from ..arrays import cosine, require_index, to_array
+from ..data.batching import Ids
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
@@ -59,7 +60,7 @@ class ResidualStream:
     logits: np.ndarray
 
 
-def record_residual_stream(model: Transformer, source: Sequence[int], decoder_input: Sequence[int]) -> ResidualStream:
+def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) -> ResidualStream:
     """The residual stream of one teacher-forced pass over one sentence.
 
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. Raises ValueError for
@@ -95,7 +96,7 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions
 
 
 def record_hidden_units(
-    model: Transformer, source: Sequence[int], decoder_input: Sequence[int], stack: Stack | str, layer: int
+    model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
     """What the hidden units of a layer's feed-forward give for each token, after ReLU: [tokens, d_ff].
 
@@ -129,8 +130,7 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     A change is what was added to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's
     output; at the end, what the last LayerNorm did.
     """
-    if not 0 <= token < len(stack.start):
-        raise ValueError(f"token must be in 0 to {len(stack.start) - 1}, got {token}")
+    require_index("token", token, len(stack.start))
     points: list[tuple[str, int | None]] = [("embedding", None), ("positions", None)]
     vectors = [stack.embedded[token], stack.start[token]]
     changes = [np.full_like(vectors[0], np.nan), vectors[1] - vectors[0]]
@@ -153,7 +153,7 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
 
 
 @torch.inference_mode()
-def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Sequence[int]) -> Predictions:
+def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> Predictions:
     """Every decoder layer's vectors put through the output projection (nostalgebraist 2020): [layers + 1, target].
 
     Row 0 is the start, decoder input plus position; the last row is the model's own prediction. target_ids: the ids

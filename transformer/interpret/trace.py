@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ..arrays import to_array
+from ..arrays import require_index, to_array
 from ..data.tokenizer import Piece, Tokenizer
 from ..model.names import AttentionKind, Name
 from .activations import Activations
@@ -107,6 +107,7 @@ def make_trace(
 
 
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
+Labels = tuple[str, ...]
 
 
 class RowLabel(Name):
@@ -117,11 +118,10 @@ class RowLabel(Name):
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionMap:
-    """Weights [queries, keys] with their labels; masked cells are NaN.
+class LabelledWeights:
+    """Weights [queries, keys] with their labels, of layer and head, counted from 0.
 
-    `layer` and `head` count from 0; None means the average over all. `queries` are labelled as `row_label` says: a
-    decoder row has its input token, `fed`, and the token it predicts; an encoder row has only its own.
+    A decoder row has its input token, `fed`, and the token it predicts; an encoder row has only its own.
     """
 
     kind: AttentionKind
@@ -130,9 +130,15 @@ class AttentionMap:
     layers: int
     heads: int
     weights: np.ndarray
-    keys: tuple[str, ...]
-    fed: tuple[str, ...]
-    predicted: tuple[str, ...] | None
+    fed: Labels
+    predicted: Labels | None
+    keys: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap(LabelledWeights):
+    """Weights whose masked cells are NaN, rows labelled as `row_label` says; a layer or head None is the average."""
+
     row_label: RowLabel
 
     @property
@@ -153,12 +159,12 @@ def attention_map(
     maps = masked_maps(trace, kind)
     layers, heads = maps.shape[:2]
     for name, value, count in (("layer", layer, layers), ("head", head, heads)):
-        if value is not None and not 0 <= value < count:
-            raise ValueError(f"{name} must be in 0 to {count - 1}, got {value}")
+        if value is not None:
+            require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    fed, predicted, keys = _labels(trace, kind)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), keys, fed, predicted, row_label)
+    labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
@@ -173,9 +179,8 @@ def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
 
 
-def _labels(trace: Trace, kind: AttentionKind) -> tuple[tuple[str, ...], tuple[str, ...] | None, tuple[str, ...]]:
+def row_and_column_labels(kind: AttentionKind, source: Labels, fed: Labels, following: Labels) -> tuple:
     """What each row reads, what it predicts (None for the encoder), and the columns."""
     if kind == AttentionKind.ENCODER:
-        return trace.source_tokens, None, trace.source_tokens
-    keys = trace.source_tokens if kind == AttentionKind.CROSS else trace.fed_tokens
-    return trace.fed_tokens, trace.next_tokens, keys
+        return source, None, source
+    return fed, following, source if kind == AttentionKind.CROSS else fed

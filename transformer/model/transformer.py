@@ -1,8 +1,11 @@
 """The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017)."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
+from ..arrays import require_index
 from ..config import ModelConfig
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
 from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
@@ -86,8 +89,7 @@ class Transformer(nn.Module):
     def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:
         """A layer, counted from 0; raises ValueError for one that is not there."""
         layers = getattr(self, Stack(stack))
-        if not 0 <= number < len(layers):
-            raise ValueError(f"layer must be in 0 to {len(layers) - 1}, got {number}")
+        require_index("layer", number, len(layers))
         return layers[number]
 
     def arrange_for_few_rows(self) -> None:
@@ -99,6 +101,12 @@ class Transformer(nn.Module):
             if isinstance(module, MultiHeadAttention | FeedForward):
                 wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
                 wide.weight.data = wide.weight.data.t().contiguous().t()
+
+    @torch.no_grad()
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Copy the weights of these names; raises KeyError where one is missing."""
+        for name, parameter in self.named_parameters():
+            parameter.copy_(weights[name])
 
     @property
     def device(self) -> torch.device:

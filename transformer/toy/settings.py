@@ -94,8 +94,7 @@ class ToySettings:
     def _check_number_of_sequences(self) -> None:
         available, sequences = len(SYMBOLS[self.symbols]), self.vocabulary**self.length
         require(
-            self.vocabulary <= available,
-            f"There are {available} {self.symbols}; {self.vocabulary} were asked for.",
+            self.vocabulary <= available, f"There are {available} {self.symbols}; {self.vocabulary} were asked for."
         )
         require(
             sequences >= _LEAST_SEQUENCES,

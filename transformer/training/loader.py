@@ -9,8 +9,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from ..config import Experiment
-from ..data.batching import Example, collate, epoch_batches, make_examples
-from ..data.pairs import first_of
+from ..data.batching import Example, Examples, collate, epoch_batches, make_examples
+from ..data.pairs import TextPairs, first_of
 from ..data.tokenizer import Tokenizer
 from .distributed import Processes
 from .state import Progress
@@ -26,7 +26,7 @@ _SHOWN_LINES = 8  # line numbers named of a batch that cannot be learned from
 class Update:
     """What one update learns from, and where it stands: `step`, `epoch` and the number of its `first` batch, from 1."""
 
-    batches: Sequence[Sequence[Example]]
+    batches: Sequence[Examples]
     step: int
     epoch: int
     first: int
@@ -50,12 +50,7 @@ class UpdateLoader:
     """
 
     def __init__(
-        self,
-        experiment: Experiment,
-        tokenizer: Tokenizer,
-        pairs: Sequence[tuple[str, str]],
-        device: torch.device,
-        processes: Processes,
+        self, experiment: Experiment, tokenizer: Tokenizer, pairs: TextPairs, device: torch.device, processes: Processes
     ):
         self._settings, self._model = experiment.training, experiment.model
         self._device, self._processes = device, processes
@@ -89,7 +84,7 @@ class UpdateLoader:
 
 
 def load_updates(
-    updates: Sequence[Sequence[Sequence[Example]]], pad_id: int, device: torch.device, processes: Processes
+    updates: Sequence[Sequence[Examples]], pad_id: int, device: torch.device, processes: Processes
 ) -> Iterator[list[Tensors]]:
     """For each update the tensors of each of its batches: this process's rows of them.
 
@@ -110,11 +105,11 @@ def load_updates(
         yield [tuple(ids.to(device, non_blocking=on_gpu) for ids in batch) for batch in batches]
 
 
-def _collate_shares(batches: Sequence[Sequence[Example]], pad_id: int, processes: Processes) -> list[Tensors]:
+def _collate_shares(batches: Sequence[Examples], pad_id: int, processes: Processes) -> list[Tensors]:
     return [_collate_share(batch, pad_id, processes) for batch in batches]
 
 
-def _collate_share(batch: Sequence[Example], pad_id: int, processes: Processes) -> Tensors:
+def _collate_share(batch: Examples, pad_id: int, processes: Processes) -> Tensors:
     rows = processes.share(batch)
     source, fed, predicted = collate(rows or batch[:1], pad_id)
     if not rows:

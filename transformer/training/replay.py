@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from ..arrays import read_only
 from ..errors import CheckpointError
-from ..files import save_tensors
+from ..files import reading, save_tensors
 from ..model.names import AttentionKind
 
 REPLAY_FILE = "film.safetensors"  # the name, and "reels" in its header, are as the first version wrote them
@@ -74,15 +74,12 @@ class TrainingReplay:
 def load_replay(path: Path) -> TrainingReplay:
     """Read a training replay; raises CheckpointError, one sentence, when it is missing, damaged, or no replay."""
     path = Path(path)
-    try:
+    wrong = (KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError)
+    with reading(path, "is damaged or no training replay", *wrong):
         if path.stat().st_size > _LARGEST_FILE:
             raise CheckpointError(f"The training replay {path} is larger than {_LARGEST_FILE // 1_000_000} MB.")
         replay = _read(load_file(path))
         _check(replay)
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"{path} is damaged or no training replay: {error}.") from error
     return replay
 
 

@@ -2,13 +2,13 @@
 
 import dataclasses
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from ..checkpoint import Checkpoint, load_checkpoint
 from ..config import Experiment, ModelConfig
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError, ConfigError
 from ..files import write_atomically
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 def train(
     experiment: Experiment,
-    pairs: Sequence[tuple[str, str]],
-    valid_pairs: Sequence[tuple[str, str]],
+    pairs: TextPairs,
+    valid_pairs: TextPairs,
     out: Path,
     device: torch.device,
     resume: bool = False,
@@ -76,9 +76,7 @@ def _tidy(out: Path) -> None:
         part.unlink()
 
 
-def _save_tokenizer(
-    folder: Path, start: Checkpoint | None, pairs: Sequence[tuple[str, str]], experiment: Experiment
-) -> None:
+def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs, experiment: Experiment) -> None:
     """Put the run's tokenizer where every process, and a resumed run, reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     if start:

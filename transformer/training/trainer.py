@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import torch
 from torch import nn
 
 from ..config import Experiment
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..device import keep_freed_memory
 from ..errors import CheckpointError, DataError
@@ -38,8 +38,8 @@ class Trainer:
         self,
         experiment: Experiment,
         tokenizer: Tokenizer,
-        pairs: Sequence[tuple[str, str]],
-        valid_pairs: Sequence[tuple[str, str]],
+        pairs: TextPairs,
+        valid_pairs: TextPairs,
         out: Path,
         device: torch.device,
         processes: Processes | None = None,
@@ -63,10 +63,7 @@ class Trainer:
 
     def start_from(self, weights: nn.Module, name: str) -> None:
         """Begin with the weights of another model of the same shape, which training.json calls `name`."""
-        given = dict(weights.named_parameters())
-        with torch.no_grad():
-            for parameter_name, parameter in self.model.named_parameters():
-                parameter.copy_(given[parameter_name])
+        self.model.set_weights(dict(weights.named_parameters()))
         self.progress.warm_start = name
 
     def resume(self) -> None:

@@ -1,6 +1,5 @@
 """How good a model is on sentences it was not trained on, and the checkpoint folder of the best so far."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,7 +8,8 @@ from torch import Tensor
 
 from ..checkpoint import Checkpoint, note_training, save_checkpoint, save_history
 from ..config import Experiment, TrainingConfig
-from ..data.batching import Example, collate, epoch_batches, fitting
+from ..data.batching import Examples, collate, epoch_batches, fitting
+from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..evaluation import Score, score
 from ..model.transformer import Transformer
@@ -19,7 +19,7 @@ from .state import Progress
 
 
 @torch.inference_mode()
-def validation_loss(model: Transformer, examples: Sequence[Example], batch_tokens: int) -> float:
+def validation_loss(model: Transformer, examples: Examples, batch_tokens: int) -> float:
     """Mean cross-entropy a target token, in nats, without label smoothing (its exponential is the perplexity)."""
     total, tokens = 0.0, 0
     for batch in epoch_batches(examples, batch_tokens, 0.0, model.config.max_length, seed=0):
@@ -29,7 +29,7 @@ def validation_loss(model: Transformer, examples: Sequence[Example], batch_token
     return total / tokens
 
 
-def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Score:
+def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: TextPairs) -> Score:
     """BLEU and chrF of greedy translations; every source must fit the model."""
     translations = Translator(Checkpoint(model, tokenizer)).translate([source for source, _ in pairs])
     return score(translations, [target for _, target in pairs])
@@ -38,18 +38,14 @@ def validation_score(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
 class Validator:
     """Measures weights on the held-out pairs that fit the model; `model` is its own, to put them into."""
 
-    def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], settings: TrainingConfig
-    ):
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: TextPairs, settings: TrainingConfig):
         self.model, self.tokenizer, self.settings = model.eval(), tokenizer, settings
         fitting_pairs, self.examples = fitting(pairs, tokenizer, model.config.max_length)
         self.pairs = fitting_pairs[: settings.validate_sentences]
 
     def measure(self, weights: dict[str, Tensor]) -> tuple[float, Score]:
         """Loss on all pairs, and the score of the first `validate_sentences` greedy translations."""
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name])
+        self.model.set_weights(weights)
         score = validation_score(self.model, self.tokenizer, self.pairs)
         return validation_loss(self.model, self.examples, self.settings.batch_tokens), score
 

@@ -101,7 +101,7 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
 def _show_row(opened: OpenedBatch, row: int) -> None:
     """What one sentence is fed and must predict, and what its masks let it attend to."""
     source, fed, following = opened.source_tokens[row], opened.fed_tokens[row], opened.next_tokens[row]
-    source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.padding_mask))
+    source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.target_padding_mask))
     counts = [place < opened.target_lengths[row] for place in range(len(fed))]
     show_table(
         "Source and its mask",

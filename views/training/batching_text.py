@@ -27,8 +27,8 @@ def describe_shapes(batch: OpenedBatch) -> str:
     return (
         f"source {[sentences, source]}, target fed and target predicted {[sentences, target]}; source_mask "
         f"{list(batch.source_mask.shape)}, the same for every head and query; target_mask "
-        f"{list(batch.target_mask.shape)}, the padding mask {list(batch.padding_mask.shape)} and the causal mask "
-        f"{list(batch.causal_mask.shape)} together."
+        f"{list(batch.target_mask.shape)}, the padding mask {list(batch.target_padding_mask.shape)} and the causal "
+        f"mask {list(batch.causal_mask.shape)} together."
     )
 
 
@@ -70,7 +70,7 @@ def describe_target(batch: OpenedBatch, row: int) -> str:
     """How many cells of the target mask are closed, and by which of the two masks."""
     size = len(batch.fed_tokens[row])
     causal = ~batch.causal_mask
-    padding = (~batch.padding_mask[row, 0]).repeat(size, axis=0)
+    padding = (~batch.target_padding_mask[row, 0]).repeat(size, axis=0)
     together = int((~batch.target_mask[row, 0]).sum())
     return (
         f"Of {size * size} cells the causal mask closes {int(causal.sum())}, the padding mask {int(padding.sum())}, "

@@ -11,11 +11,7 @@ from transformer.toy.tasks import SYMBOLS, Task
 from transformer.training.optimization import Noam
 from transformer.training.replay import TrainingReplay
 
-TASK_TEXTS = {
-    Task.COPY: "write the same again",
-    Task.REVERSE: "write it backwards",
-    Task.SORT: "write it in order",
-}
+TASK_TEXTS = {Task.COPY: "write the same again", Task.REVERSE: "write it backwards", Task.SORT: "write it in order"}
 SCHEDULE_TEXTS = {
     ToySchedule.NOAM: "rising for {} updates, then falling (Noam)",
     ToySchedule.CONSTANT: "rising for {} updates, then constant",

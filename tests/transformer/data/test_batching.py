@@ -117,7 +117,7 @@ def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
     for tokens, ids in ((inside.source_tokens, source), (inside.fed_tokens, fed), (inside.next_tokens, following)):
         assert tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
     np.testing.assert_array_equal(inside.source_mask, padding_mask(source, 0).numpy())
-    np.testing.assert_array_equal(inside.padding_mask, padding_mask(fed, 0).numpy())
+    np.testing.assert_array_equal(inside.target_padding_mask, padding_mask(fed, 0).numpy())
     np.testing.assert_array_equal(inside.causal_mask, causal_mask(fed.shape[1]).numpy())
     np.testing.assert_array_equal(inside.target_mask, target_mask(fed, 0).numpy())
     for row, e in enumerate(batch):
