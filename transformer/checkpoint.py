@@ -81,10 +81,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {
-        name: parameter.detach().to("cpu", dtype).contiguous()
-        for name, parameter in checkpoint.model.named_parameters()
-    }
+    weights = {name: weight.detach().to("cpu", dtype) for name, weight in checkpoint.model.named_parameters()}
     config = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
     write_atomically(folder / "tokenizer.model", checkpoint.tokenizer.model)
     write_atomically(folder / "config.json", _json(config))

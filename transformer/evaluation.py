@@ -30,13 +30,8 @@ def score(translations: Sequence[str], references: Sequence[str], tokenize: str 
     if len(translations) != len(references) or not references:
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
-    result = bleu.corpus_score(list(translations), [list(references)])
-    return Score(
-        bleu=result.score,
-        chrf=chrf.corpus_score(list(translations), [list(references)]).score,
-        signature=str(bleu.get_signature()),
-        sentences=len(references),
-    )
+    results = [metric.corpus_score(list(translations), [list(references)]).score for metric in (bleu, chrf)]
+    return Score(*results, str(bleu.get_signature()), len(references))
 
 
 _BATCH_TOKENS = 2048

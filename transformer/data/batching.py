@@ -222,12 +222,8 @@ def open_padded(
 ) -> OpenedBatch:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
-    masks = (
-        padding_mask(source, tokenizer.pad_id),
-        padding_mask(fed, tokenizer.pad_id),
-        causal_mask(fed.shape[1]),
-        target_mask(fed, tokenizer.pad_id),
-    )
+    of_source, of_target = (padding_mask(ids, tokenizer.pad_id) for ids in (source, fed))
+    masks = (of_source, of_target, causal_mask(fed.shape[1]), target_mask(fed, tokenizer.pad_id))
     texts = (piece_texts(ids.tolist(), tokenizer) for ids in (source, fed, following))
     return OpenedBatch(*texts, source_lengths, target_lengths, *map(to_array, masks))
 

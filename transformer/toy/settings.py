@@ -68,22 +68,11 @@ class ToySettings:
 
     def model_config(self) -> ModelConfig:
         """The model's shape; its dropout is 0, for there is always a new example."""
-        tokenizer = self.tokenizer()
-        return ModelConfig(
-            vocab_size=len(tokenizer),
-            num_encoder_layers=self.num_layers,
-            num_decoder_layers=self.num_layers,
-            num_heads=self.num_heads,
-            d_model=self.d_model,
-            d_ff=4 * self.d_model,
-            dropout=0.0,
-            max_length=self.length + 1,
-            norm=self.norm,
-            positions=self.positions,
-            pad_id=tokenizer.pad_id,
-            begin_id=tokenizer.begin_id,
-            end_id=tokenizer.end_id,
-        )
+        tokenizer, layers = self.tokenizer(), self.num_layers
+        special = {name: getattr(tokenizer, name) for name in ("pad_id", "begin_id", "end_id")}
+        size = (len(tokenizer), layers, layers, self.num_heads, self.d_model, 4 * self.d_model)
+        kind = {"dropout": 0.0, "max_length": self.length + 1, "norm": self.norm, "positions": self.positions}
+        return ModelConfig(*size, **kind, **special)
 
     def tokenizer(self) -> ToyTokenizer:
         """The tokens of its task."""

@@ -69,13 +69,8 @@ class UpdateLoader:
     def _epoch(self, progress: Progress) -> list[list[list[Example]]]:
         """The batches of each update that is left of the epoch."""
         settings = self._settings
-        batches = epoch_batches(
-            self.examples,
-            settings.batch_tokens,
-            settings.join_probability,
-            self._model.max_length,
-            seed=settings.seed * EPOCH_SEED + progress.epoch,
-        )
+        seed, longest = settings.seed * EPOCH_SEED + progress.epoch, self._model.max_length
+        batches = epoch_batches(self.examples, settings.batch_tokens, settings.join_probability, longest, seed)
         starts = range(progress.batch, len(batches), settings.accumulate)
         return [batches[start : start + settings.accumulate] for start in starts]
 

@@ -107,10 +107,8 @@ def _show_started(names: list[str], end) -> None:
         return
     called = _called(*(view.settings for view in views))
     if not called:
-        st.info(
-            "These two trainings differ in more than one hyperparameter, or in none: start two others.",
-            icon=":material/edit:",
-        )
+        text = "These two trainings differ in more than one hyperparameter, or in none: start two others."
+        st.info(text, icon=":material/edit:")
     elif any(view.active for view in views):
         end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
         st.fragment(_follow, run_every=live_run.SECONDS)(names, called)
@@ -135,9 +133,8 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
             st.caption(plain(state_text(view)))
     replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
     if replays:
-        st.plotly_chart(
-            runs_figure(replays), key="runs", alt=f"Loss and exact match over the updates of {' and '.join(called)}"
-        )
+        alt = f"Loss and exact match over the updates of {' and '.join(called)}"
+        st.plotly_chart(runs_figure(replays), key="runs", alt=alt)
     outcome = comparison(list(zip(called, views, strict=True)))
     if outcome:
         show_finding(outcome)

@@ -38,19 +38,12 @@ def peak_formula(curves: Sequence[Noam]) -> str:
 
 def peak_rows(curves: Sequence[Noam], rates: Sequence[np.ndarray]) -> list[tuple[str, list[str]]]:
     """For each curve the step and height of its peak as drawn, the closed form, and how far they are apart."""
-    return [
-        (
-            f"curve {place}",
-            [
-                f"{values.argmax() + 1:,}",
-                f"{curve.warmup_steps:,}",
-                scientific(values.max(), 5),
-                scientific(curve.peak, 5),
-                tiny(abs(values.max() - curve.peak)),
-            ],
-        )
-        for place, (curve, values) in enumerate(zip(curves, rates, strict=True), start=1)
-    ]
+    rows = []
+    for place, (curve, values) in enumerate(zip(curves, rates, strict=True), start=1):
+        steps = [f"{values.argmax() + 1:,}", f"{curve.warmup_steps:,}"]
+        heights = [scientific(values.max(), 5), scientific(curve.peak, 5), tiny(abs(values.max() - curve.peak))]
+        rows.append((f"curve {place}", steps + heights))
+    return rows
 
 
 def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], logarithmic: bool) -> str:

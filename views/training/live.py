@@ -73,17 +73,7 @@ def _settings() -> ToySettings:
         heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
         seed = live_run.seed()
-    return ToySettings(
-        task=task,
-        symbols=symbols,
-        vocabulary=vocabulary,
-        length=length,
-        d_model=int(d_model),
-        num_layers=int(layers),
-        num_heads=int(heads),
-        norm=norm,
-        seed=seed,
-    )
+    return ToySettings(task, symbols, vocabulary, length, int(d_model), int(layers), int(heads), norm, seed=seed)
 
 
 def _follow(name: str) -> None:
