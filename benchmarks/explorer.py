@@ -2,9 +2,8 @@
 
 6 layers of 8 heads, all three kinds, 32 and 128 tokens a side. From the moment the data are in the browser to the frame
 in which all heads stand, those of all three kinds in the explorer, of the first kind in BertViz, which shows one at a
-time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50
-sentences. Run with `python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: of what BertViz
-depends on, its model_view needs torch alone.
+time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50 sentences. Run with
+`python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
 """
 
 import argparse
@@ -140,8 +139,7 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
     explorer = Explorer(browser, server, SIDES[1])
     seconds = [explorer.next_sentence() for _ in range(3)]
-    rows = [["explorer", spread(seconds, 3), verdict(statistics.median(seconds), BARS["drawn 128"], True)]]
-    rows[0].append(f"{explorer.bytes / 1000:,.0f}")
+    bar, size = verdict(statistics.median(seconds), BARS["drawn 128"], True), f"{explorer.bytes / 1000:,.0f}"
     explorer.page.context.close()
     view = model_view_html(random_trace(SIDES[1], 1))
     other = launch(playwright)
@@ -154,7 +152,7 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     except Error as error:  # it took too long, or the page crashed
         words = f"none: {str(error).splitlines()[0]}"
     other.close()
-    rows.append(["BertViz", words, "", f"{len(view) / 1000:,.0f}"])
+    rows = [["explorer", spread(seconds, 3), bar, size], ["BertViz", words, "", f"{len(view) / 1000:,.0f}"]]
     print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
 
 
