@@ -12,7 +12,7 @@ import statistics
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from .bertviz_page import model_view_html, open_views
+from .bertviz_page import model_view_html, serve_views
 from .random_maps import HEADS, LAYERS, random_trace
 from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
@@ -113,15 +113,17 @@ def _page(browser: Browser) -> Page:
 def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
     """32 tokens a side: one sentence each in turns; before, one that is not timed."""
     traces = [random_trace(SIDES[0], number) for number in range(1, rounds + 2)]
-    views = {f"/{number}": model_view_html(trace) for number, trace in enumerate(traces)}
+    views = {f"{number}.html": model_view_html(trace) for number, trace in enumerate(traces)}
     ours, theirs, sent = [], [], []
     explorer, peer = Explorer(browser, server, SIDES[0]), _page(browser)
-    open_views(peer, views)
-    for path in views:
-        peer.wait_for_timeout(SETTLE)
-        theirs.append(peer.evaluate(f"show('{path}', {LAYERS * HEADS})") / 1000)
-        ours.append(explorer.next_sentence())
-        sent.append(explorer.bytes)
+    with serve_views(views) as address:
+        peer.goto(address)
+        peer.wait_for_function("window.ready")
+        for name in views:
+            peer.wait_for_timeout(SETTLE)
+            theirs.append(peer.evaluate(f"show('{name}', {LAYERS * HEADS})") / 1000)
+            ours.append(explorer.next_sentence())
+            sent.append(explorer.bytes)
     explorer.page.context.close()
     peer.context.close()
     own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
@@ -144,13 +146,15 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     view = model_view_html(random_trace(SIDES[1], 1))
     other = launch(playwright)
     peer = _page(other)
-    open_views(peer, {"/view": view})
-    peer.evaluate(f"void show('/view', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
-    try:
-        took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
-        words = f"{took:.2f}"
-    except Error as error:  # it took too long, or the page crashed
-        words = f"none: {str(error).splitlines()[0]}"
+    with serve_views({"view.html": view}) as address:
+        peer.goto(address)
+        peer.wait_for_function("window.ready")
+        peer.evaluate(f"void show('view.html', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
+        try:
+            took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
+            words = f"{took:.2f}"
+        except Error as error:  # it took too long, or the page crashed
+            words = f"none: {str(error).splitlines()[0]}"
     other.close()
     rows = [["explorer", spread(seconds, 3), bar, size], ["BertViz", words, "", f"{len(view) / 1000:,.0f}"]]
     print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)

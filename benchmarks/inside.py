@@ -84,7 +84,7 @@ def main() -> None:
                 timed = [_timed(visitor, choice, number) for number in range(rounds)]
                 floor = [_floor(other, number) for number in range(rounds)]
                 rows.append(_row(f"{name}, {length}", timed, floor))
-            visitor.close()
+            visitor.page.context.close()
         browser.close()
     times = ["bar", "in sight: median (least - most)", "all steps"]
     head = ["choice of another", *times, "bare app", "ratio", "kB sent"]
@@ -95,7 +95,8 @@ def _timed(visitor: Visitor, choice: Choice, number: int) -> tuple[float | None,
     """Seconds to the steps in sight (None where the choice leaves their sums alone) and to all, and the bytes sent."""
     page = visitor.page
     page.wait_for_timeout(SETTLE)
-    before, sent = {step: _sum(page, step) for step in (IN_SIGHT, LAST)}, visitor.bytes
+    before = {step: page.locator(f"li.step.{step} .hand").inner_text() for step in (IN_SIGHT, LAST)}
+    sent = visitor.bytes
     option, started, sight = choice.option(page, number), time.perf_counter(), None
     option.click()
     if choice.group == "radiogroup":  # of another token only the sums below change
@@ -109,10 +110,6 @@ def _timed(visitor: Visitor, choice: Choice, number: int) -> tuple[float | None,
 
 def _wait(page: Page, step: str, before: str, every: bool) -> None:
     page.wait_for_function(_FOLLOWED, arg=[step, before, every], polling="raf", timeout=60_000)
-
-
-def _sum(page: Page, step: str) -> str:
-    return page.locator(f"li.step.{step} .hand").inner_text()
 
 
 def _floor(other: Visitor, number: int) -> float:
