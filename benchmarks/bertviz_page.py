@@ -1,22 +1,26 @@
-"""BertViz's model_view on a page: its scripts from npm, checked, and nothing from a CDN."""
+"""BertViz's model_view on a local page: its scripts from npm, checked, and nothing from a CDN."""
 
+import contextlib
 import hashlib
 import io
 import sys
 import tarfile
+import tempfile
+import threading
 import urllib.request
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
 import torch
-from playwright.sync_api import Page, Route
 
 from transformer.interpret.trace import Trace
 
 CACHE = Path.home() / ".cache" / "headlight-benchmarks"
 PAGE = Path(__file__).with_suffix(".html")
-ADDRESS = "http://bertviz.invalid"
 # name -> version, the file in the package, and the SHA-256 of the package
 SCRIPTS = {
     "d3": ("5.7.0", "dist/d3.min.js", "21f53af012d1c00bc9476fa7c3be902fda809495b001e7f7a9481c744d4fe51e"),
@@ -44,18 +48,22 @@ def model_view_html(trace: Trace) -> bytes:
     return model_view(**maps, **sides, html_action="return").data.encode()
 
 
-def open_views(page: Page, views: dict[str, bytes]) -> None:
-    """Open the page; the browser gets it, the scripts and these views by their paths, from here without a server."""
-    files = {"/": PAGE.read_bytes(), **{f"/{name}.js": _script(name) for name in SCRIPTS}, **views}
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        """Nothing: the table is what is printed."""
 
-    def answer(route: Route) -> None:
-        path = route.request.url.removeprefix(ADDRESS)
-        kind = "text/javascript" if path.endswith(".js") else "text/html"
-        route.fulfill(status=200 if path in files else 404, body=files.get(path, b""), content_type=kind)
 
-    page.route(f"{ADDRESS}/**", answer)
-    page.goto(ADDRESS)
-    page.wait_for_function("window.ready")
+@contextlib.contextmanager
+def serve_views(views: dict[str, bytes]) -> Iterator[str]:
+    """Serve the page, the scripts and these views by their names; gives the address."""
+    files = {"index.html": PAGE.read_bytes(), **{f"{name}.js": _script(name) for name in SCRIPTS}, **views}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            Path(folder, name).write_bytes(content)
+        with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}"
+            server.shutdown()
 
 
 def _script(name: str) -> bytes:

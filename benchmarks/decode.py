@@ -46,11 +46,9 @@ def main() -> None:
     bandwidth = memory_bandwidth()
     fast, watched = (make_marian(translator.model.config, kind) for kind in ("sdpa", "eager"))
     print(describe_machine("transformers"))
-    print(
-        f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads; "
-        f"Marian's attention: {fast.config._attn_implementation}, "
-        f"with maps {watched.config._attn_implementation}, the only one that returns them"
-    )
+    plain, eager = (model.config._attn_implementation for model in (fast, watched))
+    print(f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads")
+    print(f"Marian's attention: {plain}, with maps {eager}, the only one that returns them")
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]
     seconds = [time_interleaved(contenders(translator, case, fast, watched), arguments.rounds) for case in cases]
     floors = [floor_seconds(translator.model, case, bandwidth) for case in cases]

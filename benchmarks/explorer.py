@@ -2,9 +2,8 @@
 
 6 layers of 8 heads, all three kinds, 32 and 128 tokens a side. From the moment the data are in the browser to the frame
 in which all heads stand, those of all three kinds in the explorer, of the first kind in BertViz, which shows one at a
-time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50
-sentences. Run with `python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: of what BertViz
-depends on, its model_view needs torch alone.
+time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50 sentences. Run with
+`python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
 """
 
 import argparse
@@ -13,7 +12,7 @@ import statistics
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from .bertviz_page import model_view_html, open_views
+from .bertviz_page import model_view_html, serve_views
 from .random_maps import HEADS, LAYERS, random_trace
 from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
@@ -114,15 +113,17 @@ def _page(browser: Browser) -> Page:
 def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
     """32 tokens a side: one sentence each in turns; before, one that is not timed."""
     traces = [random_trace(SIDES[0], number) for number in range(1, rounds + 2)]
-    views = {f"/{number}": model_view_html(trace) for number, trace in enumerate(traces)}
+    views = {f"{number}.html": model_view_html(trace) for number, trace in enumerate(traces)}
     ours, theirs, sent = [], [], []
     explorer, peer = Explorer(browser, server, SIDES[0]), _page(browser)
-    open_views(peer, views)
-    for path in views:
-        peer.wait_for_timeout(SETTLE)
-        theirs.append(peer.evaluate(f"show('{path}', {LAYERS * HEADS})") / 1000)
-        ours.append(explorer.next_sentence())
-        sent.append(explorer.bytes)
+    with serve_views(views) as address:
+        peer.goto(address)
+        peer.wait_for_function("window.ready")
+        for name in views:
+            peer.wait_for_timeout(SETTLE)
+            theirs.append(peer.evaluate(f"show('{name}', {LAYERS * HEADS})") / 1000)
+            ours.append(explorer.next_sentence())
+            sent.append(explorer.bytes)
     explorer.page.context.close()
     peer.context.close()
     own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
@@ -140,21 +141,22 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
     explorer = Explorer(browser, server, SIDES[1])
     seconds = [explorer.next_sentence() for _ in range(3)]
-    rows = [["explorer", spread(seconds, 3), verdict(statistics.median(seconds), BARS["drawn 128"], True)]]
-    rows[0].append(f"{explorer.bytes / 1000:,.0f}")
+    bar, size = verdict(statistics.median(seconds), BARS["drawn 128"], True), f"{explorer.bytes / 1000:,.0f}"
     explorer.page.context.close()
     view = model_view_html(random_trace(SIDES[1], 1))
     other = launch(playwright)
     peer = _page(other)
-    open_views(peer, {"/view": view})
-    peer.evaluate(f"void show('/view', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
-    try:
-        took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
-        words = f"{took:.2f}"
-    except Error as error:  # it took too long, or the page crashed
-        words = f"none: {str(error).splitlines()[0]}"
+    with serve_views({"view.html": view}) as address:
+        peer.goto(address)
+        peer.wait_for_function("window.ready")
+        peer.evaluate(f"void show('view.html', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
+        try:
+            took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
+            words = f"{took:.2f}"
+        except Error as error:  # it took too long, or the page crashed
+            words = f"none: {str(error).splitlines()[0]}"
     other.close()
-    rows.append(["BertViz", words, "", f"{len(view) / 1000:,.0f}"])
+    rows = [["explorer", spread(seconds, 3), bar, size], ["BertViz", words, "", f"{len(view) / 1000:,.0f}"]]
     print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
 
 

@@ -69,7 +69,7 @@ def _cold(browser: Browser, script: str, pages: dict) -> float:
         visitor.page.goto(server.address, wait_until="commit")
         visitor.wait(*next(iter(pages.values())))
         seconds = time.monotonic() - server.started
-        visitor.close()
+        visitor.page.context.close()
     return seconds
 
 
@@ -96,8 +96,8 @@ def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[s
             measure(name, partial(_switch, visitor, name, APP))
             measured["bare"].append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
         measure("sentence", partial(_sentence, visitor, number))
-    visitor.close()
-    other.close()
+    visitor.page.context.close()
+    other.page.context.close()
     return measured
 
 

@@ -105,10 +105,6 @@ class Visitor:
         self.wait(title, selectors, sentence)
         return time.perf_counter() - started
 
-    def close(self) -> None:
-        """Leave."""
-        self.page.context.close()
-
     def _count(self, number: float) -> None:
         self.bytes += int(number)
 

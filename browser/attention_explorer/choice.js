@@ -1,6 +1,7 @@
 // What is chosen in the explorer, the same for all its views; which heads fit it; and how it comes from the address.
 
 import { element, withMore } from "../lib/canvas.js";
+import { everyHead } from "../lib/thumbnails.js";
 
 const FIRST = {
   kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "predicted",
@@ -129,7 +130,7 @@ export function notes(count, { words, specials, top, together, view }) {
 export function findHeads(attention, name, { label, sort, least }) {
   const kind = attention.kind(name), values = kind.measures[sort], atMost = asksForMost(attention, sort);
   const limit = limitOf(attention, name, { sort, least });
-  const found = attention.everyHead(name).map((each, number) => {
+  const found = everyHead(kind).map((each, number) => {
     const value = values ? values[number] : null, own = kind.labels[number];
     const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
     return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };

@@ -4,7 +4,7 @@
 
 import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
-import { Overview } from "../lib/thumbnails.js";
+import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
 import { Lines, PALETTE, Sentence, Table, WeightsMap, chosenIndexes } from "./views.js";
 import { Attention, Shown } from "./weights.js";
@@ -63,7 +63,7 @@ class Explorer {
     };
     this.find(".views").onclick = (event) => pressed(event, "view") && choice.set({ view: pressed(event, "view") });
     const take = (fits) => {
-      choice.set({ heads: this.attention.everyHead(choice.kind).filter((each) => fits(each, choice.heads[0])) });
+      choice.set({ heads: everyHead(this.attention.kind(choice.kind)).filter((each) => fits(each, choice.heads[0])) });
     };
     this.find(".all").onclick = () => take(() => true);
     this.find(".layer").onclick = () => take((each, { layer }) => each.layer === layer);
@@ -133,7 +133,7 @@ class Explorer {
   drawOverview() {
     const { attention, choice, half } = this, { kinds, kind, sort, label, least, scale } = choice;
     const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
-    const heads = names.flatMap((name) => attention.everyHead(name));
+    const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
     this.overview.draw({
       key: JSON.stringify([attention.header.id, half, kinds, names, sort, label, least, scale, colour]),

@@ -2,7 +2,6 @@
 // out; in numbers and in sentences.
 
 import { cellText } from "../lib/heatmap.js";
-import { everyHead } from "../lib/thumbnails.js";
 
 export class Attention {
   // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
@@ -44,10 +43,6 @@ export class Attention {
     }
     for (let cell = 0; cell < sum.length; cell++) sum[cell] /= this.steps;
     return sum;
-  }
-
-  everyHead(name) {
-    return everyHead(this.kind(name));
   }
 
   measureText(measure, value) {

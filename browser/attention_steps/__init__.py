@@ -16,7 +16,7 @@ def attention_steps(
     on_choice: Callable[[int, int, int], None],
     on_mask: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Show a block (see views.inside.steps_payload) with a query, a key and a dimension chosen, each counted from 1.
+    """Show a block (see views/inside/steps_payload.py) with a query, a key and a dimension chosen, each counted from 1.
 
     Pointing at a cell and choosing another one happen in the browser alone. Back come what was chosen (query, key,
     dimension), and a cell of the mask that was clicked (query, key) where the payload lets them be.

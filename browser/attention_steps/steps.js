@@ -55,11 +55,8 @@ class Steps {
 
   inside({ query, key, dimension }) {
     const within = (value, count) => Math.min(Math.max(0, Number.isFinite(value) ? value : 0), count - 1);
-    const { queries, keys } = this.data;
-    return {
-      query: within(query, queries.length), key: within(key, keys.length),
-      dimension: within(dimension, this.grids.query.columns),
-    };
+    const { queries, keys } = this.data, inModel = within(dimension, this.grids.query.columns);
+    return { query: within(query, queries.length), key: within(key, keys.length), dimension: inModel };
   }
 
   chooseOnly(some) {
@@ -181,8 +178,10 @@ class Steps {
   writeSum(entry, pointed) {
     const { group, index, cell } = pointed ?? { group: 0, index: 0, cell: null };
     const panel = entry.panels[group][index], { row, column } = cell ?? this.cellIn(panel);
-    if (row < 0 || column < 0) return entry.write(`Dimension ${this.chosen.dimension + 1} is another head's.`);
-    entry.write(sumText(this.sums.of(panel, row, column), `${this.data.whose} has`));
+    const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
+    const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
+    const text = row < 0 || column < 0 ? elsewhere : sum();
+    if (hand.textContent !== text) hand.textContent = text;
   }
 }
 
@@ -209,10 +208,6 @@ class Entry {
     for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
     const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
     this.parts.gap.textContent = step.gap === null ? "" : gap;
-  }
-
-  write(text) {
-    if (this.parts.hand.textContent !== text) this.parts.hand.textContent = text;
   }
 
   makeRoom(group, count, hearing) {

@@ -27,10 +27,6 @@ class Player {
     this.resized.observe(this.find(".heads"));
   }
 
-  get step() {
-    return this.playhead.at;
-  }
-
   receive(data) {
     const other = this.data?.id !== data.id;
     this.data = data;
@@ -65,13 +61,13 @@ class Player {
   // One step
 
   show() {
-    const step = this.data.steps[this.step - 1];
-    const count = this.data.steps.length, place = `Step ${this.step} of ${count}`;
+    const step = this.data.steps[this.playhead.at - 1];
+    const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
     this.find(".place").textContent = place;
-    this.playhead.show(`${place}: ${this.data.next[this.step - 1]}`);
+    this.playhead.show(`${place}: ${this.data.next[this.playhead.at - 1]}`);
     this.find(".sentence").textContent = step.sentence;
     this.showRow(".source", this.maps.cross, this.data.source.length, this.data.source.length);
-    this.showRow(".target", this.maps.decoder, count, this.step);
+    this.showRow(".target", this.maps.decoder, count, this.playhead.at);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
@@ -80,7 +76,7 @@ class Player {
   showRow(selector, map, columns, read) {
     const chips = this.find(selector).children;
     for (let key = 0; key < read; key++) {
-      const weight = map[(this.step - 1) * columns + key];
+      const weight = map[(this.playhead.at - 1) * columns + key];
       chips[key].className = "";
       chips[key].style.backgroundColor = blue(weight);
       chips[key].title = `weight ${weight.toFixed(4)}`;
@@ -90,8 +86,8 @@ class Player {
 
   showNext(step) {
     const chips = this.find(".target").children;
-    for (let position = this.step; position < chips.length; position++) {
-      const next = position === this.step, chip = chips[position];
+    for (let position = this.playhead.at; position < chips.length; position++) {
+      const next = position === this.playhead.at, chip = chips[position];
       chip.className = next ? (step.forced ? "next forced" : "next") : "later";
       chip.style.backgroundColor = "";
       chip.title = next ? "the piece that follows; it is fed in the next step" : "";
@@ -120,7 +116,7 @@ class Player {
       button.onclick = () => {
         if (candidate.taken) return;
         this.playhead.pause(false);
-        this.setTriggerValue("take", [this.step, candidate.id]);
+        this.setTriggerValue("take", [this.playhead.at, candidate.id]);
       };
       row.querySelector("i").style.width = `${(candidate.probability * WIDEST_BAR).toFixed(2)}%`;
       row.querySelector(".bar span").textContent = candidate.words + (candidate.taken ? " ✓" : "");
@@ -136,8 +132,8 @@ class Player {
     const width = this.find(".heads").clientWidth, half = (width - GAP) / 2;
     const both = this.strips.every((strip) => strip.comfortable <= half);
     this.find(".strips").classList.toggle("side_by_side", both);
-    this.strips[0].draw(this.step, this.data.source.length, both ? half : width);
-    this.strips[1].draw(this.step, this.step, both ? half : width);
+    this.strips[0].draw(this.playhead.at, this.data.source.length, both ? half : width);
+    this.strips[1].draw(this.playhead.at, this.playhead.at, both ? half : width);
   }
 }
 

@@ -91,8 +91,8 @@ export class Overview {
   // point(tile or null) hears of another head under the pointer, look(tile, cell) of every move of it over a head, and
   // choose(group's name, heads, more) what was clicked.
   constructor(canvas, { point, look, choose }) {
-    Object.assign(this, { canvas, point, choose, drawing: new Drawing(canvas), thumbnails: new Thumbnails() });
-    Object.assign(this, { pointed: null, tiles: [], names: [] });
+    const drawing = new Drawing(canvas), thumbnails = new Thumbnails();
+    Object.assign(this, { canvas, point, choose, drawing, thumbnails, pointed: null, tiles: [], names: [] });
     canvas.onpointermove = ({ offsetX, offsetY }) => {
       const tile = tileAt(this.tiles, offsetX, offsetY);
       this.pointAt(tile);

@@ -29,16 +29,13 @@ export class HeadMap {
     for (let row = 0, index = 0; row < snapshots.rows; row++) {
       for (let column = 0; column < snapshots.columns; column++, index++) {
         if (snapshots.isMasked(row, column)) continue;
-        this.fill(this.cells[index], snapshots.weight(current, data, row, column));
+        const cell = this.cells[index], weight = snapshots.weight(current, data, row, column);
+        const text = weight >= 0.995 ? "1" : weight.toFixed(2).slice(1);
+        cell.style.backgroundColor = blue(weight);
+        if (cell.textContent !== text) cell.textContent = text;
       }
     }
     this.describe();
-  }
-
-  fill(cell, weight) {
-    cell.style.backgroundColor = blue(weight);
-    const text = weight >= 0.995 ? "1" : weight.toFixed(2).slice(1);
-    if (cell.textContent !== text) cell.textContent = text;
   }
 
   layOut() {
@@ -62,10 +59,8 @@ export class HeadMap {
   }
 
   cell(row, column) {
-    const masked = this.snapshots.isMasked(row, column);
-    const cell = element("td", masked ? "closed" : "");
-    cell.id = `cell-${row}-${column}`;
-    if (masked) cell.setAttribute("aria-label", "masked");
+    const masked = this.snapshots.isMasked(row, column), cell = element("td", masked ? "closed" : "");
+    setAttributes(cell, { id: `cell-${row}-${column}`, ...(masked && { "aria-label": "masked" }) });
     return cell;
   }
 
