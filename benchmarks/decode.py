@@ -4,20 +4,15 @@ python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds 
 """
 
 import argparse
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from transformers import MarianConfig, MarianMTModel
 
-from benchmarks.timing import (
-    Timing,
-    describe_machine,
-    memory_bandwidth,
-    print_table,
-    time_interleaved,
-    verdict,
-)
+from benchmarks.timing import describe_machine, memory_bandwidth, milliseconds, print_table, time_interleaved, verdict
 from transformer import Translator
 from transformer.config import ModelConfig
 from transformer.data.pairs import read_pairs
@@ -41,7 +36,11 @@ class Case:
 
 def main() -> None:
     """Measure and print."""
-    arguments = _arguments()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder of the model to measure")
+    parser.add_argument("--pairs", required=True, help="TSV file of sentence pairs, the test split")
+    parser.add_argument("--rounds", type=int, default=30, help="how often each contender runs")
+    arguments = parser.parse_args()
     translator = Translator.load(arguments.checkpoint, "cpu")
     texts = [source for source, _ in read_pairs(arguments.pairs)]
     bandwidth = memory_bandwidth()
@@ -53,10 +52,10 @@ def main() -> None:
         f"with maps {watched.config._attn_implementation}, the only one that returns them"
     )
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]
-    timings = [time_interleaved(contenders(translator, case, fast, watched), arguments.rounds) for case in cases]
+    seconds = [time_interleaved(contenders(translator, case, fast, watched), arguments.rounds) for case in cases]
     floors = [floor_seconds(translator.model, case, bandwidth) for case in cases]
-    print_times(cases, timings, floors)
-    print_ratios(cases, timings, floors)
+    print_times(cases, seconds, floors)
+    print_ratios(cases, seconds, floors)
     print_batches(translator, texts, max(1, arguments.rounds // 6))
 
 
@@ -148,22 +147,23 @@ def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
     return (once + case.new_tokens * step) / bandwidth
 
 
-def print_times(cases: Sequence[Case], timings: Sequence[dict[str, Timing]], floors: Sequence[float]) -> None:
+def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
     """Milliseconds a sentence, a column a case."""
     head = ["milliseconds: median (fastest - slowest)"]
     head += [f"{len(case.source_ids)} source, {case.new_tokens} new tokens" for case in cases]
-    rows = [[name, *(timing[name].milliseconds for timing in timings)] for name in timings[0]]
+    rows = [[name, *(milliseconds(each[name]) for each in seconds)] for name in seconds[0]]
     rows.append(["floor: weights over bandwidth", *(f"{floor * 1e3:.1f}" for floor in floors)])
     print_table("One sentence", head, rows)
 
 
-def print_ratios(cases: Sequence[Case], timings: Sequence[dict[str, Timing]], floors: Sequence[float]) -> None:
+def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
     """Ratios of the medians against their bars."""
+    medians = [{name: statistics.median(runs) for name, runs in each.items()} for each in seconds]
     rows = []
     for name, bar in BARS.items():
         ours, theirs = name.split(" / ")
-        rows.append([name, *(verdict(t[ours].median / t[theirs].median, bar, at_most=True) for t in timings)])
-    floor_ratios = [timing["translate"].median / floor for timing, floor in zip(timings, floors, strict=True)]
+        rows.append([name, *(verdict(each[ours] / each[theirs], bar, at_most=True) for each in medians)])
+    floor_ratios = [each["translate"] / floor for each, floor in zip(medians, floors, strict=True)]
     rows.append(["translate / floor", *(f"{ratio:.1f}" for ratio in floor_ratios)])
     print_table("Ratios of medians", ["", *(f"{len(case.source_ids)} source tokens" for case in cases)], rows)
 
@@ -171,12 +171,10 @@ def print_ratios(cases: Sequence[Case], timings: Sequence[dict[str, Timing]], fl
 def print_batches(translator: Translator, texts: Sequence[str], rounds: int) -> None:
     """Sentences a second in batches of 64: the file's first, and the mean over the next ones."""
     groups = [texts[start : start + BATCH] for start in range(0, min(len(texts), GROUPS * BATCH), BATCH)]
-    timings = time_interleaved(
-        {str(number): lambda group=group: translator.translate(group) for number, group in enumerate(groups)},
-        rounds, warmup=1,
-    )  # fmt: skip
-    rates = [len(group) / timing.median for group, timing in zip(groups, timings.values(), strict=True)]
-    mean = sum(map(len, groups)) / sum(timing.median for timing in timings.values())
+    contenders = {str(number): partial(translator.translate, group) for number, group in enumerate(groups)}
+    medians = list(map(statistics.median, time_interleaved(contenders, rounds, warmup=1).values()))
+    rates = [len(group) / median for group, median in zip(groups, medians, strict=True)]
+    mean = sum(map(len, groups)) / sum(medians)
     rows = [
         [f"first {BATCH} sentences", verdict(rates[0], SENTENCES_A_SECOND, at_most=False)],
         [f"mean over {len(groups)} batches", verdict(mean, SENTENCES_A_SECOND, at_most=False)],
@@ -187,14 +185,6 @@ def print_batches(translator: Translator, texts: Sequence[str], rounds: int) -> 
 
 def _bytes(module: torch.nn.Module) -> int:
     return sum(parameter.nbytes for parameter in module.parameters())
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder of the model to measure")
-    parser.add_argument("--pairs", required=True, help="TSV file of sentence pairs, the test split")
-    parser.add_argument("--rounds", type=int, default=30, help="how often each contender runs")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ import argparse
 import random
 import statistics
 
-from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from .bertviz_page import model_view_html, serve_files
+from .bertviz_page import model_view_html, open_views
 from .random_maps import HEADS, LAYERS, random_trace
-from .timing import describe_machine, print_table, verdict
+from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
 
 BARS = {"drawn 32": 0.4, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0, "memory": 1.1}
@@ -85,7 +85,8 @@ class Explorer:
     """A visitor of the page with the explorer on it."""
 
     def __init__(self, browser: Browser, server: Server, side: int):
-        self.page = _page(browser, f"{server.address}/?side={side}&see_kinds=all+three")
+        self.page = _page(browser)
+        self.page.goto(f"{server.address}/?side={side}&see_kinds=all+three")
         self.number, self.bytes = 1, 0
         self.page.evaluate("drawn('s1.0')")
 
@@ -103,15 +104,10 @@ class Explorer:
             raise RuntimeError("a canvas is blank: the sentence was not drawn")
         return (stands - came) / 1000
 
-    def close(self) -> None:
-        """Leave."""
-        self.page.context.close()
 
-
-def _page(browser: Browser, address: str) -> Page:
+def _page(browser: Browser) -> Page:
     page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
     page.add_init_script(_STOPWATCH)
-    page.goto(address)
     return page
 
 
@@ -120,21 +116,20 @@ def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
     traces = [random_trace(SIDES[0], number) for number in range(1, rounds + 2)]
     views = {f"/{number}": model_view_html(trace) for number, trace in enumerate(traces)}
     ours, theirs, sent = [], [], []
-    with serve_files(views) as address:
-        explorer, peer = Explorer(browser, server, SIDES[0]), _page(browser, address)
-        peer.wait_for_function("window.ready")
-        for path in views:
-            peer.wait_for_timeout(SETTLE)
-            theirs.append(peer.evaluate(f"show('{path}', {LAYERS * HEADS})") / 1000)
-            ours.append(explorer.next_sentence())
-            sent.append(explorer.bytes)
-        explorer.close()
-        peer.context.close()
+    explorer, peer = Explorer(browser, server, SIDES[0]), _page(browser)
+    open_views(peer, views)
+    for path in views:
+        peer.wait_for_timeout(SETTLE)
+        theirs.append(peer.evaluate(f"show('{path}', {LAYERS * HEADS})") / 1000)
+        ours.append(explorer.next_sentence())
+        sent.append(explorer.bytes)
+    explorer.page.context.close()
+    peer.context.close()
     own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
     size, peer_size = statistics.median(sent), statistics.median(map(len, views.values()))
     rows = [
-        ["explorer", _spread(ours[1:]), verdict(own, BARS["drawn 32"], True), f"{size / 1000:,.0f}"],
-        ["BertViz", _spread(theirs[1:]), "", f"{peer_size / 1000:,.0f}"],
+        ["explorer", spread(ours[1:], 3), verdict(own, BARS["drawn 32"], True), f"{size / 1000:,.0f}"],
+        ["BertViz", spread(theirs[1:], 3), "", f"{peer_size / 1000:,.0f}"],
         ["ratio", verdict(other / own, BARS["sooner"], False), "", verdict(size / peer_size, BARS["bytes"], True)],
     ]
     head = ["32 tokens a side", "seconds: median (least - most)", "bar", "kB"]
@@ -145,23 +140,20 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
     explorer = Explorer(browser, server, SIDES[1])
     seconds = [explorer.next_sentence() for _ in range(3)]
-    rows = [["explorer", _spread(seconds), verdict(statistics.median(seconds), BARS["drawn 128"], True)]]
+    rows = [["explorer", spread(seconds, 3), verdict(statistics.median(seconds), BARS["drawn 128"], True)]]
     rows[0].append(f"{explorer.bytes / 1000:,.0f}")
-    explorer.close()
+    explorer.page.context.close()
     view = model_view_html(random_trace(SIDES[1], 1))
-    with serve_files({"/view": view}) as address:
-        other = launch(playwright)
-        peer = _page(other, address)
-        peer.wait_for_function("window.ready")
-        peer.evaluate(f"void show('/view', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
-        try:
-            took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
-            words = f"{took:.2f}"
-        except TimeoutError:
-            words = f"nothing after {PEER_LIMIT:g}"
-        except Exception as error:  # the page crashed
-            words = f"none: {str(error).splitlines()[0]}"
-        other.close()
+    other = launch(playwright)
+    peer = _page(other)
+    open_views(peer, {"/view": view})
+    peer.evaluate(f"void show('/view', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
+    try:
+        took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
+        words = f"{took:.2f}"
+    except Error as error:  # it took too long, or the page crashed
+        words = f"none: {str(error).splitlines()[0]}"
+    other.close()
     rows.append(["BertViz", words, "", f"{len(view) / 1000:,.0f}"])
     print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
 
@@ -175,7 +167,7 @@ def _hover(browser: Browser, server: Server) -> None:
             found = _moves(explorer.page, selector)
             bar = verdict(statistics.median(found), BARS["hover"], True)
             rows.append([f"{name}, {side} tokens a side", bar, f"{max(found):.0f}", len(found)])
-        explorer.close()
+        explorer.page.context.close()
     head = ["pointer over", "ms to the frame: median", "slowest", "moves"]
     print_table("From the pointer's move to the frame that says what is there", head, rows)
 
@@ -216,14 +208,10 @@ def _memory(browser: Browser, server: Server) -> None:
             nodes = tools.send("Memory.getDOMCounters")["nodes"]
             rows.append([f"{explorer.number} sentences", f"{held[-1]:.1f}", f"{nodes:,}", ""])
     sent = (SENTENCES - 5) * explorer.bytes / 1e6
-    explorer.close()
+    explorer.page.context.close()
     rows[-1][-1] = verdict(held[1] / held[0], BARS["memory"], True)
     print_table("Memory of the page", ["after", "MB, arrays included", "elements", "ratio"], rows)
     print(f"\nthe sentences between weighed {sent:.0f} MB")
-
-
-def _spread(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds):.3f} ({min(seconds):.3f} - {max(seconds):.3f})"
 
 
 if __name__ == "__main__":

@@ -8,23 +8,23 @@ Streamlit and the browser take by themselves. Run with `python -m benchmarks.ins
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 
 from .pages import BARE
-from .timing import describe_machine, print_table, verdict
+from .timing import describe_machine, print_table, spread, verdict
 from .visit import Visitor, launch, serve
 
 BAR = 0.5  # seconds from the choice to everything drawn
 SETTLE = 1000  # ms of rest before each timed act
-SENTENCES = {
-    "6 tokens": "I love my teacher.",
-    "60 tokens": "When the rain comes in the evening, my old father closes all the windows of our house and tells the "
+SHORT = "I love my teacher."
+LONG = (
+    "When the rain comes in the evening, my old father closes all the windows of our house and tells the "
     "children a long story about a man who lost his way in the forest, and nobody knows whether he ever came back, "
-    "because the story has no end and the children are asleep.",
-}  # fmt: skip
+    "because the story has no end and the children are asleep."
+)
 
 # True when the sum written out in a step is another than before and nothing is left of the run before; with `all`, when
 # every step is drawn, too.
@@ -35,6 +35,32 @@ _FOLLOWED = """([step, before, all]) => {
     && !document.querySelector('[data-stale=true]');
 }"""
 IN_SIGHT, LAST = "project", "products"  # steps: one in sight at the page's top, and one below with sums of every choice
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A control of the page by its role and name, the options that are chosen in turns, and what follows them."""
+
+    group: str
+    name: str
+    options: tuple[str | int, ...]  # texts, of tokens their places
+    sums_in_sight: bool  # whether the sums at the page's top change
+
+    def option(self, page: Page, number: int) -> Locator:
+        """What is clicked in this round."""
+        group, option = page.get_by_role(self.group, name=self.name), self.options[number % len(self.options)]
+        if isinstance(option, int):
+            return group.get_by_role("button").nth(option)
+        return group.get_by_role("radio", name=option, exact=True)
+
+
+CHOICES = {
+    "head": Choice("radiogroup", "Head", ("2", "3", "4", "5", "6", "7"), True),
+    "layer": Choice("radiogroup", "Layer", ("2", "3"), True),
+    "kind": Choice("radiogroup", "Kind of attention", ("encoder", "decoder", "cross"), True),
+    "query": Choice("group", "Query", (2, 3, 4), False),
+    "key": Choice("group", "Key", (2, 3, 4), False),
+}
 
 
 def main() -> None:
@@ -49,67 +75,31 @@ def main() -> None:
         other = Visitor(browser)
         other.page.goto(bare.address)
         other.wait(*BARE["First"])
-        for name, sentence in SENTENCES.items():
+        for length, sentence in (("6 tokens", SHORT), ("60 tokens", LONG)):
             visitor = Visitor(browser)
             query = urlencode({"text": sentence, "kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1})
             visitor.page.goto(f"{server.address}/inside?{query}")
             _wait(visitor.page, LAST, "", True)
-            for act in (head, layer, kind, query_token, key_token):
-                act(visitor.page, 1)()  # once untimed
-                timed = [_timed(visitor, act, number) for number in range(rounds)]
+            for name, choice in CHOICES.items():
+                choice.option(visitor.page, 1).click()  # once untimed
+                timed = [_timed(visitor, choice, number) for number in range(rounds)]
                 floor = [_floor(other, number) for number in range(rounds)]
-                rows.append(_row(f"{act.__name__.removesuffix('_token')}, {name}", timed, floor))
+                rows.append(_row(f"{name}, {length}", timed, floor))
             visitor.close()
         browser.close()
-    head_line = [
-        "choice of another",
-        "bar",
-        "in sight: median (least - most)",
-        "all steps",
-        "bare app",
-        "ratio",
-        "kB sent",
-    ]
-    print_table("Seconds from the choice to the steps in sight, and to all of them", head_line, rows)
+    times = ["bar", "in sight: median (least - most)", "all steps"]
+    head = ["choice of another", *times, "bare app", "ratio", "kB sent"]
+    print_table("Seconds from the choice to the steps in sight, and to all of them", head, rows)
 
 
-def head(page: Page, number: int) -> Callable[[], None]:
-    """Another head."""
-    return _segment(page, "Head", str(2 + number % 6))
-
-
-def layer(page: Page, number: int) -> Callable[[], None]:
-    """Another layer."""
-    return _segment(page, "Layer", str(2 + number % 2))
-
-
-def kind(page: Page, number: int) -> Callable[[], None]:
-    """Another kind of attention."""
-    return _segment(page, "Kind of attention", ("encoder", "decoder", "cross")[number % 3])
-
-
-def query_token(page: Page, number: int) -> Callable[[], None]:
-    """Another query."""
-    return page.get_by_role("group", name="Query").get_by_role("button").nth(2 + number % 3).click
-
-
-def key_token(page: Page, number: int) -> Callable[[], None]:
-    """Another key."""
-    return page.get_by_role("group", name="Key").get_by_role("button").nth(2 + number % 3).click
-
-
-def _segment(page: Page, label: str, option: str) -> Callable[[], None]:
-    return page.get_by_role("radiogroup", name=label).get_by_role("radio", name=option, exact=True).click
-
-
-def _timed(visitor: Visitor, act: Callable, number: int) -> tuple[float | None, float, float]:
+def _timed(visitor: Visitor, choice: Choice, number: int) -> tuple[float | None, float, float]:
     """Seconds to the steps in sight (None where the choice leaves their sums alone) and to all, and the bytes sent."""
     page = visitor.page
     page.wait_for_timeout(SETTLE)
-    before, sent, click = {step: _sum(page, step) for step in (IN_SIGHT, LAST)}, visitor.bytes, act(page, number)
-    started, sight = time.perf_counter(), None
-    click()
-    if act in (head, layer, kind):
+    before, sent = {step: _sum(page, step) for step in (IN_SIGHT, LAST)}, visitor.bytes
+    option, started, sight = choice.option(page, number), time.perf_counter(), None
+    option.click()
+    if choice.sums_in_sight:
         _wait(page, IN_SIGHT, before[IN_SIGHT], False)
         sight = time.perf_counter() - started
     _wait(page, LAST, before[LAST], True)
@@ -138,11 +128,7 @@ def _row(name: str, timed: list[tuple[float | None, float, float]], floor: list[
     middle, bare = statistics.median(first), statistics.median(floor)
     ratio = f"{middle / bare:.2f} x"
     kilobytes = f"{statistics.median(sent) / 1000:,.0f}"
-    return [name, verdict(middle, BAR, True), _spread(first), _spread(seconds), f"{bare:.2f}", ratio, kilobytes]
-
-
-def _spread(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
+    return [name, verdict(middle, BAR, True), spread(first), spread(seconds), f"{bare:.2f}", ratio, kilobytes]
 
 
 if __name__ == "__main__":

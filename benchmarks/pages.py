@@ -7,10 +7,13 @@ Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`
 import argparse
 import statistics
 import time
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 
 from playwright.sync_api import Browser, sync_playwright
 
-from .timing import describe_machine, print_table, verdict
+from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, Visitor, launch, serve
 
 BARS = {"cold": 6.0, "sentence": 1.0, "switch": 0.7, "memory": 900.0}
@@ -34,9 +37,13 @@ APP = {
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
 SENTENCES = [
-    "Nobody knows where the old man lives.", "Yesterday we saw a film about Berlin.", "Please close the window.",
-    "Maybe she will come tomorrow.", "Children like to play in the garden.", "Winter is colder than summer.",
-]  # fmt: skip
+    "Nobody knows where the old man lives.",
+    "Yesterday we saw a film about Berlin.",
+    "Please close the window.",
+    "Maybe she will come tomorrow.",
+    "Children like to play in the garden.",
+    "Winter is colder than summer.",
+]
 
 
 def main() -> None:
@@ -68,27 +75,30 @@ def _cold(browser: Browser, script: str, pages: dict) -> float:
 
 def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[str, list[float]]:
     """One visitor's seconds: sentences, changes of page by name, and the bare app's beside them; bytes of each kind."""
-    seconds: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = defaultdict(list)
     visitor, other = Visitor(browser), Visitor(browser)
     visitor.page.goto(server.address)
     visitor.wait(*APP["Translate"])
     other.page.goto(bare.address)
     other.wait(*BARE["First"])
-    seconds["bytes: first page"], seconds["bare bytes: first page"] = [visitor.bytes], [other.bytes]
-    for name in [*APP][1:] + ["Translate"]:  # once each, untimed: the browser reads what a page is the first to need
+    measured["bytes: first page"].append(visitor.bytes)
+    tour = [*APP][1:] + ["Translate"]
+    for name in tour:  # once each, untimed: the browser reads what a page is the first to need
         _switch(visitor, name, APP)
-    for number in range(rounds):
-        for place, name in enumerate([*APP][1:] + ["Translate"]):
-            before = visitor.bytes
-            seconds.setdefault(name, []).append(_switch(visitor, name, APP))
-            seconds.setdefault(f"bytes: {name}", []).append(visitor.bytes - before)
-            seconds.setdefault("bare", []).append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+
+    def measure(name: str, seconds: Callable[[], float]) -> None:
         before = visitor.bytes
-        seconds.setdefault("sentence", []).append(_sentence(visitor, number))
-        seconds.setdefault("bytes: sentence", []).append(visitor.bytes - before)
+        measured[name].append(seconds())
+        measured[f"bytes: {name}"].append(visitor.bytes - before)
+
+    for number in range(rounds):
+        for place, name in enumerate(tour):
+            measure(name, partial(_switch, visitor, name, APP))
+            measured["bare"].append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+        measure("sentence", partial(_sentence, visitor, number))
     visitor.close()
     other.close()
-    return seconds
+    return measured
 
 
 def _switch(visitor: Visitor, name: str, pages: dict) -> float:
@@ -108,26 +118,19 @@ def _sentence(visitor: Visitor, number: int) -> float:
 
 
 def _report(cold: list[tuple[float, float]], warm: dict[str, list[float]], memory: float) -> None:
-    ours, bare = (statistics.median(column) for column in zip(*cold, strict=True))
-    floor = statistics.median(warm["bare"])
-    rows = [["cold start to first page", _spread([pair[0] for pair in cold]), verdict(ours, BARS["cold"], True)]]
-    rows[0] += [f"{bare:.2f}", f"{ours / bare:.2f} x", f"{_kilobytes(warm, 'first page')}"]
-    for name, bar in [("sentence", "sentence"), *((page, "switch") for page in APP)]:
-        middle = statistics.median(warm[name])
-        label = "a new sentence" if name == "sentence" else f"to {name}"
-        rows.append([label, _spread(warm[name]), verdict(middle, BARS[bar], True), f"{floor:.2f}"])
-        rows[-1] += [f"{middle / floor:.2f} x", _kilobytes(warm, name)]
+    ours, bare = zip(*cold, strict=True)
+    rows = [_row("cold start to first page", ours, BARS["cold"], bare, warm["bytes: first page"])]
+    rows.append(_row("a new sentence", warm["sentence"], BARS["sentence"], warm["bare"], warm["bytes: sentence"]))
+    rows += [_row(f"to {page}", warm[page], BARS["switch"], warm["bare"], warm[f"bytes: {page}"]) for page in APP]
     head = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
     print_table("From the act to everything drawn", head, rows)
     print(f"\nserver memory with one visitor: {verdict(memory, BARS['memory'], True)} MB")
 
 
-def _spread(seconds: list[float]) -> str:
-    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f} - {max(seconds):.2f})"
-
-
-def _kilobytes(warm: dict[str, list[float]], name: str) -> str:
-    return f"{statistics.median(warm[f'bytes: {name}']) / 1000:,.0f}"
+def _row(what: str, seconds: list[float], bar: float, bare: list[float], sent: list[float]) -> list[str]:
+    middle, floor, size = map(statistics.median, (seconds, bare, sent))
+    ratio = f"{middle / floor:.2f} x"
+    return [what, spread(seconds), verdict(middle, bar, True), f"{floor:.2f}", ratio, f"{size / 1000:,.0f}"]
 
 
 if __name__ == "__main__":

@@ -17,14 +17,13 @@ def random_trace(tokens: int, number: int) -> Trace:
     scores = [2 * random.standard_normal(shape, dtype=np.float32) for _ in range(3)]
     scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
     source, fed, following = (tuple(f"{side}{number}.{place}" for place in range(tokens)) for side in "sft")
-    ids, row, nothing = tuple(range(number, number + tokens)), np.zeros(tokens), np.zeros((tokens, 0))
-    return Trace(
-        source_text="", target_text="", origin="target", finished=True, source_pieces=(),
-        source_tokens=source, source_ids=ids, fed_tokens=fed, fed_ids=ids, next_tokens=following, next_ids=ids,
-        encoder=_softmax(scores[0]), decoder=_softmax(scores[1]), cross=_softmax(scores[2]),
-        next_probabilities=row, next_ranks=row, entropies=row,
-        candidate_ids=nothing, candidate_probabilities=nothing, candidate_tokens=((),) * tokens,
-    )  # fmt: skip
+    texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
+    tokens_of_sides = {"source_tokens": source, "fed_tokens": fed, "next_tokens": following}
+    maps = dict(zip(("encoder", "decoder", "cross"), map(_softmax, scores), strict=True))
+    numbers = dict.fromkeys(("next_probabilities", "next_ranks", "entropies"), np.zeros(tokens))
+    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((tokens, 0)))
+    numbers |= dict.fromkeys(("source_ids", "fed_ids", "next_ids"), tuple(range(number, number + tokens)))
+    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * tokens)
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

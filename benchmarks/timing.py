@@ -1,69 +1,62 @@
-"""What both benchmarks share: interleaved timing, a description of the machine, tables."""
+"""What all benchmarks share: interleaved timing, a description of the machine, tables."""
 
 import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of each run of one contender."""
+def time_interleaved(
+    contenders: dict[str, Callable[[], object]], rounds: int, warmup: int = 3
+) -> dict[str, list[float]]:
+    """Seconds of each run of A B C A B C ..., so that whatever else the machine does hits all alike.
 
-    seconds: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """The middle of the runs: one disturbed run does not move it."""
-        return statistics.median(self.seconds)
-
-    @property
-    def milliseconds(self) -> str:
-        """ "median (fastest - slowest)" in milliseconds."""
-        return f"{self.median * 1e3:.1f} ({min(self.seconds) * 1e3:.1f} - {max(self.seconds) * 1e3:.1f})"
-
-
-def time_interleaved(contenders: dict[str, Callable[[], object]], rounds: int, warmup: int = 3) -> dict[str, Timing]:
-    """Run A B C A B C ..., so that whatever else the machine does hits all alike; the warm-up is not counted."""
+    The warm-up is not counted.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for number in range(warmup + rounds):
+    for _ in range(warmup + rounds):
         for name, run in contenders.items():
             started = time.perf_counter()
             run()
-            elapsed = time.perf_counter() - started
-            if number >= warmup:
-                seconds[name].append(elapsed)
-    return {name: Timing(tuple(values)) for name, values in seconds.items()}
+            seconds[name].append(time.perf_counter() - started)
+    return {name: values[warmup:] for name, values in seconds.items()}
 
 
 def memory_bandwidth(megabytes: int = 512, rounds: int = 10) -> float:
     """Bytes a second that all threads together read: the fastest sum over a buffer far larger than any cache."""
     buffer = torch.ones(megabytes * 2**20 // 4)
-    timing = time_interleaved({"sum": buffer.sum}, rounds)["sum"]
-    return buffer.nbytes / min(timing.seconds)
+    return buffer.nbytes / min(time_interleaved({"sum": buffer.sum}, rounds)["sum"])
 
 
 def describe_machine(*packages: str) -> str:
     """Processor, threads, and the versions of Python, torch and these other packages."""
     versions = [f"{package} {__import__(package).__version__}" for package in ("torch", *packages)]
-    return ", ".join(
-        [_processor(), f"{torch.get_num_threads()} threads", f"Python {platform.python_version()}", *versions]
-    )
+    threads = f"{torch.get_num_threads()} threads"
+    return ", ".join([_processor(), threads, f"Python {platform.python_version()}", *versions])
 
 
 def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows as a Markdown table with aligned columns."""
     cells = [list(map(str, row)) for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in cells
-    ]
-    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    print(f"\n{title}\n", *lines, sep="\n")
+    cells.insert(1, ["-" * width for width in widths])
+    print(f"\n{title}\n")
+    for row in cells:
+        print("|", " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)), "|")
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """ "median (least - most)" with so many decimals; the median, for one disturbed run does not move it."""
+    middle, least, most = (f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
+    return f"{middle} ({least} - {most})"
+
+
+def milliseconds(seconds: Sequence[float]) -> str:
+    """ "median (fastest - slowest)" in milliseconds."""
+    return spread([1e3 * each for each in seconds], digits=1)
 
 
 def verdict(value: float, bar: float, at_most: bool) -> str:

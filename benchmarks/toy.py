@@ -4,11 +4,13 @@ python -m benchmarks.toy [--tasks copy reverse sort] [--seeds N] [--rounds N]
 """
 
 import argparse
+import itertools
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.timing import describe_machine, print_table, time_interleaved
+from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.device import keep_freed_memory
 from transformer.toy.settings import ToySettings
@@ -59,11 +61,8 @@ def main() -> None:
     keep_freed_memory()
     print(describe_machine())
     results = [learn(task, seed) for task in options.tasks for seed in range(1, options.seeds + 1)]
-    print_table(
-        "Until 99 % of 500 held-out sequences are entirely right",
-        ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s"),
-        [_row(result) for result in results],
-    )
+    head = ("task", "seed", "updates", "exact match", "seconds", f"under {BAR:g} s")
+    print_table("Until 99 % of 500 held-out sequences are entirely right", head, list(map(_row, results)))
     medians = []
     for task in options.tasks:
         mine = [result for result in results if result.task == task]
@@ -80,24 +79,16 @@ def _row(result: Result) -> tuple:
 
 def _beside_the_peer(settings: ToySettings, rounds: int) -> None:
     """Time single updates, one contender after the other, post-norm as the peer has it."""
-    ours, theirs = ToyTraining(settings), PeerTraining(settings)
-    numbers = {"ours": 0, "theirs": 0}
 
-    def update(name: str, training: ToyTraining):
-        def run() -> None:
-            numbers[name] += 1
-            training.update(numbers[name])
+    def updates(training: ToyTraining) -> Callable[[], None]:
+        numbers = itertools.count(1)
+        return lambda: training.update(next(numbers))
 
-        return run
-
-    contenders = {"ours": update("ours", ours), "theirs": update("theirs", theirs)}
-    timings = time_interleaved(contenders, rounds, warmup=10)
-    ratio = timings["ours"].median / timings["theirs"].median
-    print_table(
-        "One update of 32 sequences, in milliseconds: median (fastest - slowest)",
-        ("Headlight", "torch.nn.Transformer", "ratio"),
-        [(timings["ours"].milliseconds, timings["theirs"].milliseconds, f"{ratio:.2f}")],
-    )
+    contenders = {"Headlight": updates(ToyTraining(settings)), "torch.nn.Transformer": updates(PeerTraining(settings))}
+    seconds = time_interleaved(contenders, rounds, warmup=10)
+    ours, theirs = map(statistics.median, seconds.values())
+    title = "One update of 32 sequences, in milliseconds: median (fastest - slowest)"
+    print_table(title, [*seconds, "ratio"], [[*map(milliseconds, seconds.values()), f"{ours / theirs:.2f}"]])
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ import argparse
 import itertools
 import math
 import random
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from benchmarks.timing import Timing, describe_machine, print_table, verdict
+from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved, verdict
 from transformer.config import Experiment, ModelConfig, load_experiment
 from transformer.data.batching import Example, collate, epoch_batches, make_examples
 from transformer.data.pairs import read_pairs
@@ -85,37 +85,21 @@ class PyTorchTransformer(nn.Module):
         return self.dropout(scaled + self.table[: ids.shape[1]])
 
 
-class Contender:
-    """A model with the trainer's update, the attention kernel it runs under, and its times."""
-
-    def __init__(self, model: nn.Module, experiment: Experiment, kernel: Callable = nullcontext):
-        self.experiment, self.kernel = experiment, kernel
-        self.updater = Updater(model.train(), experiment.training, Processes())
-        self.seconds: list[float] = []
-
-    def step(self, number: int, batch: Sequence[Example]) -> None:
-        """One update, timed from the pairs' ids to the changed weights."""
-        started = time.perf_counter()
-        model, settings = self.experiment.model, self.experiment.training
-        with self.kernel():
-            rate = learning_rate(number, model.d_model, settings)
-            self.updater.learn([collate(batch, model.pad_id)], count_tokens(batch), rate)
-        self.seconds.append(time.perf_counter() - started)
-
-
 def main() -> None:
     """Measure and print."""
-    arguments = _arguments()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="TSV file of sentence pairs, the training split")
+    parser.add_argument("--config", default="configs/en-de.toml", help="shape and settings of the run")
+    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder whose tokenizer.model is used")
+    parser.add_argument("--steps", type=int, default=40, help="timed batches a contender")
+    arguments = parser.parse_args()
     experiment = load_experiment(Path(arguments.config))
     tokenizer = Tokenizer.load(Path(arguments.checkpoint) / "tokenizer.model")
     batches = make_batches(Path(arguments.data), tokenizer, experiment, WARMUP + arguments.steps)
     keep_freed_memory()
-    contenders = make_contenders(experiment)
-    for number, batch in enumerate(batches, start=1):
-        for contender in contenders.values():
-            contender.step(number, batch)
+    seconds = time_interleaved(make_contenders(experiment, batches), arguments.steps, WARMUP)
     print(describe_machine())
-    print_rates(contenders, sum(map(count_tokens, batches[WARMUP:])))
+    print_rates(seconds, sum(map(count_tokens, batches[WARMUP:])))
 
 
 def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count: int) -> list[list[Example]]:
@@ -131,19 +115,29 @@ def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count
     return list(itertools.islice(itertools.chain.from_iterable(epochs), count))
 
 
-def make_contenders(experiment: Experiment) -> dict[str, Contender]:
+def make_contenders(experiment: Experiment, batches: Sequence[list[Example]]) -> dict[str, Callable[[], None]]:
     """Headlight as its Trainer runs it on a CPU, and PyTorch's under its default attention kernel and that same one."""
-
-    def unfused() -> object:
-        return attention_kernel(torch.device("cpu"))
-
     torch.manual_seed(experiment.training.seed)
-    config = experiment.model
+    config, unfused = experiment.model, partial(attention_kernel, torch.device("cpu"))
     return {
-        OURS: Contender(Transformer(config), experiment, unfused),
-        f"{THEIRS}, default kernel": Contender(PyTorchTransformer(config), experiment),
-        f"{THEIRS}, unfused kernel": Contender(PyTorchTransformer(config), experiment, unfused),
+        OURS: updates(Transformer(config), experiment, batches, unfused),
+        f"{THEIRS}, default kernel": updates(PyTorchTransformer(config), experiment, batches, nullcontext),
+        f"{THEIRS}, unfused kernel": updates(PyTorchTransformer(config), experiment, batches, unfused),
     }
+
+
+def updates(model: nn.Module, experiment: Experiment, batches: Sequence[list[Example]], kernel: Callable) -> Callable:
+    """The trainer's next update of a model at each call, from the pairs' ids to the changed weights."""
+    config, settings, numbered = experiment.model, experiment.training, enumerate(batches, start=1)
+    updater = Updater(model.train(), settings, Processes())
+
+    def update() -> None:
+        number, batch = next(numbered)
+        with kernel():
+            rate = learning_rate(number, config.d_model, settings)
+            updater.learn([collate(batch, config.pad_id)], count_tokens(batch), rate)
+
+    return update
 
 
 def count_tokens(batch: Sequence[Example]) -> int:
@@ -151,24 +145,14 @@ def count_tokens(batch: Sequence[Example]) -> int:
     return sum(len(example.target) - 1 for example in batch)
 
 
-def print_rates(contenders: dict[str, Contender], tokens: int) -> None:
+def print_rates(seconds: dict[str, list[float]], tokens: int) -> None:
     """Target tokens a second of each, and Headlight's over the better of PyTorch's."""
-    timings = {name: Timing(tuple(contender.seconds[WARMUP:])) for name, contender in contenders.items()}
-    rates = {name: tokens / sum(timing.seconds) for name, timing in timings.items()}
-    rows = [[name, f"{rate:.0f}", timings[name].milliseconds] for name, rate in rates.items()]
+    rates = {name: tokens / sum(each) for name, each in seconds.items()}
+    rows = [[name, f"{rate:.0f}", milliseconds(seconds[name])] for name, rate in rates.items()]
     best = max(rate for name, rate in rates.items() if name != OURS)
     rows.append(["ratio to the better", verdict(rates[OURS] / best, BAR, at_most=False), ""])
-    title = f"Training, {tokens} target tokens in {len(timings[OURS].seconds)} batches"
+    title = f"Training, {tokens} target tokens in {len(seconds[OURS])} batches"
     print_table(title, ["", "target tokens a second", "ms a step: median (fastest - slowest)"], rows)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="TSV file of sentence pairs, the training split")
-    parser.add_argument("--config", default="configs/en-de.toml", help="shape and settings of the run")
-    parser.add_argument("--checkpoint", default="checkpoints/en-de", help="folder whose tokenizer.model is used")
-    parser.add_argument("--steps", type=int, default=40, help="timed batches a contender")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -56,10 +56,8 @@ def serve(script: str) -> Iterator[Server]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
     started = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "HEADLIGHT_DEVICE": "cpu"},
-    )  # fmt: skip
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HEADLIGHT_DEVICE": "cpu"}, **quiet)
     address = f"http://localhost:{port}"
     try:
         while True:
@@ -79,9 +77,8 @@ def launch(playwright: Playwright) -> Browser:
     """The system's Chromium, else Playwright's own."""
     names = ("chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
-    return playwright.chromium.launch(
-        executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    )
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    return playwright.chromium.launch(executable_path=path, args=options)
 
 
 class Visitor:

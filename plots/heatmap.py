@@ -49,23 +49,15 @@ class Cells:
 
     def trace(self, colour_bar: dict | None = None, gap: int = 0) -> go.Heatmap:
         """The cells for Plotly, `gap` pixels apart."""
-        template = isinstance(self.hover, str)
-        return go.Heatmap(
-            z=self.values.astype(np.float32),
-            x0=self.left,
-            dx=1,
-            zmin=self.scale.low,
-            zmax=self.scale.high,
-            colorscale=self.scale.colours,
-            showscale=colour_bar is not None,
-            colorbar=colour_bar,
-            hovertext=None if template else self.hover,
-            hovertemplate=f"{self.hover}<extra></extra>" if template else None,
-            hoverinfo="skip" if self.hover is None else "text",
-            hoverongaps=self.hover_blank,
-            xgap=gap,
-            ygap=gap,
-        )
+        cells = {"z": self.values.astype(np.float32), "x0": self.left, "dx": 1, "xgap": gap, "ygap": gap}
+        colours = {"zmin": self.scale.low, "zmax": self.scale.high, "colorscale": self.scale.colours}
+        bar = {"showscale": colour_bar is not None, "colorbar": colour_bar}
+        hover = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
+        if isinstance(self.hover, str):
+            hover["hovertemplate"] = f"{self.hover}<extra></extra>"
+        else:
+            hover["hovertext"] = self.hover
+        return go.Heatmap(**cells, **colours, **bar, **hover)
 
 
 @dataclass(frozen=True)
@@ -148,14 +140,11 @@ def _axes(heatmap: Heatmap) -> dict:
         keys["tickvals"].append(len(heatmap.keys) + 1)
         keys["ticktext"].append(token_label(heatmap.extra))
     shared = {"tickfont": {"size": heatmap.label}, "constrain": "domain"}
+    above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
+    beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)}
     return {
-        "xaxis": keys
-        | shared
-        | {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
-        | {"title": titled(heatmap.key_name)},
-        "yaxis": token_rows(heatmap.queries, every=every)
-        | shared
-        | {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)},
+        "xaxis": {**keys, **shared, **above, "title": titled(heatmap.key_name)},
+        "yaxis": {**token_rows(heatmap.queries, every=every), **shared, **beside},
     }
 
 
@@ -171,14 +160,9 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
 def _texts(heatmap: Heatmap) -> go.Scatter:
     """Texts in the middle of their cells, in the page's own colour."""
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
-    return go.Scatter(
-        x=[column for _, column, _ in filled],
-        y=[row for row, _, _ in filled],
-        mode="text",
-        text=[text for _, _, text in filled],
-        textfont={"size": 11 if heatmap.cell >= 26 else 9},
-        hoverinfo="skip",
-    )
+    rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
+    font = {"size": 11 if heatmap.cell >= 26 else 9}
+    return go.Scatter(x=columns, y=rows, mode="text", text=texts, textfont=font, hoverinfo="skip")
 
 
 def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:
@@ -197,14 +181,12 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
     """Weights from 0 to 1 with their values; masked cells stay blank."""
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
     rows = [f"{name}<br>{row_words(chosen, row)}" for row in range(len(chosen.weights))]
-    hover = hover_texts(
-        rows, chosen.keys, [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights]
-    )
+    values = [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights]
+    hover = hover_texts(rows, chosen.keys, values)
     cells = Cells(chosen.weights, hover, Scale(WEIGHT_SCALE, ticks=(0, 0.25, 0.5, 0.75, 1)), "weight")
     names = axis_names(chosen.kind, chosen.row_label)
-    return heatmap_figure(
-        Heatmap((cells,), chosen.queries, chosen.keys, *names, room=None, texts=weight_texts(chosen.weights))
-    )
+    texts = weight_texts(chosen.weights)
+    return heatmap_figure(Heatmap((cells,), chosen.queries, chosen.keys, *names, room=None, texts=texts))
 
 
 def map_title(chosen: AttentionMap) -> str:

@@ -63,32 +63,17 @@ def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: s
 
 def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130) -> dict:
     """A small horizontal colour bar at the bottom of a figure; `left` is its left end as a share of the width."""
-    return {
-        "title": {"text": title, "side": "bottom", "font": {"size": 11}},
-        "orientation": "h",
-        "thickness": 8,
-        "lenmode": "pixels",
-        "len": length,
-        "x": left,
-        "xanchor": "left",
-        "y": 0,
-        "yref": "container",
-        "yanchor": "bottom",
-        "tickvals": scale.ticks,
-        "tickformat": scale.tick_format,
-        "tickfont": {"size": 10},
-    }
+    heading = {"text": title, "side": "bottom", "font": {"size": 11}}
+    size = {"orientation": "h", "thickness": 8, "lenmode": "pixels", "len": length}
+    place = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
+    return {"title": heading, **size, **place, **_ticks(scale), "tickfont": {"size": 10}}
 
 
 def bar_beside(title: str, scale: Scale) -> dict:
     """A colour bar to the right of the cells, at the top."""
-    return {
-        "title": {"text": title},
-        "thickness": 10,
-        "lenmode": "pixels",
-        "len": 180,
-        "y": 1,
-        "yanchor": "top",
-        "tickvals": scale.ticks,
-        "tickformat": scale.tick_format,
-    }
+    size = {"thickness": 10, "lenmode": "pixels", "len": 180}
+    return {"title": {"text": title}, **size, "y": 1, "yanchor": "top", **_ticks(scale)}
+
+
+def _ticks(scale: Scale) -> dict:
+    return {"tickvals": scale.ticks, "tickformat": scale.tick_format}

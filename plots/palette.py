@@ -15,22 +15,6 @@ FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)
 WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [1.0, "rgba(31, 119, 224, 0.72)"]]
 
 
-def diverging_scale(opacity: float) -> list[list]:
-    """A Plotly colour scale around 0 whose ends have this opacity: 0.95, less where numbers stand on the cells.
-
-    Zero is the page itself, light or dark; blue is below, orange above.
-    """
-    return [
-        [0.0, f"rgba(31, 119, 224, {opacity})"],
-        [0.5, "rgba(31, 119, 224, 0.02)"],
-        [0.5, "rgba(232, 113, 10, 0.02)"],
-        [1.0, f"rgba(232, 113, 10, {opacity})"],
-    ]
-
-
-DIVERGING_SCALE = diverging_scale(0.95)
-
-
 @dataclass(frozen=True)
 class Scale:
     """Plotly's colours from the value `low` to the value `high`; `ticks` of its colour bar, None for Plotly's own."""
@@ -46,5 +30,14 @@ WEIGHTS = Scale(WEIGHT_SCALE)
 
 
 def diverging(limit: float, opacity: float = 0.95) -> Scale:
-    """From -limit to limit, which are the ends of the colour bar."""
-    return Scale(diverging_scale(opacity), -limit, limit, (-limit, 0.0, limit), ".1f")
+    """From -limit, blue, to limit, orange, which are the ends of the colour bar; zero is the page, light or dark.
+
+    The ends have this opacity, less than usual where numbers stand on the cells.
+    """
+    colours = [
+        [0.0, f"rgba(31, 119, 224, {opacity})"],
+        [0.5, "rgba(31, 119, 224, 0.02)"],
+        [0.5, "rgba(232, 113, 10, 0.02)"],
+        [1.0, f"rgba(232, 113, 10, {opacity})"],
+    ]
+    return Scale(colours, -limit, limit, (-limit, 0.0, limit), ".1f")

@@ -14,7 +14,6 @@ _CHOICE = "choice"  # in the session, from `run_page` to `chosen`
 
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
-    url_state.rename_old_values()
     page = st.navigation(
         [
             st.Page("pages/translate.py", title="Translate", default=True),
@@ -29,6 +28,7 @@ def navigation() -> Page:
             st.Page("pages/questions.py", title="Questions"),
         ]
     )
+    url_state.rename_old_values()
     url_state.note_page(page.url_path)
     return page
 

@@ -8,7 +8,7 @@ _diagram = component("architecture_diagram", "architecture_diagram/diagram")
 
 
 def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
-    """Show the boxes (see figures.architecture) with one chosen, by its name.
+    """Show the boxes (see views.architecture.diagram_payload) with one chosen, by its name.
 
     Which layer of a stack is unfolded is the browser's own. Back comes the name of a box that was chosen.
     """

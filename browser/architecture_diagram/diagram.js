@@ -1,7 +1,7 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
 // figure.
 
-import { svgElement as shape } from "../lib/canvas.js";
+import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 
 const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
@@ -24,7 +24,8 @@ class Diagram {
     this.data = data;
     if (this.echo.isNews(data.chosen) || !this.boxNamed(this.chosen)) {
       this.chosen = this.boxNamed(data.chosen) ? data.chosen : data.first;
-      this.openLayerOf(this.chosen);
+      const { stack, layer } = this.boxNamed(this.chosen);
+      if (Number.isInteger(layer)) this.open[stack] = layer;
     }
     for (const stack of STACKS) this.open[stack] = Math.min(this.open[stack], data[stack].layers.length - 1);
     this.draw();
@@ -42,18 +43,9 @@ class Diagram {
   }
 
   boxNamed(name) {
-    return this.boxes().find((box) => box.name === name);
-  }
-
-  boxes() {
     const { encoder, decoder, output } = this.data;
     const of = ({ before, layers, after }) => [...before, ...layers.flat(), ...after];
-    return [...of(encoder), ...of(decoder), ...output];
-  }
-
-  openLayerOf(name) {
-    const box = this.boxNamed(name);
-    if (box?.layer !== null && box?.layer !== undefined) this.open[box.stack] = box.layer;
+    return [...of(encoder), ...of(decoder), ...output].find((box) => box.name === name);
   }
 
   choose(name) {
@@ -75,38 +67,33 @@ class Diagram {
   draw() {
     this.svg.replaceChildren();
     this.points = {};
-    const { left, right, width } = this.size, stacks = [["encoder", left], ["decoder", right]];
-    // Drawn once to be measured.
-    const height = Math.max(...stacks.map(([stack, x]) => this.tower(stack, x, 0))) + MARGIN;
-    this.svg.replaceChildren();
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    for (const [stack, x] of stacks) this.tower(stack, x, height - MARGIN);
+    const { left, right, width } = this.size;
+    const top = Math.min(this.tower("encoder", left), this.tower("decoder", right));
+    this.svg.setAttribute("viewBox", `0 ${top} ${width} ${MARGIN - top}`);
     this.memory();
   }
 
-  // All boxes of one stack upward from y; returns how high they reach.
-  tower(stack, x, bottom) {
+  // All boxes of one stack upward from 0; returns how far up they reach.
+  tower(stack, x) {
     const { before, layers, after } = this.data[stack], tail = stack === "decoder" ? this.data.output : [];
-    let y = bottom;
-    this.label(x + this.size.box / 2, y + 16, this.data[stack].input);
+    const middle = x + this.size.box / 2;
+    let y = 0;
+    this.label(middle, y + 16, this.data[stack].input);
     for (const box of before) y = this.box(box, x, y);
     y -= GAP;
-    const top = y, boxes = layers[this.open[stack]];
+    const bottom = y;
     const frame = this.svg.appendChild(shape("rect", { class: "frame", rx: 10 }));
-    y -= 14;
-    y = this.layer(boxes, x, y);
-    y -= 12;
-    const box = { x: x - this.size.frame, y, width: this.size.box + this.size.frame + 10, height: top - y };
-    for (const [name, value] of Object.entries(box)) frame.setAttribute(name, value);
+    y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
+    const width = this.size.box + this.size.frame + 10;
+    setAttributes(frame, { x: x - this.size.frame, y, width, height: bottom - y });
     this.numbers(stack, layers.length, x, y);
-    this.line(x + this.size.box / 2, top + GAP, x + this.size.box / 2, top - 14);
+    this.line(middle, bottom + GAP, middle, bottom - 14);
     y -= NUMBER + 8;
-    this.line(x + this.size.box / 2, y + NUMBER + 8 + 12, x + this.size.box / 2, y);
+    this.line(middle, y + NUMBER + 8 + 12, middle, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
-    this.points[`${stack} end`] = { x: x + this.size.box / 2, y: y };
-    this.points[`${stack} top`] = y;
-    if (tail.length) this.label(x + this.size.box / 2, y - 8, "probabilities of the next token");
-    return bottom - y + (tail.length ? 24 : 10);
+    this.points[`${stack} end`] = { x: middle, y };
+    if (tail.length) this.label(middle, y - 8, "probabilities of the next token");
+    return y - (tail.length ? 24 : 10);
   }
 
   // The boxes of one layer with the residual connections around its sub-layers.
@@ -121,18 +108,18 @@ class Diagram {
   }
 
   box(box, x, y) {
-    const top = y - GAP / 2 - HIGH;
-    this.line(x + this.size.box / 2, y, x + this.size.box / 2, top + HIGH);
+    const top = y - GAP / 2 - HIGH, middle = x + this.size.box / 2;
+    this.line(middle, y, middle, top + HIGH);
     const name = `${box.label}${box.note ? `, ${box.note}` : ""}`;
     const group = this.button(`box ${box.look}`, name, box.name === this.chosen, () => this.choose(box.name));
     group.dataset.name = box.name;
     group.append(
       shape("rect", { x, y: top, width: this.size.box, height: HIGH, rx: 6 }),
-      shape("text", { x: x + this.size.box / 2, y: top + (box.note ? 17 : 25) }, box.label),
+      shape("text", { x: middle, y: top + (box.note ? 17 : 25) }, box.label),
     );
-    if (box.note) group.append(shape("text", { class: "small", x: x + this.size.box / 2, y: top + 32 }, box.note));
+    if (box.note) group.append(shape("text", { class: "small", x: middle, y: top + 32 }, box.note));
     this.svg.append(group);
-    this.line(x + this.size.box / 2, top, x + this.size.box / 2, top - GAP / 2);
+    this.line(middle, top, middle, top - GAP / 2);
     this.points[box.name] = { x, y: top + HIGH / 2 };
     return top - GAP / 2;
   }
@@ -183,7 +170,7 @@ class Diagram {
     const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 12;
     this.svg.append(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y);
-    this.svg.append(shape("text", { class: "small", x: (end.x + turn) / 2, y: end.y - 18 }, "memory: keys and values"));
+    this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");
   }
 
   line(x1, y1, x2, y2) {

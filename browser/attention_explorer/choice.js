@@ -148,12 +148,18 @@ export function limitOf(attention, name, { sort, least }) {
   return asksForMost(attention, sort) ? ((100 - least) / 100) * Math.max(...values) : least / 100;
 }
 
+// A button that takes a head of the kind that is shown.
+export function headButton(choice, head, text) {
+  const onclick = (event) => choice.takeHeads(choice.kind, [head], withMore(event));
+  return Object.assign(element("button", "", text), { onclick });
+}
+
 // The heads that the filter leaves as rows of a table, each a button, with all that was measured of them.
 export function headRows(attention, choice) {
   const { kind: name } = choice, kind = attention.kind(name), measures = Object.keys(kind.measures);
   const rows = findHeads(attention, name, choice).filter(({ fits }) => fits).map(({ layer, head, label }) => {
-    const button = element("button", "", `layer ${layer + 1}, head ${head + 1}`), at = layer * kind.heads + head;
-    button.onclick = (event) => choice.takeHeads(name, [{ layer, head }], withMore(event));
+    const button = headButton(choice, { layer, head }, `layer ${layer + 1}, head ${head + 1}`);
+    const at = layer * kind.heads + head;
     button.setAttribute("aria-pressed", choice.has(name, { layer, head }));
     const values = measures.map((measure) => attention.measureText(measure, kind.measures[measure][at]));
     return [button, label ?? "no clear pattern", ...values];

@@ -2,10 +2,10 @@
 // server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
 // hostile until it is set as text.
 
-import { element, withMore } from "../lib/canvas.js";
+import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { Overview } from "../lib/thumbnails.js";
-import { Choice, axesText, findHeads, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
+import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
 import { Lines, PALETTE, Sentence, Table, WeightsMap, chosenIndexes } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 
@@ -228,8 +228,7 @@ class Explorer {
     row ??= shown.largestOfColumn(column);
     column ??= shown.largestOfRow(row);
     for (const [name, value] of shown.numbersOf(row, column)) {
-      const pair = place.appendChild(element("div"));
-      pair.append(element("dt", "", name), element("dd", "", value));
+      place.append(element("div", "", element("dt", "", name), element("dd", "", value)));
     }
     if (nothing) {
       this.readOut(
@@ -276,9 +275,7 @@ class Explorer {
   showLook(kind) {
     this.looked = kind;
     const items = kind.look.map(([layer, head, text]) => {
-      const item = element("li"), button = item.appendChild(element("button", "", text));
-      button.onclick = (event) => this.choice.takeHeads(this.choice.kind, [{ layer, head }], withMore(event));
-      return item;
+      return element("li", "", headButton(this.choice, { layer, head }, text));
     });
     this.find(".look").replaceChildren(...items);
   }

@@ -79,20 +79,21 @@ class TokenList {
   }
 }
 
+function bothSides(place, queries, keys, linked) {
+  const list = (selector, side) => new TokenList(place.querySelector(selector), side, linked);
+  return [list(queries, "queries"), list(keys, "keys")];
+}
+
 // Both sides as text: a pointed-at or chosen token colours what it reads, or what reads it.
 export class Sentence {
   constructor(place, linked) {
     this.place = place;
-    this.lists = {
-      queries: new TokenList(place.querySelector(".query_tokens"), "queries", linked),
-      keys: new TokenList(place.querySelector(".key_tokens"), "keys", linked),
-    };
+    this.lists = bothSides(place, ".query_tokens", ".key_tokens", linked);
   }
 
   draw(shown, choice) {
     Object.assign(this, { shown, choice });
-    this.lists.queries.fill(shown.rows);
-    this.lists.keys.fill(shown.columns);
+    for (const list of this.lists) list.fill(shown.side(list.side));
     const reader = shown.name === "encoder" ? "source" : "target";
     const read = shown.name === "decoder" ? "target" : "source";
     this.place.querySelector(".reader_side").textContent = `${reader} reads`;
@@ -101,15 +102,16 @@ export class Sentence {
 
   // By the weights of what is pointed at, else of what is chosen.
   show(pointed) {
-    const { shown, choice, lists } = this;
+    const { shown, choice } = this;
     const side = !pointed ? choice.side : pointed.row === undefined ? "keys" : "queries";
     const indexes = pointed ? [pointed.row ?? pointed.column] : chosenIndexes(shown, choice);
     const other = side === "queries" ? "keys" : "queries";
     const sums = shown.side(other).map((_, at) => shown.sumOf(side, indexes, at)), most = Math.max(shown.most, ...sums);
     const colour = (at) => (indexes.length ? blue(sums[at] / most) : "");
-    lists[other].each((button, at) => (button.style.backgroundColor = colour(at)));
-    lists[side].each((button) => (button.style.backgroundColor = ""));
-    for (const list of Object.values(lists)) list.mark(shown.side(list.side), choice, pointed);
+    for (const list of this.lists) {
+      list.each((button, at) => (button.style.backgroundColor = list.side === other ? colour(at) : ""));
+      list.mark(shown.side(list.side), choice, pointed);
+    }
   }
 }
 
@@ -176,10 +178,7 @@ export class Lines {
   constructor(place, linked) {
     this.place = place;
     this.drawing = new Drawing(place.querySelector("canvas"));
-    this.lists = [
-      new TokenList(place.querySelector(".readers"), "queries", linked),
-      new TokenList(place.querySelector(".read"), "keys", linked),
-    ];
+    this.lists = bothSides(place, ".readers", ".read", linked);
   }
 
   // each: one Shown a colour; whole: what the tokens are taken from.
@@ -249,23 +248,16 @@ export class Table {
     const place = this.details.querySelector(".places");
     if (!this.details.open) return place.replaceChildren();
     place.setAttribute("aria-label", this.label());
-    const [head, ...rows] = this.rows(), table = element("table"), top = element("thead"), body = element("tbody");
-    top.append(this.row(head, "col"));
-    body.append(...rows.map((row) => this.row(row)));
-    table.append(top, body);
+    const [head, ...rows] = this.rows(), body = element("tbody", "", ...rows.map((row) => this.row(row)));
     const focused = [...place.querySelectorAll("button")].indexOf(place.getRootNode().activeElement);
-    place.replaceChildren(table);
+    place.replaceChildren(element("table", "", element("thead", "", this.row(head, "col")), body));
     place.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
   }
 
   row(cells, scope) {
-    const row = element("tr");
-    cells.forEach((cell, at) => {
-      const made = element(scope || at === 0 ? "th" : "td");
-      if (scope || at === 0) made.scope = scope ?? "row";
-      made.append(cell);
-      row.append(made);
-    });
-    return row;
+    return element("tr", "", ...cells.map((cell, at) => {
+      if (at && !scope) return element("td", "", cell);
+      return Object.assign(element("th", "", cell), { scope: scope ?? "row" });
+    }));
   }
 }

@@ -24,54 +24,43 @@ export function panelsOf(step, data, grids) {
 
 // Query against every key, or every value by its weight, one dimension a column, one under the other.
 export function neuronsOf(name, data, grids, query) {
-  if (name === "products") return queryAgainstKeys(data, grids, query);
-  if (name === "values") return valuesByWeight(data, grids, query);
-  return [];
+  const token = `“${shortened(data.queries[query])}”`;
+  const shared = { columns: "head", scale: "signed", first: data.head * data.d_k + 1, recipe: null };
+  const panels = { products: queryAgainstKeys, values: valuesByWeight }[name]?.(grids, query, token) ?? [];
+  return panels.map((panel) => ({ ...shared, ...panel }));
 }
 
 function gridOf(rows, columns, value) {
-  const values = new Float32Array(rows * columns);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) values[row * columns + column] = value(row, column);
-  }
-  return new Grid(rows, columns, values);
+  const at = (_, index) => value(Math.floor(index / columns), index % columns);
+  return new Grid(rows, columns, Float32Array.from({ length: rows * columns }, at));
 }
 
 function rowOf(grid, index) {
   return new Grid(1, grid.columns, grid.row(index));
 }
 
-function queryAgainstKeys(data, { head_query, head_key, products }, query) {
-  const first = data.head * data.d_k + 1, token = `“${shortened(data.queries[query])}”`;
+function queryAgainstKeys({ head_query, head_key, products }, query, token) {
   const left = (_, column) => head_query.at(query, column), right = (row, column) => head_key.at(row, column);
   const terms = gridOf(head_key.rows, head_key.columns, (row, column) => left(row, column) * right(row, column));
-  const shared = { columns: "head", scale: "signed", first };
   return [
-    { ...shared, text: `q of ${token}`, rows: "query", grid: rowOf(head_query, query), recipe: null },
-    { ...shared, text: "k of every key", rows: "keys", grid: head_key, recipe: null },
+    { text: `q of ${token}`, rows: "query", grid: rowOf(head_query, query) },
+    { text: "k of every key", rows: "keys", grid: head_key },
     {
-      ...shared, text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
+      text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
       rows: "keys", grid: terms, recipe: { kind: "term", left, right },
       notes: (key) => `Σ ${number(products.at(query, key), 2)}`,
     },
   ];
 }
 
-function valuesByWeight(data, { head_value, head_output, weights }, query) {
-  const first = data.head * data.d_k + 1, token = `“${shortened(data.queries[query])}”`;
+function valuesByWeight({ head_value, head_output, weights }, query, token) {
   const left = (row) => weights.at(query, row), right = (row, column) => head_value.at(row, column);
   const terms = gridOf(head_value.rows, head_value.columns, (row, column) => left(row) * right(row, column));
-  const shared = { columns: "head", scale: "signed", first, limit: head_value.limit };
+  const limit = head_value.limit, notes = (key) => `× ${number(left(key), 4)}`, sum = rowOf(head_output, query);
   return [
-    {
-      ...shared, text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, recipe: null,
-      notes: (key) => `× ${number(left(key), 4)}`,
-    },
-    { ...shared, text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right } },
-    {
-      ...shared, text: `their sum: what ${token} gets from this head`, rows: "query", grid: rowOf(head_output, query),
-      recipe: null,
-    },
+    { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, notes, limit },
+    { text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
+    { text: `their sum: what ${token} gets from this head`, rows: "query", grid: sum, limit },
   ];
 }
 

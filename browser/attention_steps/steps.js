@@ -73,13 +73,9 @@ class Steps {
 
   // A cell of a panel as what it stands for.
   standsFor(panel, { row, column }) {
-    const some = {};
-    if (panel.rows === "queries") some.query = row;
-    if (panel.rows === "keys") some.key = row;
-    if (panel.columns === "keys") some.key = column;
-    if (panel.columns === "model") some.dimension = column;
-    if (panel.columns === "head") some.dimension = this.data.head * this.data.d_k + column;
-    return some;
+    const dimension = panel.columns === "head" ? this.data.head * this.data.d_k + column : column;
+    const byRow = { queries: { query: row }, keys: { key: row } }[panel.rows];
+    return { ...byRow, ...(panel.columns === "keys" ? { key: column } : { dimension }) };
   }
 
   // The chosen cell of a panel; -1 where the chosen dimension is another head's.
@@ -95,18 +91,15 @@ class Steps {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
     this.find(".dimension input").max = this.grids.query.columns;
-    const group = (place, name, tokens, choose) => {
-      const heading = element("span", "name", name);
-      const buttons = tokens.map((token, index) => {
-        const button = element("button", "token", token);
-        button.onclick = () => choose(index);
-        return button;
-      });
-      place.replaceChildren(heading, ...buttons);
-    };
     const tokens = JSON.stringify([queries, keys]);
     if (tokens === this.tokens) return;
     this.tokens = tokens;
+    const group = (place, name, tokens, choose) => {
+      const button = (token, index) => {
+        return Object.assign(element("button", "token", token), { onclick: () => choose(index) });
+      };
+      place.replaceChildren(element("span", "name", name), ...tokens.map(button));
+    };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));
   }
@@ -175,8 +168,8 @@ class Steps {
       entry.figures[group][index].draw(panel, picture, this.cellIn(panel));
     });
     if (group === 1) return;
-    const small = panels.length === 1 && panels[0].columns === "keys";
-    entry.item.classList.toggle("beside", small && entry.figures[0][0].width + LEAST_TEXT < this.width);
+    const small = panels.length === 1 && panels[0].columns === "keys", { width } = entry.figures[0][0].heatmap.geometry;
+    entry.item.classList.toggle("beside", small && width + LEAST_TEXT < this.width);
   }
 
   clicked(entry, panel, cell) {
@@ -197,7 +190,6 @@ class Steps {
 class Entry {
   constructor(name) {
     this.name = name;
-    this.item = element("li", `step ${name}`);
     this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
     this.title = element("h3");
     this.formula = element("p", "formula");
@@ -207,7 +199,8 @@ class Entry {
     const { shape, why, hand, see, gap } = this.parts;
     const neurons = NEURONS[name] ? [element("h4", "", NEURONS[name]), this.groups[1]] : [];
     hand.setAttribute("aria-live", "polite");
-    this.item.append(this.title, this.formula, shape, why, this.groups[0], hand, ...neurons, see, gap);
+    const parts = [this.title, this.formula, shape, why, this.groups[0], hand, ...neurons, see, gap];
+    this.item = element("li", `step ${name}`, ...parts);
   }
 
   describe(step) {
@@ -232,13 +225,11 @@ class Entry {
 // A heatmap with its name and the range of its colours.
 class Figure {
   constructor({ point, choose }) {
-    this.figure = element("figure");
     this.caption = element("figcaption");
-    this.scroller = element("div", "scroller");
     this.cursor = element("i", "cursor");
     this.canvas = element("canvas");
-    this.scroller.append(this.canvas, this.cursor);
-    this.figure.append(this.caption, this.scroller);
+    this.scroller = element("div", "scroller", this.canvas, this.cursor);
+    this.figure = element("figure", "", this.caption, this.scroller);
     this.heatmap = new Heatmap(this.canvas, {
       choose,
       point: (cell) => {
@@ -247,10 +238,6 @@ class Figure {
       },
     });
     this.canvas.onfocus = () => this.heatmap.pointed || this.heatmap.pointAt(this.chosen);
-  }
-
-  get width() {
-    return this.heatmap.geometry.width;
   }
 
   // The chosen row and column are framed in the colour of text: other colours are taken by values.

@@ -44,23 +44,26 @@ export class Sums {
     return Array.from({ length: grid.rows }, (_, row) => grid.at(row, index));
   }
 
+  // A dimension of the model as a column of the chosen head, and whose it is, counted from 1.
+  inHead(dimension) {
+    const { head, d_k } = this.data, owner = Math.floor(dimension / d_k);
+    return { inside: dimension - head * d_k, owner: owner + 1, isChosen: owner === head };
+  }
+
   projected({ left, right, bias, of_head }, row, column) {
-    const { head, d_k } = this.data, weights = this.grids[right];
-    const inside = of_head ? column - head * d_k : column;
-    if (inside < 0 || inside >= weights.columns) {
-      const owner = Math.floor(column / d_k) + 1;
+    const { inside, owner, isChosen } = this.inHead(column), at = of_head ? inside : column;
+    if (of_head && !isChosen) {
       return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
     }
-    const lefts = this.grids[left].row(row), offset = this.grids[bias].at(0, inside);
-    const { parts, sum } = this.product(lefts, this.column(weights, inside), (index) => `dimension ${index + 1}`);
-    parts.push(`bias: ${number(offset)}`);
-    return { parts, value: sum + offset };
+    const lefts = this.grids[left].row(row), rights = this.column(this.grids[right], at);
+    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
+    const offset = this.grids[bias].at(0, at);
+    return { parts: [...parts, `bias: ${number(offset)}`], value: sum + offset };
   }
 
   cut({ of }, row, column) {
     const from = this.data.head * this.data.d_k + column;
-    const value = this.grids[of].at(row, from);
-    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value };
+    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value: this.grids[of].at(row, from) };
   }
 
   dot({ left, right }, row, column) {
@@ -98,14 +101,9 @@ export class Sums {
     const terms = order.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
     const rest = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
     if (rest) terms.push(others(rest));
-    return {
-      parts: [
-        `exp(${number(scores[column])}${less}) = ${number(power)}`,
-        `the sum of the row's ${keys.length}: ${number(sum)} (${terms.join(", ")})`,
-      ],
-      value: power / sum,
-      sign: "; their ratio",
-    };
+    const exponential = `exp(${number(scores[column])}${less}) = ${number(power)}`;
+    const parts = [exponential, `the sum of the row's ${keys.length}: ${number(sum)} (${terms.join(", ")})`];
+    return { parts, value: power / sum, sign: "; their ratio" };
   }
 
   weighted({ left, right }, row, column) {
@@ -115,8 +113,8 @@ export class Sums {
   }
 
   placed({ of }, row, column) {
-    const { head, d_k } = this.data, inside = column - head * d_k, owner = Math.floor(column / d_k) + 1;
-    if (inside < 0 || inside >= d_k) return { parts: [`written by head ${owner}`], value: null };
+    const { inside, owner, isChosen } = this.inHead(column);
+    if (!isChosen) return { parts: [`written by head ${owner}`], value: null };
     return { parts: [`column ${inside + 1} of what head ${owner} wrote`], value: this.grids[of].at(row, inside) };
   }
 
@@ -132,14 +130,9 @@ export class Sums {
     const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;
     const deviation = Math.sqrt(variance + epsilon), scaled = (values[column] - mean) / deviation;
     const centred = `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))})`;
-    return {
-      parts: [
-        `${centred} / ${number(deviation)} = ${number(scaled)}`, `× γ ${number(gamma)}`, `+ β ${number(beta)}`,
-      ],
-      value: scaled * gamma + beta,
-      sign: " gives",
-      joined: " ",
-    };
+    const division = `${centred} / ${number(deviation)} = ${number(scaled)}`;
+    const parts = [division, `× γ ${number(gamma)}`, `+ β ${number(beta)}`];
+    return { parts, value: scaled * gamma + beta, sign: " gives", joined: " " };
   }
 
   // A cell of the neuron view: one term of the dot product, or of the weighted average.

@@ -15,7 +15,7 @@ def decoding_player(
     on_head: Callable[[int, int], None],
     on_take: Callable[[int, int], None],
 ) -> None:
-    """Show `steps` (see figures.decoding) from `step` on, counted from 1.
+    """Show `steps` (see views.decoding.payload) from `step` on, counted from 1.
 
     Playing happens in the browser alone. Back come: the step where the user stopped, a head chosen among all (layer,
     head, counted from 0), and a candidate taken instead of the model's choice (step, id).

@@ -31,10 +31,6 @@ class Player {
     return this.playhead.at;
   }
 
-  get count() {
-    return this.playhead.last;
-  }
-
   receive(data) {
     const other = this.data?.id !== data.id;
     this.data = data;
@@ -60,11 +56,7 @@ class Player {
 
   layOut() {
     const { source, fed, next } = this.data;
-    const chip = (token) => {
-      const item = element("li");
-      item.append(element("span", "token", token), element("span", "note"));
-      return item;
-    };
+    const chip = (token) => element("li", "", element("span", "token", token), element("span", "note"));
     this.find(".source").replaceChildren(...source.map(chip));
     // One chip more than was fed: the last is for the piece that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
@@ -74,11 +66,12 @@ class Player {
 
   show() {
     const step = this.data.steps[this.step - 1];
-    this.find(".place").textContent = `Step ${this.step} of ${this.count}`;
-    this.playhead.show(`Step ${this.step} of ${this.count}: ${this.data.next[this.step - 1]}`);
+    const count = this.data.steps.length, place = `Step ${this.step} of ${count}`;
+    this.find(".place").textContent = place;
+    this.playhead.show(`${place}: ${this.data.next[this.step - 1]}`);
     this.find(".sentence").textContent = step.sentence;
     this.showRow(".source", this.maps.cross, this.data.source.length, this.data.source.length);
-    this.showRow(".target", this.maps.decoder, this.count, this.step);
+    this.showRow(".target", this.maps.decoder, count, this.step);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
@@ -127,7 +120,6 @@ class Player {
       button.onclick = () => {
         if (candidate.taken) return;
         this.playhead.pause(false);
-        this.playhead.keepQuiet();
         this.setTriggerValue("take", [this.step, candidate.id]);
       };
       row.querySelector("i").style.width = `${(candidate.probability * WIDEST_BAR).toFixed(2)}%`;
@@ -136,13 +128,8 @@ class Player {
   }
 
   candidateRow() {
-    const row = element("tr"), piece = element("td", "piece"), bar = element("td", "bar"), inside = element("div");
-    piece.append(element("button"));
-    piece.firstChild.type = "button";
-    inside.append(element("i"), element("span"));
-    bar.append(inside);
-    row.append(element("td", "rank"), piece, bar);
-    return row;
+    const bar = element("td", "bar", element("div", "", element("i"), element("span")));
+    return element("tr", "", element("td", "rank"), element("td", "piece", element("button")), bar);
   }
 
   drawStrips() {

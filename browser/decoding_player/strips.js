@@ -2,7 +2,7 @@
 
 import { POINTED, blue, prepare, shortened } from "../lib/canvas.js";
 import { sixteenBits } from "../lib/format.js";
-import { cellText } from "../lib/heatmap.js";
+import { cellText, writeSlanted } from "../lib/heatmap.js";
 
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
@@ -70,11 +70,7 @@ export class Strip {
 
   label(pen) {
     this.keys.slice(0, this.unmasked).forEach((key, index) => {
-      pen.save();
-      pen.translate(LABEL_SPACE + (index + 0.5) * this.cell, this.top - 4);
-      pen.rotate(-Math.PI / 3);
-      pen.fillText(shortened(key), 0, 4);
-      pen.restore();
+      writeSlanted(pen, key, LABEL_SPACE + (index + 0.5) * this.cell, this.top - 4, 4);
     });
   }
 

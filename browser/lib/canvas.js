@@ -12,19 +12,24 @@ const ORANGE = [232, 113, 10];
 export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
 export const blue = (weight) => `rgba(${BLUE.join(", ")}, ${opacity(weight).toFixed(3)})`;
 
-export function element(tag, className, text) {
+// Children are elements, or texts that are set as text.
+export function element(tag, className = "", ...children) {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
+  made.append(...children);
   return made;
 }
 
 // The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
-export function svgElement(tag, attributes, text) {
+export function svgElement(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
+  setAttributes(made, attributes);
+  made.append(...children);
   return made;
+}
+
+export function setAttributes(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
 }
 
 // A formula of ours: its <sub> and <sup> become elements, all else is text.

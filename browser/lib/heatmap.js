@@ -19,6 +19,16 @@ export const rowLabelsWidth = (labels) => Math.min(WIDEST_ROW_LABEL, longest(lab
 export const slantedHeight = (labels) => Math.min(HIGHEST_COLUMN_LABEL, 0.87 * longest(labels) + 14);
 export const fitUpright = (labels, wide) => longest(labels) + 8 <= wide;
 
+// A label upward to the right of a point, its letters `below` the slanted line through it.
+export function writeSlanted(pen, label, x, y, below = 0) {
+  pen.save();
+  pen.translate(x, y);
+  pen.rotate(SLANT);
+  pen.textAlign = "left";
+  pen.fillText(shortened(label), 0, below);
+  pen.restore();
+}
+
 // Where the cells lie, each `wide` by `high`: the labels take `left` and `top`, what stands beside takes `after`.
 export class Geometry {
   constructor({ rows, columns, left, top, wide, high = wide, after, below }) {
@@ -37,14 +47,11 @@ export class Geometry {
 
   // A cell, or a row or a column by its label.
   cellOrLabelAt(x, y) {
-    const cell = this.cellAt(x, y);
-    if (cell) return cell;
-    if (x < this.left) return this.#only("row", this.cellAt(this.left, y));
-    return y < this.top ? this.#only("column", this.cellAt(x, this.top)) : null;
-  }
-
-  #only(side, cell) {
-    return cell && { [side]: cell[side] };
+    const beside = x < this.left, above = y < this.top;
+    const cell = this.cellAt(Math.max(this.left, x), Math.max(this.top, y));
+    if (!cell || (beside && above)) return null;
+    if (beside) return { row: cell.row };
+    return above ? { column: cell.column } : cell;
   }
 
   // The cell that an arrow leads to from one that is pointed at; without one, the first.
@@ -170,14 +177,9 @@ export class Heatmap {
     const { letters, every } = this.lettering(pen, wide);
     columns.forEach((label, column) => {
       if (column % every) return;
-      pen.save();
-      pen.translate(left + (column + 0.5) * wide + (upright ? 0 : letters / 3), top - 5);
-      if (!upright) {
-        pen.rotate(SLANT);
-        pen.textAlign = "left";
-      }
-      pen.fillText(shortened(label), 0, 0);
-      pen.restore();
+      const middle = left + (column + 0.5) * wide;
+      if (upright) pen.fillText(shortened(label), middle, top - 5);
+      else writeSlanted(pen, label, middle + letters / 3, top - 5);
     });
     pen.restore();
   }

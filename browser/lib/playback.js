@@ -67,12 +67,14 @@ export class Playhead {
     }, this.millisecondsAStep / Number(this.find("select").value));
   }
 
+  // Without a report, one that is due is not made either.
   pause(report = true) {
     const playing = this.timer !== null;
     clearTimeout(this.timer);
     this.timer = null;
     this.showPlaying();
-    if (playing && report) this.report();
+    if (!report) this.echo.cancel();
+    else if (playing) this.report();
   }
 
   report() {
@@ -80,10 +82,6 @@ export class Playhead {
       const value = this.valueOf(this.at);
       if (!this.timer && this.echo.isWorthReporting(value)) this.send(value);
     });
-  }
-
-  keepQuiet() {
-    this.echo.cancel();
   }
 
   key(event) {

@@ -16,7 +16,7 @@ def replay_player(
     on_step: Callable[[int], None],
     on_head: Callable[[int, int], None],
 ) -> None:
-    """Show a training replay (see figures.film) at the snapshot nearest to the training step `step`, or at the NEWEST.
+    """Show a replay (see views.training.replay_payload) at the snapshot nearest to the step `step`, or at the NEWEST.
 
     `name` is the replay's own, whatever its letters: another replay has another.
 

@@ -1,6 +1,6 @@
 // A curve over the training with a marker at the snapshot shown. Its numbers, ticks and texts come from Python.
 
-import { element, svgElement as drawn } from "../lib/canvas.js";
+import { element, setAttributes, svgElement as drawn } from "../lib/canvas.js";
 
 const LEFT = 34, RIGHT = 16, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
 const ROOM_FOR_A_STEP = 36;
@@ -8,17 +8,14 @@ const ROOM_FOR_A_STEP = 36;
 export class Curve {
   // seek(snapshot) hears where the pointer went down or was dragged.
   constructor(seek) {
-    this.figure = element("figure");
     this.title = element("span");
     this.value = element("b");
-    const caption = element("figcaption");
-    caption.append(this.title, this.value);
     this.picture = drawn("svg", { role: "img" });
     this.picture.onpointerdown = this.picture.onpointermove = (event) => {
-      const { left } = this.picture.getBoundingClientRect();
-      if (event.buttons & 1) seek(Math.round(this.snapshotAt(event.clientX - left)));
+      const x = event.clientX - this.picture.getBoundingClientRect().left;
+      if (event.buttons & 1) seek(Math.round(((x - LEFT) / (this.width - LEFT - RIGHT)) * this.length));
     };
-    this.figure.append(caption, this.picture);
+    this.figure = element("figure", "", element("figcaption", "", this.title, this.value), this.picture);
   }
 
   x(position) {
@@ -27,10 +24,6 @@ export class Curve {
 
   y(value) {
     return TOP + (1 - Math.min(1, value / this.curve.high)) * (HEIGHT - TOP - BOTTOM);
-  }
-
-  snapshotAt(x) {
-    return ((x - LEFT) / (this.width - LEFT - RIGHT)) * this.length;
   }
 
   receive(curve, data) {
@@ -42,9 +35,7 @@ export class Curve {
   layOut(width) {
     this.width = width;
     const { picture, curve } = this;
-    picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-    picture.setAttribute("width", width);
-    picture.setAttribute("height", HEIGHT);
+    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT });
     const parts = curve.ticks.flatMap(([value, label]) => [
       drawn("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: this.y(value), y2: this.y(value) }),
       drawn("text", { x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, label),
@@ -69,11 +60,8 @@ export class Curve {
     const at = this.curve.at[snapshot], text = this.curve.said[snapshot];
     this.value.textContent = text || "–";
     this.picture.setAttribute("aria-label", `${this.curve.title}: ${text || "not yet known"}`);
-    this.marker.setAttribute("x1", this.x(snapshot));
-    this.marker.setAttribute("x2", this.x(snapshot));
+    setAttributes(this.marker, { x1: this.x(snapshot), x2: this.x(snapshot) });
     this.dot.setAttribute("visibility", at ? "visible" : "hidden");
-    if (!at) return;
-    this.dot.setAttribute("cx", this.x(at[0]));
-    this.dot.setAttribute("cy", this.y(at[1]));
+    if (at) setAttributes(this.dot, { cx: this.x(at[0]), cy: this.y(at[1]) });
   }
 }

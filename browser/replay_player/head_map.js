@@ -1,6 +1,6 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
-import { ARROWS, blue, element, isShortcut, shortened } from "../lib/canvas.js";
+import { ARROWS, blue, element, isShortcut, setAttributes, shortened } from "../lib/canvas.js";
 
 const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
@@ -10,13 +10,10 @@ export class HeadMap {
   constructor(place, readOut) {
     this.readOut = readOut;
     this.table = element("table", "map");
-    this.table.setAttribute("role", "grid");
-    this.table.setAttribute("aria-readonly", "true");
-    this.table.tabIndex = 0;
+    setAttributes(this.table, { role: "grid", "aria-readonly": true, tabindex: 0 });
     this.table.onpointerover = this.table.onclick = (event) => this.point(event.target.closest("td[id]"));
-    this.table.onpointerleave = () => this.point(null);
+    this.table.onpointerleave = this.table.onblur = () => this.point(null);
     this.table.onfocus = () => this.under || this.point(this.cells[0]);
-    this.table.onblur = () => this.point(null);
     this.table.onkeydown = (event) => this.key(event);
     place.replaceChildren(this.table);
   }
@@ -47,25 +44,19 @@ export class HeadMap {
   layOut() {
     const { queries, predicts, keys } = this.data;
     const header = (token, scope, className) => {
-      const cell = element("th", className);
-      cell.scope = scope;
-      cell.append(element("span", "", shortened(token)));
-      cell.title = token;
-      return cell;
+      const cell = element("th", className, element("span", "", shortened(token)));
+      return Object.assign(cell, { scope, title: token });
     };
-    const head = element("tr");
-    head.append(header(predicts ? "fed" : "token", "col", "corner"), ...keys.map((key) => header(key, "col", "key")));
+    const corner = header(predicts ? "fed" : "token", "col", "corner");
+    const head = element("tr", "", corner, ...keys.map((key) => header(key, "col", "key")));
     if (predicts) head.append(header("to predict", "col", "corner predicts"));
     const rows = queries.map((query, row) => {
-      const line = element("tr");
-      line.append(header(query, "row", "query"), ...keys.map((_, column) => this.cell(row, column)));
-      if (predicts) line.append(element("td", "predicts", shortened(predicts[row])));
-      return line;
+      const cells = keys.map((_, column) => this.cell(row, column));
+      if (predicts) cells.push(element("td", "predicts", shortened(predicts[row])));
+      return element("tr", "", header(query, "row", "query"), ...cells);
     });
-    const body = element("tbody"), top = element("thead");
-    top.append(head);
-    body.append(...rows);
-    this.table.replaceChildren(top, body);
+    const body = element("tbody", "", ...rows);
+    this.table.replaceChildren(element("thead", "", head), body);
     this.cells = [...body.querySelectorAll("td[id]")];
     this.under = null;
   }

@@ -22,31 +22,27 @@ class Player {
       send: (step) => this.setTriggerValue("step", step),
     });
     this.playhead.startAnew();
-    const seek = (snapshot) => this.playhead.seek(snapshot);
-    this.strip = new Strip(this.find(".strip"), seek);
+    this.seek = (snapshot) => this.playhead.seek(snapshot);
+    this.strip = new Strip(this.find(".strip"), this.seek);
     this.overview = new Overview(this.find(".all"), {
       look: (tile, cell) => this.look(cell && { layer: tile.layer, head: tile.head, ...cell }),
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
     this.curves = [];
-    this.newCurve = () => new Curve(seek);
     this.resized = new ResizeObserver(() => this.data && this.arrange());
     this.resized.observe(this.find(".player"));
   }
 
-  get current() {
-    return this.playhead.at;
-  }
-
   receive(data) {
-    const step = this.data?.steps[this.current]; // where it stands: in a replay that grows, snapshots may be left out
-    const atTheEnd = this.data?.following && this.current === this.playhead.last;
+    // Where it stands: in a replay that grows, snapshots may be left out.
+    const step = this.data?.steps[this.playhead.at];
+    const atTheEnd = this.data?.following && this.playhead.at === this.playhead.last;
     this.data = data;
     this.snapshots = new Snapshots(data);
     this.playhead.last = data.steps.length - 1;
-    if (this.playhead.isNews(data.step)) this.playhead.place(this.nearest(data.step));
-    else this.playhead.place(this.nearest(atTheEnd ? NEWEST : step));
+    const stay = atTheEnd ? NEWEST : step;
+    this.playhead.place(this.nearest(this.playhead.isNews(data.step) ? data.step : stay));
     this.layOut();
     this.arrange();
   }
@@ -72,14 +68,11 @@ class Player {
     this.find(".axes").textContent = data.axes;
     this.find(".chips").replaceChildren(
       ...data.next.map((token) => {
-        const item = element("li"), bar = element("span", "bar");
-        bar.append(element("i"));
-        item.append(element("span", "token", token), bar, element("span", "note"));
-        return item;
+        const bar = element("span", "bar", element("i"));
+        return element("li", "", element("span", "token", token), bar, element("span", "note"));
       }),
     );
-    while (this.curves.length < data.curves.length) this.curves.push(this.newCurve());
-    this.curves.length = data.curves.length;
+    this.curves = data.curves.map((_, index) => this.curves[index] ?? new Curve(this.seek));
     this.curves.forEach((curve, index) => curve.receive(data.curves[index], data));
     this.find(".curves").replaceChildren(...this.curves.map((curve) => curve.figure));
   }
@@ -93,7 +86,7 @@ class Player {
   // One snapshot
 
   show() {
-    const { data, current, snapshots } = this, now = data.moments[current];
+    const { data, snapshots } = this, current = this.playhead.at, now = data.moments[current];
     this.playhead.show(now.spoken);
     this.find(".place").textContent = now.place;
     this.find(".text").textContent = now.wrote;
@@ -111,7 +104,7 @@ class Player {
   }
 
   drawOverview() {
-    const { data, current, snapshots } = this, { layers, heads } = data;
+    const { data, snapshots } = this, current = this.playhead.at, { layers, heads } = data;
     const group = {
       layers, heads, rows: snapshots.rows, columns: snapshots.columns,
       found: everyHead(data), sorted: false, captions: 0,
@@ -126,12 +119,12 @@ class Player {
   // What is under the pointer, in words: {layer, head, row, column} or null.
   look(found) {
     this.looked = found;
-    this.find(".heads .readout").textContent = found ? this.snapshots.cellText(this.current, found) : "";
+    this.find(".heads .readout").textContent = found ? this.snapshots.cellText(this.playhead.at, found) : "";
   }
 
   showChances() {
     const chips = this.find(".chips").children;
-    this.data.chances[this.current].forEach(([chance, text], position) => {
+    this.data.chances[this.playhead.at].forEach(([chance, text], position) => {
       chips[position].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
       chips[position].lastChild.textContent = text;
     });

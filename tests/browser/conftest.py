@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support.server import serve
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)  # milliseconds, on a busy machine
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
+from support.rest import at_rest
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
@@ -52,6 +53,7 @@ def close_sidebar(page: Page) -> None:
 
 
 def go_to(page: Page, name: str) -> None:
+    at_rest(page)  # what was chosen last goes along
     open_sidebar(page)
     page.get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()

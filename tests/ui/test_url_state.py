@@ -13,7 +13,7 @@ from support.pages import open_page
 
 from ui import choices, selectors, url_state
 from ui.url_state import PARAMETERS, default_of
-from views.attention.explorer_state import OPTIONS
+from views.attention.explorer import OPTIONS
 
 ROOMS = ("app", "pages", "views", "ui")
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
@@ -65,7 +65,7 @@ def test_no_widget_is_bound_to_the_address_but_by_the_register():
             or isinstance(node, ast.Attribute)
             and node.attr == "query_params"
             and path.stem not in ("url_state",)
-            and path.stem != "explorer_state"  # which reads what links from other pages ask for
+            and path.stem != "explorer"  # which reads what links from other pages ask for
         ]
         assert path.stem == "choices" or not bound, f"{path.name}: {bound}"
 

@@ -83,7 +83,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sub-layer with its way around it, dropout, and LayerNorm after the sum (paper, 5.4) or before the sub-layer."""
+    """A sub-layer, its residual connection, dropout, and LayerNorm after the sum (paper, 5.4) or before all."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()

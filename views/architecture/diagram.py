@@ -50,7 +50,7 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
     st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
     tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
-    shapes = [f"{len(tokens)} ids" if block.before is None else _shape(block.before), _shape(block.after)]
+    shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
     st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
     rows = []
     for name, array in (("in", block.before), ("out", block.after)):
@@ -62,37 +62,23 @@ def _show_block(block: Block, total: int, trace: Trace) -> None:
             ]
     show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
     if block.kind == "softmax":
-        st.caption(
-            "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."
-        )
+        steps = "The columns are the decoder's steps: each is a distribution over the vocabulary, its mean is 1 / V."
+        st.caption(steps)
 
 
-def _shape(array) -> str:
-    return " x ".join(map(str, array.shape))
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _show_parameters(translator: Translator) -> None:
     rows = parameter_rows(translator.model)
     total = sum(row.count for row in rows)
-    frame = pd.DataFrame(
-        {
-            "parameter": [row.name for row in rows],
-            "shape": [" x ".join(map(str, row.shape)) for row in rows],
-            "values": [row.count for row in rows],
-            "share": [row.count / total for row in rows],
-            "shared with": [row.shared_with or "" for row in rows],
-        }
-    )
-    st.markdown(
-        f"{total:,} values in {counted(len([row for row in rows if row.count]), 'tensor')}, as the file names them."
-    )
-    st.dataframe(
-        frame,
-        hide_index=True,
-        height=320,
-        column_config={
-            "values": st.column_config.NumberColumn(format="localized"),
-            "share": st.column_config.NumberColumn(format="percent"),
-        },
-    )
+    columns = ["parameter", "shape", "values", "share", "shared with"]
+    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
+    frame = pd.DataFrame(cells, columns=columns)
+    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
+    st.markdown(f"{total:,} values in {tensors}, as the file names them.")
+    formats = {"values": "localized", "share": "percent"}
+    shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
+    st.dataframe(frame, hide_index=True, height=320, column_config=shown)
     offer_download("Download as CSV", frame.to_csv(index=False), "parameters.csv", "text/csv")

@@ -1,22 +1,148 @@
-"""The page on the architecture: one view at a time, each imported when it is first shown."""
+"""The page on the architecture: the diagram, a token's way, hidden units, where LayerNorm stands."""
 
+import streamlit as st
+
+import session
+from plots.text import quoted
 from session import Choice
-from ui.choices import one_of
+from transformer.config import Norm
+from transformer.interpret.parameters import nearest
+from transformer.interpret.residual import trajectory
+from ui.choices import one_of, slider
+from ui.selectors import choose_side, choose_token, one_number
+from ui.sentences import show_sentences
+from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
-VIEWS = ("diagram", "trajectory", "embeddings", "feed-forward", "pre-norm and post-norm")
+from . import diagram
+from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
+from .text import describe_gradients, describe_trajectory, describe_units
+
+# Of each placement of LayerNorm: its title, its formula, and what it means.
+_PLACEMENTS = (
+    (
+        "Post-norm: the paper's",
+        r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
+        "LayerNorm stands on the residual connection: after every sub-layer all vectors have the same standard "
+        "deviation again.",
+    ),
+    (
+        "Pre-norm",
+        r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
+        "LayerNorm stands before the sub-layer, beside the residual connection: vectors grow, and a last one ends each "
+        "stack.",
+    ),
+)
+
+
+def _show_trajectory(choice: Choice) -> None:
+    """One token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
+    stream = session.residual_stream(choice)
+    show_sentences(choice)
+    stack = choose_side()
+    token, tokens = choose_token(session.trace(choice), stack)
+    st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
+    followed = trajectory(getattr(stream, stack), token)
+    alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
+    st.plotly_chart(trajectory_figure(followed), key="walk", alt=alt)
+    show_finding(describe_trajectory(followed, tokens[token]))
+    show_attempt(
+        "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
+        "checkpoint with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back on the way."
+    )
+
+
+def _show_embeddings(choice: Choice) -> None:
+    """One token's way into the model: piece, id, row, position, and the nearest pieces. Raises UserError."""
+    translator, trace = session.translator(choice.checkpoint), session.trace(choice)
+    stream = session.residual_stream(choice)
+    show_sentences(choice)
+    stack = choose_side()
+    token, tokens = choose_token(trace, stack)
+    id = (trace.source_ids if stack == "encoder" else trace.fed_ids)[token]
+    model, side = translator.model, getattr(stream, stack)
+    embedding = model.source_embedding if stack == "encoder" else model.target_embedding
+    matrix = embedding.weight.detach().cpu().numpy()
+    st.markdown(
+        plain(f"{quoted(tokens[token])} is piece {id} of {len(matrix):,}: row {id} of the matrix")
+        + (", which both languages and the output share." if model.config.share_embeddings else ".")
+    )
+    parts = matrix[id], side.embedded[token], side.start[token] - side.embedded[token]
+    alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
+    st.plotly_chart(sum_figure(*parts, side.start[token]), key="embedding", alt=alt)
+    row, scaled, position = (float((vector**2).sum() ** 0.5) for vector in parts)
+    show_finding(
+        f"The row is {row:.2f} long; times √{model.config.d_model} it is {scaled:.2f}. The position's vector is "
+        f"{position:.2f} long: without the factor it would be {position / max(row, 1e-9):.1f} times as long as the "
+        "word's own."
+    )
+    st.subheader("Nearest pieces")
+    neighbours = neighbours_figure(nearest(matrix, id), translator.tokenizer.piece_text)
+    alt = f"The pieces whose rows point most the way of {tokens[token]}, with cosines"
+    st.plotly_chart(neighbours, key="neighbours", alt=alt)
+    st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
+
+
+def _show_feed_forward(choice: Choice) -> None:
+    """Hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
+    model, trace = session.translator(choice.checkpoint).model, session.trace(choice)
+    show_sentences(choice)
+    with st.container(horizontal=True, gap="medium"):
+        stack = choose_side()
+        layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
+    token, tokens = choose_token(trace, stack)
+    units = session.hidden_units(choice, stack, layer)
+    sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
+    st.markdown(plain(f"Each token alone goes from {sizes}; ReLU keeps ") + "the positive ones; then back.")
+    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
+    alt = f"The strongest hidden units for {tokens[token]} after ReLU"
+    st.plotly_chart(units_figure(units[token]), key="units", alt=alt)
+    show_finding(describe_units(units, token, tokens))
+    st.subheader("Which units fire across the sentence")
+    alt = "The units that fire most, tokens by units"
+    st.plotly_chart(sentence_figure(units, tokens), key="sentence_units", alt=alt)
+    st.caption("Rows are tokens, columns the units with the largest sum; a blank cell is a unit that ReLU silenced.")
+
+
+def _show_norm_placement(choice: Choice) -> None:
+    """Both placements as formulas, then gradient norms of new models. Raises UserError."""
+    config = session.translator(choice.checkpoint).model.config
+    for column, (title, formula, meaning) in zip(st.columns(2), _PLACEMENTS, strict=True):
+        with column:
+            st.markdown(f"**{title}**" + (" (this checkpoint)" if title.lower().startswith(config.norm) else ""))
+            st.latex(formula)
+            st.markdown(meaning)
+    st.subheader("Gradients before the first step")
+    with st.container(horizontal=True, gap="medium"):
+        layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
+        seed = slider("Seed", 1, 20, "norm_seed", width=200)
+    measured = session.gradients(choice.checkpoint, layers, seed)
+    show_panels(
+        "gradient norm of every layer's W_2, pre-norm and post-norm",
+        *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),
+    )
+    st.caption(
+        f"Two new models in this checkpoint's width, with the same random matrices; {session.PAIRS_FOR_GRADIENTS} of "
+        "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
+        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
+        f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
+    )
+    show_finding(describe_gradients(measured))
+    show_attempt(
+        "Try 12 layers, and then “compare runs” with the hyperparameter “norm” on the page Training, where both learn "
+        "side by side."
+    )
+
+
+_SHOW = {
+    "diagram": diagram.show,
+    "trajectory": _show_trajectory,
+    "embeddings": _show_embeddings,
+    "feed-forward": _show_feed_forward,
+    "pre-norm and post-norm": _show_norm_placement,
+}
+VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    match one_of("Show", VIEWS, "architecture"):
-        case "diagram":
-            from .diagram import show
-        case "trajectory":
-            from .trajectory import show
-        case "embeddings":
-            from .embeddings import show
-        case "feed-forward":
-            from .feed_forward import show
-        case "pre-norm and post-norm":
-            from .norm_placement import show
-    show(choice)
+    _SHOW[one_of("Show", VIEWS, "architecture")](choice)

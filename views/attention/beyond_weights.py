@@ -41,10 +41,11 @@ def show(choice: Choice) -> None:
     step = choose_step(trace)
     layers, heads = trace.cross.shape[:2]
     layer = layer_or_average("Layer of the attention", layers)
+    chosen = list(range(layers)) if layer is None else [layer]
     gradient, left_out = session.gradient(choice, step), _left_out(choice, step)
     values = {
-        RAW: trace.cross[slice(None) if layer is None else [layer], :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: _norm_weighted(choice, step, range(layers) if layer is None else [layer]),
+        RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
+        NORMED: _norm_weighted(choice, step, chosen),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
@@ -65,7 +66,7 @@ def _left_out(choice: Choice, step: int) -> Attribution:
     return concatenate(done, len(trace.source_ids))
 
 
-def _norm_weighted(choice: Choice, step: int, layers) -> np.ndarray:
+def _norm_weighted(choice: Choice, step: int, layers: list[int]) -> np.ndarray:
     """The shares of the lengths that a step is handed by each source token, the mean over the layers: [source]."""
     rows = []
     for layer in layers:
@@ -87,11 +88,8 @@ def _show_measures(
             "Each panel has its own scale."
         )
     )
-    st.plotly_chart(
-        measures_figure(values, trace.source_tokens),
-        key="beyond",
-        alt=f"Four panels of bars over the source tokens, for the target token {target}",
-    )
+    alt = f"Four panels of bars over the source tokens, for the target token {target}"
+    st.plotly_chart(measures_figure(values, trace.source_tokens), key="beyond", alt=alt)
     found = correlations(values)
     findings = (
         captions.describe_measures(values, trace.source_tokens),

@@ -62,17 +62,9 @@ def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
 
 def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
     """The table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
-    return [
-        (
-            MEASURES[row],
-            [_correlation(found[row, column]) if column < row else "" for column in range(len(MEASURES) - 1)],
-        )
-        for row in range(1, len(MEASURES))
-    ]
-
-
-def _correlation(value: float) -> str:
-    return "–" if np.isnan(value) else signed(value, 2)
+    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in found]
+    last = len(MEASURES) - 1
+    return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
 
 def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:
@@ -97,14 +89,7 @@ def _axis(values: np.ndarray, signed: bool) -> dict:
     most, least = (float(known.max()), float(known.min())) if len(known) else (1.0, 0.0)
     most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
     room = 0.06 * (most - least) or 1.0
-    return {
-        "range": [least - room if least < 0 else 0.0, most + room],
-        "side": "top",
-        "nticks": 3,
-        "tickangle": 0,
-        "tickfont": {"size": 10},
-        "zeroline": True,
-        "zerolinecolor": "rgb(128, 128, 128)",
-        "gridcolor": FAINT_GREY,
-        "fixedrange": True,
-    }
+    ends = [least - room if least < 0 else 0.0, most + room]
+    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": 10}}
+    lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
+    return {"range": ends, "fixedrange": True, **ticks, **lines}

@@ -1,4 +1,6 @@
-"""The explorer of all heads on a page, its choice in the address."""
+"""The explorer of all heads on a page, its choice in the address; what makes no sense there falls back."""
+
+import re
 
 import streamlit as st
 
@@ -6,10 +8,32 @@ import session
 from browser.attention_explorer import attention_explorer
 from session import Choice
 from transformer.interpret.trace import Trace
+from ui import url_state
+from ui.selectors import AVERAGE, take_head
 from ui.sentences import show_sentences
 
 from .explorer_payload import explorer_blob
-from .explorer_state import heads_in, read_choice, write_choice
+from .explorer_text import MEASURES, PATTERNS
+
+_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+# For each name what it may be, the register's default first.
+OPTIONS = {
+    "view": ("map", "lines"),
+    "rows": ("predicted", "fed"),
+    "words": ("pieces", "words", "first pieces"),
+    "specials": ("shown", "hidden", "renormalised"),
+    "together": ("mean", "sum"),
+    "scale": ("0 to 1", "per map"),
+    "kinds": ("one", "all three"),
+    "label": ("all", *PATTERNS, "none"),
+    "sort": ("layer", *MEASURES),
+    "top": tuple(map(str, range(100, 9, -1))),
+    "least": tuple(map(str, range(101))),
+}
+_FIRST = "1.1"
+_KINDS = ("cross", "encoder", "decoder")
+_SHARED = ("kind", "layer", "head")  # what other pages call one head, in their addresses and in the session
+_FOLLOWED = "explorer_followed"
 
 
 def show(choice: Choice) -> None:
@@ -24,12 +48,8 @@ def _show_linked(trace: Trace, blob: bytes) -> None:
     written = read_choice(trace)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen))
     layer, head = heads_in(written["heads"])[0]
-    st.page_link(
-        "pages/inside.py",
-        label=f"Inside this head: layer {layer + 1}, head {head + 1} step by step",
-        icon=":material/arrow_forward:",
-        query_params=_inside(written, layer, head),
-    )
+    label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
+    st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place)
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
@@ -38,3 +58,101 @@ def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
     if written["tokens"] and "-" not in written["tokens"]:
         query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
     return query
+
+
+def read_choice(trace: Trace) -> dict[str, str]:
+    """The explorer's choice for this sentence by its names, as texts that make sense."""
+    _follow_others(trace)
+    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
+    kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
+    first = _linked_heads(trace, kind)
+    heads = url_state.read("see_heads", first)
+    tokens = url_state.read("see_tokens")
+    return {
+        **read,
+        "kind": kind,
+        "heads": heads if _are_heads(heads, trace, kind) else first,
+        "tokens": tokens if _are_tokens(tokens, trace, kind) else "",
+    }
+
+
+def write_choice(trace: Trace, written: dict[str, str]) -> None:
+    """Put what was chosen in the explorer into the address; a single head is that of the other pages, too.
+
+    To be called in a callback.
+    """
+    kind = written["kind"]
+    for name in (*OPTIONS, "tokens"):
+        url_state.write(f"see_{name}", written[name])
+    url_state.write("see_kind", kind, _linked_kind())
+    url_state.write("see_heads", written["heads"], _linked_heads(trace, kind))
+    ((layer, head), *others) = heads_in(written["heads"])
+    if not others:
+        take_head(layer, head)
+        st.session_state["kind"] = kind
+        st.session_state[_FOLLOWED] = _of_others()
+
+
+def heads_in(written: str) -> list[tuple[int, int]]:
+    """Layers and heads, counted from 0, of a text such as "1.1-3.2"."""
+    return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
+
+
+def _follow_others(trace: Trace) -> None:
+    """Begin with the head that a link asks for, or that was chosen on another page since; an average is not followed.
+
+    Only where the address says nothing of the explorer's own.
+    """
+    if any(name.startswith(_PREFIX) for name in st.query_params):
+        return
+    kind, heads = _linked_kind(), None
+    if any(name in st.query_params for name in _SHARED):
+        heads = _linked_heads(trace, kind)
+    elif st.session_state.get(_FOLLOWED) != _of_others():
+        kind, heads = _one_of(st.session_state.get("kind"), _KINDS), "{1}.{2}".format(*_of_others())
+    st.session_state[_FOLLOWED] = _of_others()
+    if heads and _are_heads(heads, trace, kind):
+        url_state.write("see_kind", kind, _linked_kind())
+        url_state.write("see_heads", heads, _linked_heads(trace, kind))
+        url_state.write("see_tokens", "")
+
+
+def _of_others() -> tuple[str | None, ...]:
+    return tuple(st.session_state.get(name) for name in _SHARED)
+
+
+def _linked_kind() -> str:
+    """The kind that a link from elsewhere asks for, where it does."""
+    return _one_of(st.query_params.get("kind"), _KINDS)
+
+
+def _linked_heads(trace: Trace, kind: str) -> str:
+    """The heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
+    if not {"layer", "head"} & set(st.query_params):
+        return _FIRST
+    places, known = [], False
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        numbers = tuple(map(str, range(1, count + 1)))
+        value = st.query_params.get(name)
+        known |= value in (*numbers, AVERAGE)
+        places.append((value,) if value in numbers else numbers)
+    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else _FIRST
+
+
+def _are_heads(written: str, trace: Trace, kind: str) -> bool:
+    number = r"[1-9][0-9]{0,2}"
+    if not re.fullmatch(rf"{number}\.{number}(-{number}\.{number})*", written):
+        return False
+    layers, heads, *_ = trace.attention(kind).shape
+    return all(layer < layers and head < heads for layer, head in heads_in(written))
+
+
+def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
+    if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
+        return False
+    *_, queries, keys = trace.attention(kind).shape
+    return all(int(place) <= (queries if written[0] == "q" else keys) for place in written[1:].split("-"))
+
+
+def _one_of(value: str | None, options: tuple[str, ...]) -> str:
+    return value if value in options else options[0]

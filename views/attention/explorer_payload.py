@@ -35,19 +35,14 @@ def explorer_blob(trace: Trace) -> bytes:
     decimals. A kind's `offset` counts weights.
     """
     maps = [trace.attention(kind) for kind in KINDS]
-    weights = np.concatenate(
-        [np.rint(part.ravel().astype(np.float64) * STEPS).astype("<u2") for part in maps]
-    ).tobytes()
+    weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
     offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
+    sides = {"source": trace.source_tokens, "fed": trace.fed_tokens, "predicted": trace.next_tokens}
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
         "texts": explorer_words(),
-        "sides": {
-            "source": _side(trace.source_tokens),
-            "fed": _side(trace.fed_tokens),
-            "predicted": _side(trace.next_tokens),
-        },
+        "sides": {name: _side(tokens) for name, tokens in sides.items()},
         "kinds": {kind: _kind(trace, kind, offset) for kind, offset in zip(KINDS, offsets, strict=False)},
     }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -60,11 +55,9 @@ def _kind(trace: Trace, kind: str, offset: int) -> dict:
     layers, heads, queries, keys = trace.attention(kind).shape
     read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
     measured = measure_heads(kind, masked_maps(trace, kind), read)
+    size = {"layers": layers, "heads": heads, "queries": queries, "keys": keys}
     return {
-        "layers": layers,
-        "heads": heads,
-        "queries": queries,
-        "keys": keys,
+        **size,
         "offset": offset,
         "labels": [head.label for head in measured],
         "measures": _measures(measured),

@@ -52,15 +52,11 @@ def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer:
     kind = KINDS[side]
     rows = "fed" if kind == "encoder" else row_label()
     raw, rolled = raw_and_rolled(trace, rollout, kind, layer, rows)
-    titles = (
-        f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}",
-        f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}",
-    )
-    show_panels(
-        "heatmap of queries by keys",
-        Panel(titles[0], shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight"),
-        Panel(titles[1], shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share"),
-    )
+    title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
+    weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
+    title = f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}"
+    shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
+    show_panels("heatmap of queries by keys", weights, shares)
     st.caption(
         f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
@@ -82,9 +78,6 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
         "Raw weights cannot say how much of a step comes from either side: a row of cross-attention sums to 1, and so "
         "does the same row of self-attention. Rollout divides the row between both."
     )
-    st.plotly_chart(
-        parts_figure(trace, rollout, layer),
-        key="rollout_parts",
-        alt="For each step: shares of the source, of earlier fed tokens, and of the token fed in it",
-    )
+    alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
+    st.plotly_chart(parts_figure(trace, rollout, layer), key="rollout_parts", alt=alt)
     show_finding(captions.describe_parts(trace, rollout, layer, mixed))

@@ -11,24 +11,24 @@ from session import Choice
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import url_state
-from ui.selectors import layer_and_head, take_head
+from ui.selectors import layer_and_head, one_number, take_head
 from ui.sentences import show_sentences
-from ui.widgets import plain, show_finding
+from ui.widgets import plain, show_finding, show_table
 
-from . import forced_prefix
-from .beam_table import choose_hypothesis
 from .payload import decoding_steps
 from .text import hardest_step, search_sentence
+
+_SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
+_MOST_SENTENCES = 100
 
 
 def show_page(choice: Choice) -> None:
     """What is forced, the player, and below it what beam search found. Raises UserError."""
     forced, player, beam = st.container(), st.container(), st.container()
     with forced:
-        prefix = forced_prefix.forced_ids(choice)
+        prefix = _forced_ids(choice)
         if prefix:
-            label = "Back to the model's own choice"
-            st.button(label, on_click=forced_prefix.forget, icon=":material/undo:")
+            st.button("Back to the model's own choice", on_click=_forget, icon=":material/undo:")
     shown = replace(choice, prefix=prefix)
     if isinstance(choice.strategy, Beam):
         with beam:
@@ -45,13 +45,62 @@ def show_page(choice: Choice) -> None:
         _show_player(shown)
 
 
+def _forced_ids(choice: Choice) -> tuple[int, ...]:
+    """The ids that the translation must begin with; empty where nothing is forced. Raises UserError.
+
+    They belong to one sentence and are dropped with it, also when the Back button brings them to another one; what
+    cannot begin a translation gets a message.
+    """
+    text = url_state.read("prefix")
+    if not text:
+        return ()
+    sentence = (choice.checkpoint.name, choice.text)
+    sentences = st.session_state.setdefault(_SENTENCES, {})
+    if sentences.setdefault(text, sentence) != sentence:
+        _forget()
+        return ()
+    while len(sentences) > _MOST_SENTENCES:
+        sentences.pop(next(iter(sentences)))
+    ids = tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
+    if not session.translator(choice.checkpoint).may_begin_with(ids):
+        _forget()
+        st.warning("The address asks for pieces that cannot begin a translation: here is the model's own.")
+        return ()
+    return ids
+
+
+def _force(before: tuple[int, ...], id: int) -> None:
+    """Force this token after those in `before`; the search goes on from there. To be called in a callback."""
+    text = ".".join(map(str, (*before, id)))
+    st.session_state.get(_SENTENCES, {}).pop(text, None)  # it may have been another sentence's
+    url_state.write("prefix", text)
+    if "hypothesis" in st.session_state:
+        st.session_state["hypothesis"] = "1"
+
+
+def _forget() -> None:
+    url_state.write("prefix", "")
+
+
 def _choose_hypothesis(choice: Choice) -> int:
-    """All hypotheses of the beam beside greedy decoding; returns the rank of the one to step through."""
+    """All hypotheses of the beam beside greedy decoding; returns the rank of the one to step through, 1 the best."""
     found, tokenizer = session.hypotheses(choice), session.translator(choice.checkpoint).tokenizer
+    beam = choice.strategy
     st.subheader("What beam search found")
-    rank = choose_hypothesis(found, choice.strategy, tokenizer)
+    header = ("translation", "log P", "pieces", "length penalty", "score", "ended")
+    rows = []
+    for rank, one in enumerate(found, start=1):
+        penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
+        numbers = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
+        rows.append((str(rank), (tokenizer.decode(list(one.ids)), *numbers, ended)))
+    show_table("What beam search found, best first", "rank", header, rows)
+    st.caption(
+        "log P is the sum of the pieces' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
+        f"length penalty = ((5 + pieces) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+    )
+    rank = one_number("Hypothesis to step through", len(found), "hypothesis")
     greedy = session.hypotheses(replace(choice, strategy=Greedy()))[0]
-    show_finding(search_sentence(found, greedy, choice.strategy.alpha, tokenizer.decode))
+    show_finding(search_sentence(found, greedy, beam.alpha, tokenizer.decode))
     return rank
 
 
@@ -63,7 +112,7 @@ def _comparison(choice: Choice) -> str:
 
 
 def _show_player(choice: Choice) -> None:
-    trace, translator = session.trace(choice), session.translator(choice.checkpoint)
+    trace = session.trace(choice)
     st.caption(
         "The decoder writes one piece at a time: it is fed what stands already, gives every piece of its vocabulary a "
         "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "
@@ -72,17 +121,13 @@ def _show_player(choice: Choice) -> None:
     show_finding(hardest_step(trace))
     with st.container(horizontal=True, gap="medium"):
         layer, head = layer_and_head(*trace.cross.shape[:2])
-    steps = decoding_steps(
-        trace,
-        attention_map(trace, "cross", layer, head),
-        attention_map(trace, "decoder", layer, head),
-        translator.model.config.vocab_size,
-        forced=len(choice.prefix),
-    )
+    cross, decoder = (attention_map(trace, kind, layer, head) for kind in ("cross", "decoder"))
+    vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
+    steps = decoding_steps(trace, cross, decoder, vocabulary, forced=len(choice.prefix))
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
-        forced_prefix.force(trace.next_ids[: step - 1], id)
+        _force(trace.next_ids[: step - 1], id)
         _go_to(step)
 
     step = url_state.read("step")

@@ -7,9 +7,9 @@ from transformer.experiments.dot_product_scaling import measure_random_products
 from ui.choices import whole_number
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
-from .block import choose_block
 from .scaling_figure import largest_figure, rows_figure, spread_figure
 from .scaling_text import describe_head, describe_random, undivided
+from .steps import choose_block
 
 
 def show(choice: Choice) -> None:
@@ -18,11 +18,8 @@ def show(choice: Choice) -> None:
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)
-    st.plotly_chart(
-        rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries),
-        key="rows",
-        alt="The largest weight of every query, with the division and without",
-    )
+    rows = rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
+    st.plotly_chart(rows, key="rows", alt="The largest weight of every query, with the division and without")
     st.caption(
         "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
         "so this is what would happen to these weights, not what a model trained without it would do."

@@ -25,11 +25,9 @@ def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
 def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """The mean largest weight of a row over d_k, without the division and with it."""
     figure = go.Figure()
-    for name, values, line in (
-        ("without the division", spread.largest, _WITHOUT),
-        ("with the division", spread.largest_scaled, _WITH),
-    ):
-        _add_line(figure, spread, name, values, line, f"max weight {name}")
+    without, divided = "without the division", "with the division"
+    _add_line(figure, spread, without, spread.largest, _WITHOUT, f"max weight {without}")
+    _add_line(figure, spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}")
     figure.update_yaxes(title=f"largest of {spread.keys} weights", range=[0, 1.03])
     return _over_sizes(figure, spread, d_k)
 
@@ -44,9 +42,8 @@ def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ..
         marker, places = {"color": colour, "symbol": symbol, "size": 10}, list(range(len(queries)))
         words = zip(queries, values, strict=True)
         hover = [f"{token_label(query)}: max weight {value:.4f} {name}" for query, value in words]
-        figure.add_scatter(
-            x=values, y=places, name=name, mode="markers", marker=marker, hovertext=hover, hoverinfo="text"
-        )
+        dots = {"name": name, "mode": "markers", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
+        figure.add_scatter(x=values, y=places, **dots)
     for place, (left, right) in enumerate(zip(divided, without, strict=True)):
         ends = {"x0": left, "x1": right, "y0": place, "y1": place}
         figure.add_shape(ends, type="line", layer="below", line={"color": MIDDLE_GREY, "width": 1})

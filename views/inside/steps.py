@@ -1,18 +1,46 @@
-"""The view of one attention block of the model, step by step."""
+"""The view of one attention block of the model, step by step, and the choice of that block."""
+
+from dataclasses import dataclass
 
 import streamlit as st
 
+import session
 from browser.attention_steps import attention_steps
 from plots.text import KIND_NAMES
 from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
+from ui.choices import one_of
+from ui.selectors import single_head
+from ui.sentences import show_sentences
 from ui.widgets import offer_download
 
-from .block import choose_block
 from .steps_payload import stages_payload
 from .steps_text import View
+
+
+@dataclass(frozen=True)
+class ChosenBlock:
+    """One attention block as the model goes through it, what it has learned, and how closely both agree."""
+
+    view: View
+    stages: Stages
+    parameters: BlockParameters
+    gaps: dict[str, float]
+
+
+def choose_block(choice: Choice) -> ChosenBlock:
+    """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
+    trace = session.trace(choice)
+    show_sentences(choice)
+    with st.container(horizontal=True, gap="medium"):
+        kind = one_of("Kind of attention", list(KIND_NAMES), "kind")
+        layer, head = single_head(*trace.attention(kind).shape[:2])
+    source, fed = trace.source_tokens, trace.fed_tokens
+    queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
+    view = View(kind, layer, head, 0, queries, keys, None if kind == "encoder" else trace.next_tokens)
+    return ChosenBlock(view, *session.stages(choice, kind, layer))
 
 
 def show(choice: Choice) -> None:
@@ -30,8 +58,7 @@ def show(choice: Choice) -> None:
     payload = stages_payload(stages, block.parameters, block.gaps, view)
     attention_steps(payload, (query, key, dimension), "steps", remember)
     title = f"{KIND_NAMES[view.kind]} of {choice.checkpoint.name}, layer {view.layer + 1}, head {view.head + 1}"
-    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}"
-    offer_program(stages, block.parameters, view, title, name)
+    offer_program(stages, block.parameters, view, title, f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}")
 
 
 def remember(query: int, key: int, dimension: int) -> None:
@@ -48,8 +75,7 @@ def offer_program(stages: Stages, parameters: BlockParameters, view: View, title
         f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
         "download holds them and this example's arrays."
     )
-    offer_download(
-        "Download program and arrays", lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip"
-    )
+    label = "Download program and arrays"
+    offer_download(label, lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip")
     with st.expander("The program"):
         st.code(program, language="python")

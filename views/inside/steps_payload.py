@@ -103,12 +103,8 @@ def _travelling(array: np.ndarray) -> dict:
     half = numbers.astype(np.float16)
     exact = np.array_equal(half.astype(np.float32), numbers)
     kept = half.astype("<f2") if exact else numbers.astype("<f4")
-    return {
-        "rows": array.shape[0],
-        "columns": array.shape[1],
-        "half": exact,
-        "bytes": base64.b64encode(np.ascontiguousarray(kept).tobytes()).decode("ascii"),
-    }
+    text = base64.b64encode(np.ascontiguousarray(kept).tobytes()).decode("ascii")
+    return {"rows": array.shape[0], "columns": array.shape[1], "half": exact, "bytes": text}
 
 
 def _order(kind: str, norm: str) -> list[str]:

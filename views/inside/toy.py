@@ -48,17 +48,15 @@ def show(choice: Choice) -> None:
         sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
         head = one_number("Head", shape.num_heads, "toy_head") - 1
     owner = f"{shape} {seed}"
-    numbers = _with_clicks(_with_edits(base, owner))
+    numbers = _with_edits(base, owner)
+    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
     numbers = _edit(numbers, owner, sentence)
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
-    chosen = (
-        url_state.read_number("at_query", 1),
-        url_state.read_number("at_key", 1),
-        url_state.read_number("at_dimension", head * stages.d_k + 1),
-    )
+    query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
+    chosen = (query, key, url_state.read_number("at_dimension", head * stages.d_k + 1))
     attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
@@ -85,12 +83,8 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
     return numbers
 
 
-def _with_clicks(numbers: ToyNumbers) -> ToyNumbers:
-    """The numbers with the cells of the mask flipped that the address names; none where it names no such cells."""
-    return replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-
-
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
+    """The cells of the mask that are flipped, as the address names them; none where it names no such cells."""
     digits = url_state.read("toy_flipped")
     if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
         return np.zeros_like(numbers.unmasked)
@@ -119,14 +113,10 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
         st.session_state[given] = table(numbers, name, sentence)
     values = st.session_state[given]
     frame = pd.DataFrame(values, _row_names(name, len(values)), [str(column + 1) for column in range(values.shape[1])])
+    columns = {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame}
+    columns["_index"] = st.column_config.TextColumn(disabled=True)
     with st.container(key="toy_editor"):
-        changed = st.data_editor(
-            frame,
-            key=key,
-            width="content",
-            column_config={"_index": st.column_config.TextColumn(disabled=True)}
-            | {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame},
-        )
+        changed = st.data_editor(frame, key=key, width="content", column_config=columns)
     new = changed.to_numpy(dtype=np.float64)
     try:
         edited = with_table(numbers, name, new, sentence)
@@ -143,9 +133,8 @@ def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
 def _row_names(name: str, rows: int) -> list[str]:
     if name == "X":
         return [f"token {row + 1}" for row in range(rows)]
-    return {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}.get(name) or [
-        str(row + 1) for row in range(rows)
-    ]
+    special = {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}
+    return special.get(name) or [str(row + 1) for row in range(rows)]
 
 
 def _anew() -> None:
@@ -165,24 +154,17 @@ def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     row = int(masked[0])
     result = fully_masked_row(stages.scores[sentence, head, row].tolist())
     st.subheader(f"Row {row + 1} has no unmasked key")
-    st.dataframe(
-        pd.DataFrame(
-            [
-                [_number(value) for value in part]
-                for part in (result.with_infinity, result.with_large_number, result.fused)
-            ],
-            ["−∞ before softmax", "−1e9 before softmax", "PyTorch's fused kernel"],
-            [f"token {key + 1}" for key in range(len(result.fused))],
-        ),
-        width="content",
-    )
+    ways = {
+        "−∞ before softmax": result.with_infinity,
+        "−1e9 before softmax": result.with_large_number,
+        "PyTorch's fused kernel": result.fused,
+    }
+    cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
+    keys = [f"token {key + 1}" for key in range(len(result.fused))]
+    st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
     show_finding(
         "The three ways agree as long as a row has one unmasked key. Without any, −∞ gives 0 / 0, not a number, and "
         "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
         "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
         "as a key, never as a query."
     )
-
-
-def _number(value: float) -> str:
-    return "not a number" if np.isnan(value) else f"{value:.4f}"

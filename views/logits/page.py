@@ -1,18 +1,130 @@
-"""The page on logits: one view at a time, each imported when it is first shown."""
+"""The page on logits: one step from vector to word, the logit lens, and calibration."""
 
-from session import Choice
-from ui.choices import one_of
+import streamlit as st
 
-VIEWS = ("one step", "logit lens", "calibration")
+import session
+from plots.text import quoted
+from session import CheckpointFiles, Choice
+from transformer.decoding.sampling import truncate
+from transformer.evaluation import Confidence, concatenate
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from ui.choices import one_of, slider
+from ui.selectors import choose_step
+from ui.sentences import show_sentences
+from ui.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
+
+from .figures import SHOWN, calibration_figure, cut_figure, histogram_figure, logits_figure, ranks_figure
+from .text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand
+
+_PARTS = 8
+
+
+def _show_step(choice: Choice) -> None:
+    """Output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
+    translator, trace = session.translator(choice.checkpoint), session.trace(choice)
+    stream = session.residual_stream(choice)
+    show_sentences(choice)
+    step = choose_step(trace)
+    name, logits = translator.tokenizer.piece_text, stream.logits[step]
+    own = truncate(logits)
+    model, best = translator.model, int(own.order[0])
+    st.subheader("1. From a vector to a logit for every piece")
+    width, rows = model.config.d_model, model.config.vocab_size
+    shared = ", the same matrix that embeds the pieces" if model.config.share_embeddings else ""
+    shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
+    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4)."))
+    alt = f"The {SHOWN} largest logits of this step, with their pieces"
+    st.plotly_chart(logits_figure(own, name), key="logits_bars", alt=alt)
+    row = model.output_projection.weight[best].detach().cpu().numpy()
+    show_calculation(f"{name(best)}: {logit_by_hand(stream.decoder.end[step], row, logits[best])}")
+    st.subheader("2. Softmax, and what may be drawn")
+    with st.container(horizontal=True, gap="medium"):
+        temperature = slider("Temperature", 0.1, 3.0, "lens_temperature", 0.1, width=220)
+        top_k = slider("Top-k (0: all)", 0, 50, "lens_topk", width=220)
+        top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
+    tempered = truncate(logits, temperature, top_k, top_p)
+    alt = "Probabilities of the same pieces before and after the cut"
+    st.plotly_chart(cut_figure(tempered, name), key="cut_bars", alt=alt)
+    st.caption(
+        "Bars: what would be drawn from. Diamonds: softmax of the logits as they are; a cross marks a piece that is "
+        "cut off. First the logits are divided by the temperature, then top-k keeps the best, then top-p the fewest "
+        "of these that hold so much of their mass (Holtzman et al. 2020)."
+    )
+    show_finding(describe_cut(tempered, name, temperature))
+    taken = trace.next_ids[step]
+    show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.next_probabilities[step]))}")
+    show_attempt(
+        "Try temperature 0.1: the most probable piece takes all, and sampling becomes greedy decoding. Then "
+        "temperature 2 with top-p 0.9: how many pieces would have to be let in?"
+    )
+
+
+def _show_lens(choice: Choice) -> None:
+    """What each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
+    translator, trace = session.translator(choice.checkpoint), session.trace(choice)
+    lens = session.lens(choice)
+    show_sentences(choice)
+    norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
+    if translator.model.config.norm == "pre":
+        norm = "put through the stack's last LayerNorm and the output projection"
+    st.markdown(
+        f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed piece with "
+        "its position, before any layer. **Bold** is that layer's top-1 prediction; below it stand probability and "
+        "rank of the piece that comes in the end, and the bluer the cell, the more probable that is."
+    )
+    label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
+    show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
+    show_finding(describe_lens(lens, trace.next_tokens))
+    st.subheader("How the final piece rises")
+    step = choose_step(trace)
+    alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"
+    st.plotly_chart(ranks_figure(lens, trace.next_tokens, step), key="ranks", alt=alt)
+    caption = (
+        f"Blue: {quoted(trace.next_tokens[step])}. The lens reads each layer with an output projection that was "
+        "trained for the last one only: a layer whose prediction looks strange may know more than the lens can "
+        "read (Belrose et al. 2023)."
+    )
+    st.caption(plain(caption))
+
+
+def _show_calibration(choice: Choice) -> None:
+    """How sure the model is and how often right, over the pairs that come with the checkpoint. Raises UserError."""
+    translator = session.translator(choice.checkpoint)
+    settings = translator.checkpoint.settings("label_smoothing")
+    epsilon = settings.label_smoothing if settings else None
+    reachable = Smoothing(SmoothingForm.ALL, epsilon, translator.model.config.vocab_size).right if epsilon else None
+    measured = _measure(choice.checkpoint)
+    st.markdown(
+        "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "
+        "reference is fed, and the **top-1 prediction**, the most probable next piece, is compared with the "
+        "reference's."
+    )
+    show_panels(
+        f"{plain(choice.checkpoint.name)} on its sentence pairs",
+        Panel("How sure it is", histogram_figure(measured, reachable)),
+        Panel("Calibration: how sure, and how right", calibration_figure(measured)),
+    )
+    show_finding(describe_confidence(measured, epsilon, reachable))
+    show_attempt(
+        "Try the other checkpoints, and compare with “label smoothing” on the page Training, where the least of the "
+        "loss is computed."
+    )
+
+
+def _measure(checkpoint: CheckpointFiles) -> Confidence:
+    """Part by part, each kept once it is there, so that leaving the page stops it."""
+    progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
+    for part in range(_PARTS):
+        parts.append(session.confidence(checkpoint, part, _PARTS))
+        progress.progress((part + 1) / _PARTS, "Reading the sentence pairs …")
+    progress.empty()
+    return concatenate(parts)
+
+
+_SHOW = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
+VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    match one_of("Show", VIEWS, "logits"):
-        case "one step":
-            from .step import show
-        case "logit lens":
-            from .lens import show
-        case "calibration":
-            from .calibration import show
-    show(choice)
+    _SHOW[one_of("Show", VIEWS, "logits")](choice)

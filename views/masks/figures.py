@@ -68,9 +68,8 @@ def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go
     shown = weight_texts(np.where(unmasked | leaking, weights, BLANK))
     texts = [[*line, "", short_weight(total)] for line, total in zip(shown, leaked, strict=True)]
     outline = _next_token_path(rows) if masked.kind == "decoder" else ""
-    return heatmap_figure(
-        Heatmap(cells, *_labels(masked, row_label, rows), ROOM_OF_A_HALF, texts, extra="leaked", outline=outline)
-    )
+    labels = _labels(masked, row_label, rows)
+    return heatmap_figure(Heatmap(cells, *labels, ROOM_OF_A_HALF, texts, extra="leaked", outline=outline))
 
 
 def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> go.Figure:
@@ -82,20 +81,13 @@ def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) ->
     ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
     lines = go.Scatter(x=ends.astype(np.float32), y=heights, mode="lines", hoverinfo="skip", showlegend=False)
     lines.line = {"color": MIDDLE_GREY, "width": 3}
-    with_mask = _dots("with the mask", before, masked, sentence, {"color": BLUE, "size": 11, "symbol": "circle"})
-    without = _dots(
-        "without the mask", after, lifted, sentence, {"color": BRIGHT_ORANGE, "size": 11, "symbol": "diamond"}
-    )
+    circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": BRIGHT_ORANGE, "symbol": "diamond"}
+    with_mask = _dots("with the mask", before, masked, sentence, circle)
+    without = _dots("without the mask", after, lifted, sentence, diamond)
     figure = go.Figure([lines, with_mask, without])
-    figure.update_xaxes(
-        range=[-0.03, 1.03],
-        tickvals=[0, 0.25, 0.5, 0.75, 1],
-        ticktext=["0 %", "25 %", "50 %", "75 %", "100 %"],
-        side="top",
-        zeroline=False,
-        gridcolor=FAINT_GREY,
-        title=titled("probability of the next token"),
-    )
+    ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
+    title = titled("probability of the next token")
+    figure.update_xaxes(range=[-0.03, 1.03], side="top", zeroline=False, gridcolor=FAINT_GREY, title=title, **ticks)
     names = [f"{fed} → {following}" for fed, following in pairs]
     figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))
     return laid_out(figure, steps * _ROW_HEIGHT + 110, top=10, legend=LEGEND_BELOW)
@@ -154,10 +146,8 @@ def _row_words(head: MaskedHead, row: int) -> str:
 
 
 def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, marker: dict) -> go.Scatter:
-    fed, following, best = (
-        [token_label(token) for token in tokens[sentence]]
-        for tokens in (run.fed_tokens, run.next_tokens, run.best_tokens)
-    )
+    sides = (run.fed_tokens, run.next_tokens, run.best_tokens)
+    fed, following, best = ([token_label(token) for token in tokens[sentence]] for tokens in sides)
     hover = [
         f"Step {step + 1}: input token “{fed[step]}”<br>"
         f"next token “{following[step]}” {name}: <b>{probability:.4f}</b><br>"
@@ -165,5 +155,5 @@ def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, 
         for step, probability in enumerate(probabilities)
     ]
     steps = np.arange(len(probabilities))
-    dots = go.Scatter(x=probabilities.astype(np.float32), y=steps, mode="markers", name=name, marker=marker)
-    return dots.update(hovertext=hover, hoverinfo="text")
+    dots = go.Scatter(x=probabilities.astype(np.float32), y=steps, mode="markers", name=name)
+    return dots.update(marker={**marker, "size": 11}, hovertext=hover, hoverinfo="text")

@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 import session
-from plots.text import KIND_NAMES, sentence_case
+from plots.heatmap import mask_figure
+from plots.text import KIND_NAMES, head_name, sentence_case
 from session import Choice
 from transformer import UserError
-from transformer.interpret.mask_ablation import MaskedPass, masked_head
-from ui.choices import line, one_of
+from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
+from ui.choices import from_list, line, one_of
 from ui.selectors import row_label, single_head
 from ui.sentences import show_doubts, show_sentence, show_sentences
-from ui.widgets import plain
+from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
 
-from .views import show_batch, show_head, show_masks, show_without
+from . import figures
+from . import text as captions
 
 VIEWS = ("the three masks", "one head", "without the mask")
 
@@ -46,13 +48,25 @@ def show_page(choice: Choice) -> None:
         chosen = _choose(view, choice, sentence)
     try:
         run = session.masked_pass(choice, second.text, "nothing")
-        lifted = session.masked_pass(choice, second.text, chosen.lift)
+        disabled = session.masked_pass(choice, second.text, chosen.lift)
     except UserError as error:
         batch.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
-    _show_batch(run, second, right, batch)
+    with right:
+        show_sentence("Its translation", session.trace(second).target_text)
+    with batch:
+        show_doubts(second)
+        _show_batch(run)
     st.subheader(sentence_case(view))
-    _show_view(view, chosen, run, lifted)
+    if view == "the three masks":
+        _show_masks(run, chosen.sentence)
+        return
+    place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
+    head = masked_head(run, *place)
+    if view == "one head":
+        _show_head(head, chosen.rows)
+    else:
+        _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
 
 
 def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
@@ -70,22 +84,125 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 
-def _show_batch(run: MaskedPass, second: Choice, translation: DeltaGenerator, batch: DeltaGenerator) -> None:
-    with translation:
-        show_sentence("Its translation", session.trace(second).target_text)
-    with batch:
-        show_doubts(second)
-        show_batch(run)
+def _show_batch(run: MaskedPass) -> None:
+    """The batch as the model reads it, padding hatched, and its shapes."""
+    for name, sentences, lengths in (
+        ("source", run.source_tokens, run.source_lengths),
+        ("target fed", run.fed_tokens, run.target_lengths),
+    ):
+        width = range(len(sentences[0]))
+        show_table(
+            f"The batch, {name}: the tokens of both sentences, filled up with padding",
+            name,
+            [str(place + 1) for place in width],
+            [(f"sentence {number}", tokens) for number, tokens in enumerate(sentences, start=1)],
+            [[place >= length for place in width] for length in lengths],
+        )
+    st.caption(plain(f"Shapes: {captions.describe_shapes(run)}"))
 
 
-def _show_view(view: str, chosen: _Chosen, run: MaskedPass, lifted: MaskedPass) -> None:
-    if view == "the three masks":
-        show_masks(run, chosen.sentence)
-        return
-    with_mask, without = (
-        masked_head(each, chosen.kind, chosen.sentence, chosen.layer, chosen.head) for each in (run, lifted)
+def _show_masks(run: MaskedPass, sentence: int) -> None:
+    """The padding mask, the causal mask and both together for one sentence."""
+    tokens = run.fed_tokens[sentence]
+    causal, padding = run.causal_mask, run.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
+    reasons = {"it is padding": ~padding, "it comes later": ~causal}
+    st.caption(
+        "The mask of the decoder's self-attention. Rows are queries, the tokens that read; columns are keys. A blue "
+        "cell is unmasked, an empty one is masked: its score becomes minus infinity, and softmax makes that exactly 0."
     )
-    if view == "one head":
-        show_head(with_mask, chosen.rows)
-    else:
-        show_without(run, lifted, with_mask, without, chosen.rows)
+
+    def panel(title: str, cells: np.ndarray, caption: str) -> Panel:
+        shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
+        return Panel(title, mask_figure(cells, tokens, shown), caption)
+
+    show_panels(
+        f"sentence {sentence + 1}",
+        panel(
+            "Padding mask",
+            padding,
+            "Sentences of a batch differ in length; \\<pad> fills up the shorter ones and means nothing, so nothing "
+            "may read it. One row, the same for every query.",
+        ),
+        panel(
+            "Causal mask",
+            causal,
+            "A row predicts the next token. In training the whole target is there at once: without this mask a row "
+            "could read the answer. The same for every sentence.",
+        ),
+        panel(
+            "Both: the target mask",
+            run.target_mask[sentence, 0],
+            "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
+        ),
+    )
+    show_finding(captions.describe_masks(run, sentence))
+    st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
+    st.caption(
+        "The whole source is there before the first target token, so nothing in it is “later”. "
+        + plain(captions.describe_source_mask(run, sentence))
+    )
+    show_attempt(
+        "Try the first sentence as the second one too: no padding is left, and both masks together are the causal one. "
+        "Then “one head”, to see the same cells vanish from real scores."
+    )
+
+
+def _show_head(head: MaskedHead, rows: str) -> None:
+    """Scores, masked scores and weights of one head, and one of its rows by hand."""
+    name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
+    before = "Q K^T / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
+    after = "Masked cells become minus infinity; the others stay as they are."
+    softmax = "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0."
+    show_panels(
+        f"{name}, sentence {head.sentence + 1}",
+        Panel("1. Scores", figures.scores_figure(head, rows), plain(before)),
+        Panel("2. After the mask", figures.masked_scores_figure(head, rows), after),
+        Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
+    )
+    show_finding(captions.describe_head(head))
+    st.markdown("**One row by hand**")
+    numbers = [str(row + 1) for row in range(len(head.fed))]
+    chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
+    row = int(chosen) - 1
+    lines = captions.row_by_hand(head, row)
+    masked = [(~head.unmasked[row]).tolist()] * len(lines)
+    show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, masked)
+    st.caption(plain(f"{captions.row_words(head, row)} {captions.describe_check(head)}"))
+    show_attempt(
+        "Try the row of the first token in the decoder: a single cell is unmasked, so its weight is 1 whatever its "
+        "score. Then “without the mask”, where the model is run again with these cells unmasked."
+    )
+
+
+def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
+    """One head with and without the mask, and what that does to the next tokens."""
+    sentence = head.sentence
+    padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
+    if disabled.disabled == "padding" and not padded:
+        show_finding(captions.describe_no_padding(masked, disabled, sentence))
+    show_panels(
+        f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
+        Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
+        Panel("Without: the model run again", figures.leaking_figure(head, leaking, rows), columns=len(head.keys)),
+    )
+    outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
+    whence = "so from the second layer on a head also reads changed vectors"
+    if head.kind == "cross":
+        whence = "so already the first layer of the decoder reads a memory made without the mask"
+    st.caption(
+        "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them "
+        f"in all.{outlined} The mask is removed in every layer, {whence}."
+    )
+    leak = captions.describe_leak(masked, disabled, head)
+    if leak:
+        answer = captions.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
+        show_finding(f"{leak} {answer}")
+    st.subheader("What it does to the next tokens")
+    alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
+    st.plotly_chart(figures.next_tokens_figure(masked, disabled, sentence), key="next_tokens", alt=alt)
+    if disabled.disabled == "causal" or padded:
+        show_finding(captions.describe_predictions(masked, disabled, sentence))
+    if disabled.disabled == "padding" and padded:
+        show_attempt(captions.describe_reading_padding(masked, sentence))
+    if disabled.disabled == "causal":
+        st.info(plain(captions.describe_cheating(masked, disabled, sentence)), icon=":material/school:")

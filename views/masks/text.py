@@ -3,15 +3,8 @@
 import numpy as np
 
 from plots.text import chance_words, counted, head_name, percent, quoted, signed, tiny
-from transformer.interpret.mask_ablation import (
-    MaskedHead,
-    MaskedPass,
-    leaked_weights,
-    masked_share,
-    padding_only_concerns_padding,
-    rows_that_may_leak,
-    softmax_difference,
-)
+from transformer.interpret import mask_ablation
+from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
 ROUNDING = 1e-6  # probabilities of two passes that differ by less have not changed
 
@@ -42,7 +35,7 @@ def describe_masks(run: MaskedPass, sentence: int) -> str:
         others = any(length < size for length in run.target_lengths)
         advice = "compare the other sentence" if others else "type a longer or shorter second sentence"
         return f"{counts} It fills the whole width, so there is no padding to mask here: {advice}."
-    if not padding_only_concerns_padding(run, sentence):
+    if not mask_ablation.padding_only_concerns_padding(run, sentence):
         return f"{counts} The padding mask covers cells of real tokens that the causal mask does not."
     rows = counted(size - real, "row")
     return (
@@ -71,7 +64,7 @@ def describe_head(head: MaskedHead) -> str:
             "mask applies. The maps differ by softmax alone; choose the other sentence, or the decoder, for masked "
             "cells."
         )
-    share = masked_share(head)
+    share = mask_ablation.masked_share(head)
     row = int(share.argmax())
     rows = ~head.unmasked[: head.real_queries].all(axis=1)
     return (
@@ -83,59 +76,57 @@ def describe_head(head: MaskedHead) -> str:
 
 def describe_check(head: MaskedHead) -> str:
     """How exactly the scores and the mask explain the weights, and the weights the model's output."""
+    difference = tiny(mask_ablation.softmax_difference(head))
     return (
-        f"Checked over the whole map: softmax of the masked scores and the weights differ by "
-        f"{tiny(softmax_difference(head))} at most; weights times values and the output of the model's fused "
-        f"kernel, by {tiny(head.kernel_difference)}."
+        f"Checked over the whole map: softmax of the masked scores and the weights differ by {difference} at most; "
+        f"weights times values and the output of the model's fused kernel, by {tiny(head.kernel_difference)}."
     )
 
 
-def describe_leak(masked: MaskedPass, lifted: MaskedPass, head: MaskedHead) -> str:
+def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) -> str:
     """How much of this head's weight leaks with the mask disabled, and which head of the kind leaks most.
 
     "" where no row of the sentence has a masked cell.
     """
-    may_leak = rows_that_may_leak(masked, lifted, head.kind, head.sentence)
-    leaked = leaked_weights(masked, lifted, head.kind, head.sentence)[..., may_leak]
+    may_leak = mask_ablation.rows_that_may_leak(masked, disabled, head.kind, head.sentence)
+    leaked = mask_ablation.leaked_weights(masked, disabled, head.kind, head.sentence)[..., may_leak]
     if not leaked.size:
         return ""
     own = leaked[head.layer, head.head]
     means = leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[own.argmax()])
-    leaked_to = "later tokens" if lifted.disabled == "causal" else "<pad>"
+    leaked_to = "later tokens" if disabled.disabled == "causal" else "<pad>"
     name = head_name(head.layer, head.head, head.layers, head.heads)
-    most = (
-        "the most of all heads of this kind"
-        if (layer, number) == (head.layer, head.head)
-        else f"try {head_name(int(layer), int(number), head.layers, head.heads)}, where the most leaks: "
-        f"{means[layer, number]:.2f}"
-    )
+    most = "the most of all heads of this kind"
+    if (layer, number) != (head.layer, head.head):
+        other = head_name(int(layer), int(number), head.layers, head.heads)
+        most = f"try {other}, where the most leaks: {means[layer, number]:.2f}"
     return (
         f"In {name}, {own.mean():.2f} of a row's weight now goes to {leaked_to} on average, and {own.max():.2f} in row "
         f"{row + 1}{_row_name(head, row)}; {most}."
     )
 
 
-def describe_answer(lifted: MaskedPass, head: MaskedHead) -> str:
+def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
     """How much of a decoder head's weight is on the very token that its row is to predict, one column to the right."""
     rows = np.arange(head.real_queries - 1)
     if not len(rows):
         return ""
-    answer = lifted.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
+    answer = disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
     return (
         "In each row the next token itself is now unmasked, one column right of the diagonal: this head gives that "
         f"cell a weight of {answer.mean():.2f} on average."
     )
 
 
-def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """What disabling the mask did to the next tokens' probabilities: the largest change, the mean, the top-1."""
     steps = masked.target_lengths[sentence]
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
+    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
     step = int(np.abs(after - before).argmax())
     token = quoted(masked.next_tokens[sentence][step])
-    firsts = zip(masked.best_tokens[sentence][:steps], lifted.best_tokens[sentence][:steps], strict=True)
+    firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
     changed = [index for index, (one, other) in enumerate(firsts) if one != other]
     had, has = chance_words(float(before[step])), chance_words(float(after[step]))
     means = [chance_words(float(values.mean())) for values in (before, after)]
@@ -150,15 +141,15 @@ def describe_predictions(masked: MaskedPass, lifted: MaskedPass, sentence: int) 
     at = step if step in changed else changed[0]
     return text + (
         f"The top-1 prediction is another one at {len(changed)} of {counted(steps, 'step')}, such as "
-        f"{quoted(lifted.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
+        f"{quoted(disabled.best_tokens[sentence][at])} instead of {quoted(masked.best_tokens[sentence][at])} at step "
         f"{at + 1}."
     )
 
 
-def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """Whether attending to the next token helped this model, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
-    gain = float((lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
+    gain = float((disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
     verdict = "did not help" if gain <= 0 else "helped"
     return (
         f"Here attending to the next token {verdict}: {gain:+.2f} on average. These next tokens are the model's own "
@@ -168,16 +159,14 @@ def describe_cheating(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> 
     )
 
 
-def describe_no_padding(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> str:
+def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """That disabling the padding mask changed nothing for a sentence without padding, with the largest change found."""
     steps = masked.target_lengths[sentence]
-    change = float(np.abs(lifted.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
+    change = float(np.abs(disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
     other = next((n for n, size in enumerate(masked.source_lengths) if size < len(masked.source_tokens[0])), None)
-    advice = (
-        "no sentence of this batch has any: make one of them longer."
-        if other is None
-        else f"choose sentence {other + 1}, which does."
-    )
+    advice = "no sentence of this batch has any: make one of them longer."
+    if other is not None:
+        advice = f"choose sentence {other + 1}, which does."
     return (
         f"The source of sentence {sentence + 1} has no padding, so disabling its mask changes nothing (no probability "
         f"by more than {tiny(change)}); {advice}"

@@ -5,15 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from plots.text import counted, is_word, quoted, tiny
-from transformer.interpret.positions import (
-    DistanceLaw,
-    EmbeddingSum,
-    Encoding,
-    encoding,
-    repetitions,
-    rotation,
-    rotation_error,
-)
+from transformer.interpret import positions
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 NOTABLE_RISE = 0.05  # by this much the curve over the distance must rise again to be mentioned
@@ -30,10 +23,8 @@ def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
     missing = [str(dimension) for dimension in sorted(dimensions) if dimension >= shown.d_model]
     if not missing:
         return ""
-    return (
-        f"Not here: dimension{'s' if len(missing) > 1 else ''} {', '.join(missing)}. "
-        f"With d_model {shown.d_model} they go from 0 to {shown.d_model - 1}."
-    )
+    listed = f"dimension{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+    return f"Not here: {listed}. With d_model {shown.d_model} they go from 0 to {shown.d_model - 1}."
 
 
 def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[int]) -> str:
@@ -56,12 +47,11 @@ def try_curves(settings: Encoding, dimensions: Sequence[int]) -> str:
     if settings.d_model > 2 and last < 2:  # the first pair has the same wavelength with every base
         slowest = settings.d_model - 1
         return f"dimension {slowest}, the slowest here: it repeats every {_wave(settings, slowest)} positions."
-    return _try_another_base(
-        settings,
-        lambda other: (
-            f"dimension {last} repeats every {_wave(other, last)} positions instead of {_wave(settings, last)}"
-        ),
-    )
+
+    def words(other: Encoding) -> str:
+        return f"dimension {last} repeats every {_wave(other, last)} positions instead of {_wave(settings, last)}"
+
+    return _try_another_base(settings, words)
 
 
 def describe_matrix(settings: Encoding, model: Encoding) -> str:
@@ -86,8 +76,8 @@ def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
     return (
         f"Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more "
         f"than {tiny(settings.deviation)} (this model: {tiny(model.deviation)}) from the mean of its distance, which "
-        "is rounding. The product of a position with itself is d_model / 2 = "
-        f"{settings.means[0]:.0f}; {_fading(settings)}."
+        f"is rounding. The product of a position with itself is d_model / 2 = {settings.means[0]:.0f}; "
+        f"{_fading(settings)}."
     )
 
 
@@ -108,24 +98,22 @@ def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
 
 def try_wavelengths(settings: Encoding) -> str:
     """How many pairs would rotate fully with another base."""
-    return _try_another_base(
-        settings,
-        lambda other: (
-            f"then {_turning(other)} of {other.d_model // 2} pairs rotate fully at least once, instead of "
-            f"{_turning(settings)}"
-        ),
-    )
+
+    def words(other: Encoding) -> str:
+        pairs = f"{_turning(other)} of {other.d_model // 2} pairs"
+        return f"then {pairs} rotate fully at least once, instead of {_turning(settings)}"
+
+    return _try_another_base(settings, words)
 
 
 def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> str:
     """The angle of this offset, and the largest error of the law in any pair and position, here and in the model."""
-    error, error_of_model = rotation_error(settings, offset), rotation_error(model, offset)
+    error, error_of_model = positions.rotation_error(settings, offset), positions.rotation_error(model, offset)
     in_model = "no two positions that far apart" if error_of_model is None else tiny(error_of_model)
     return (
         f"A shift by {counted(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from any "
-        f"position on. Over all pairs and positions, "
-        f"R(k) PE(p) differs from PE(p + k) by at most {tiny(error)} (this model: {in_model}), "
-        "which is rounding."
+        f"position on. Over all pairs and positions, R(k) PE(p) differs from PE(p + k) by at most {tiny(error)} (this "
+        f"model: {in_model}), which is rounding."
     )
 
 
@@ -141,13 +129,10 @@ def try_rotation(settings: Encoding, pair: int, offset: int) -> str:
 def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> str:
     """R(k) times a pair at a position, and the same pair k positions on, with their numbers, in LaTeX."""
     before, after = shown.pairs[position, pair], shown.pairs[position + offset, pair]
-    matrix = rotation(offset * shown.frequencies[pair])
+    matrix = positions.rotation(offset * shown.frequencies[pair])
     factors = _named(matrix, f"R({offset})") + _named(before[:, None], f"PE({position})")
-    lines = (
-        f"& {factors}",
-        f"&= {_matrix((matrix @ before)[:, None])}",
-        rf"&\approx {_named(after[:, None], f'PE({position + offset})')}",
-    )
+    product, shifted = _matrix((matrix @ before)[:, None]), _named(after[:, None], f"PE({position + offset})")
+    lines = (f"& {factors}", f"&= {product}", rf"&\approx {shifted}")
     return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"
 
 
@@ -216,11 +201,11 @@ def _matrix(values: np.ndarray) -> str:
 
 def describe_sum(summed: EmbeddingSum) -> str:
     """The norms of the three vectors, and which token's direction the position changes most."""
-    embeddings, positions, _ = summed.norms
+    embeddings, added, _ = summed.norms
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
     return (
-        f"Every position has norm √(d_model / 2) = {positions[0]:.2f}; times √d_model, the embeddings have norms from "
+        f"Every position has norm √(d_model / 2) = {added[0]:.2f}; times √d_model, the embeddings have norms from "
         f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
         f"from {quoted(summed.tokens[least])} at position {least} (cosine {cosines[least]:.2f}), least from "
         f"{quoted(summed.tokens[most])} at position {most} ({cosines[most]:.2f})."
@@ -229,9 +214,9 @@ def describe_sum(summed: EmbeddingSum) -> str:
 
 def _outweighed(summed: EmbeddingSum) -> str:
     """Which tokens have a smaller norm than the position added to them."""
-    embeddings, positions, _ = summed.norms
+    embeddings, added, _ = summed.norms
     small = dict.fromkeys(
-        quoted(token) for token, own, added in zip(summed.tokens, embeddings, positions, strict=True) if own < added
+        quoted(token) for token, own, other in zip(summed.tokens, embeddings, added, strict=True) if own < other
     )
     if not small:
         return "every token has a larger norm than its position"
@@ -249,7 +234,7 @@ def try_dimensions(summed: EmbeddingSum) -> str:
 
 def describe_repetition(summed: EmbeddingSum) -> str:
     """A token that occurs twice: one vector before the addition, two after it; "" for a sentence without one."""
-    found = repetitions(summed)
+    found = positions.repetitions(summed)
     if not found:
         return ""
     chosen = next((one for one in found if is_word(one.token)), found[0])

@@ -31,13 +31,9 @@ def closed_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """The weights of a fully masked row: −1e9 and the fused kernel; −∞ has no numbers to draw."""
     figure = go.Figure()
     for name, values, colour in (("−1e9", row.with_large_number, ORANGE), ("fused kernel", row.fused, BLUE)):
-        shown = {
-            "name": name,
-            "marker": {"color": colour, "opacity": 0.75},
-            "text": [f"{value:.3f}" for value in values],
-        }
-        hover = f"{name}: %{{y:.4f}}<extra></extra>"
-        figure.add_bar(x=list(range(len(keys))), y=values, hovertemplate=hover, **shown)
+        hover, marker = f"{name}: %{{y:.4f}}<extra></extra>", {"color": colour, "opacity": 0.75}
+        places, texts = list(range(len(keys))), [f"{value:.3f}" for value in values]
+        figure.add_bar(x=places, y=values, name=name, marker=marker, text=texts, hovertemplate=hover)
     figure.update_xaxes(**token_axis(keys), title="key")
     figure.update_yaxes(title="weight", range=[0, 1])
     return laid_out(figure, _HEIGHT)
@@ -61,10 +57,8 @@ def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
     figure = go.Figure()
     places = list(range(len(fed)))
     for row, name, tokens in ((1, "input", fed), (0, "target", following)):
-        texts = {
-            "text": [token_label(token) for token in tokens],
-            "textposition": f"{'top' if row else 'bottom'} center",
-        }
+        labels, above = [token_label(token) for token in tokens], "top" if row else "bottom"
+        texts = {"text": labels, "textposition": f"{above} center"}
         marker, hover = {"size": 12, "color": BLUE if row else ORANGE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
         heights = [row] * len(tokens)
         figure.add_scatter(x=places, y=heights, mode="markers+text", marker=marker, hovertemplate=hover, **texts)

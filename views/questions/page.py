@@ -7,10 +7,10 @@ from session import Choice
 from ui.choices import from_list
 from ui.widgets import show_finding
 
-from . import questions_attention, questions_model, questions_training
+from . import questions_attention, questions_model
 from .question import Asked
 
-QUESTIONS = (*questions_attention.QUESTIONS, *questions_model.QUESTIONS, *questions_training.QUESTIONS)
+QUESTIONS = (*questions_attention.QUESTIONS, *questions_model.QUESTIONS)
 
 
 def show_page(choice: Choice) -> None:

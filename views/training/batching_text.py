@@ -55,25 +55,25 @@ def describe_size(part: int, part_padding: Padding, whole: int, whole_padding: P
 
 
 def describe_source(batch: OpenedBatch, row: int) -> str:
-    """What the source mask of one sentence closes, and for whom."""
+    """What the source mask of one sentence hides, and for whom."""
     width, real = len(batch.source_tokens[row]), batch.source_lengths[row]
-    closed = int((~batch.source_mask[row]).sum())
-    if not closed:
-        return f"All {width} places are tokens: this sentence is as long as the batch is wide, and its mask is open."
+    masked = int((~batch.source_mask[row]).sum())
+    if not masked:
+        return f"All {width} positions are tokens: the sentence is as long as the batch is wide, nothing is masked."
     return (
-        f"{real} of {width} places are tokens, so the source mask closes {counted(closed, 'column')}: no encoder head "
-        f"and no cross-attention head reads {'it' if closed == 1 else 'them'}, whichever token asks."
+        f"{real} of {width} positions are tokens, so the source mask hides {counted(masked, 'column')}: no encoder "
+        f"head and no cross-attention head reads {'it' if masked == 1 else 'them'}, whichever token asks."
     )
 
 
 def describe_target(batch: OpenedBatch, row: int) -> str:
-    """How many cells of the target mask are closed, and by which of the two masks."""
+    """How many cells of the target mask are masked, and by which of the two masks."""
     size = len(batch.fed_tokens[row])
     causal = ~batch.causal_mask
     padding = (~batch.target_padding_mask[row, 0]).repeat(size, axis=0)
     together = int((~batch.target_mask[row, 0]).sum())
     return (
-        f"Of {size * size} cells the causal mask closes {int(causal.sum())}, the padding mask {int(padding.sum())}, "
+        f"Of {size * size} cells the causal mask hides {int(causal.sum())}, the padding mask {int(padding.sum())}, "
         f"both together {together}."
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.small import small_model
 
-from plots.palette import DIVERGING_SCALE
+from plots.palette import diverging
 from transformer.interpret.positions import (
     Encoding,
     distance_law,
@@ -16,11 +16,14 @@ from transformer.interpret.positions import (
     model_encoding,
 )
 from views.positions import text as captions
-from views.positions.embedding_sum_figure import MOST_NUMBERS, PART_NAMES, embedding_sum_figure, norms_figure
 from views.positions.figures import (
+    MOST_NUMBERS,
+    PART_NAMES,
     curves_figure,
     distance_figure,
+    embedding_sum_figure,
     matrix_figure,
+    norms_figure,
     products_figure,
     rotation_figure,
     wavelengths_figure,
@@ -75,7 +78,8 @@ def test_the_matrix_runs_from_the_first_position_on_top_and_is_blue_below_zero(s
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first position must be on top"
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("position", "dimension")
     assert heatmap.z.dtype == np.float32
-    assert DIVERGING_SCALE[0][1].startswith("rgba(31, 119, 224") and DIVERGING_SCALE[-1][1].startswith("rgba(232, 113")
+    colours = diverging(1.0).colours
+    assert colours[0][1].startswith("rgba(31, 119, 224") and colours[-1][1].startswith("rgba(232, 113")
 
 
 def test_dot_products_are_square_and_their_scale_is_even_around_zero(settings):
