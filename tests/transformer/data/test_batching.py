@@ -183,7 +183,7 @@ def test_the_captions_hold_the_numbers_of_the_batch(opened):
     assert f"source_mask [{n}, 1, 1, {source}]" in captions.describe_shapes(inside)
     closed = source - inside.source_lengths[0]
     assert f"hides {closed} column" in captions.describe_source(inside, 0)
-    assert "its mask is open" in captions.describe_source(inside, 1)
+    assert "nothing is masked" in captions.describe_source(inside, 1)
     masked = int((~inside.target_mask[0, 0]).sum())
     assert f"both together {masked}." in captions.describe_target(inside, 0)
     steps = inside.target_lengths[0]
