@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.loading_screen import starting
+from ui.loading_screen import freeze_imports, starting
 
 UI = Path(__file__).parent / "ui"
 
@@ -16,3 +16,4 @@ with starting():
     from ui.navigation import navigation, run_page
 
 run_page(navigation(), sidebar.show())
+freeze_imports()

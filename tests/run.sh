@@ -8,9 +8,13 @@ venv=${VENV:-.venv}
 "$venv/bin/python" -m pip install --quiet --requirement requirements.txt --requirement tests/requirements.txt
 
 # The journeys through the pages need a Chromium: the system's, Debian's, or the one that Playwright brings.
-if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+# Debian's shell for headless use is the same engine in fewer processes.
+if ! command -v chromium-headless-shell chromium chromium-browser google-chrome >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+    apt-get update -qq
+    for package in chromium-headless-shell chromium; do
+      apt-get install -y -qq --no-install-recommends "$package" fonts-dejavu-core >/dev/null && break
+    done
   else
     "$venv/bin/python" -m playwright install chromium
   fi

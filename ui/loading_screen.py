@@ -1,4 +1,7 @@
-"""The first visit to a fresh server, while PyTorch is being read: two seconds in which the page should not be blank."""
+"""The first visit to a fresh server, while PyTorch is being read: two seconds in which the page should not be blank.
+
+And what has been read stays: the garbage collector need not look through it again.
+"""
 
 import contextlib
 import gc
@@ -28,3 +31,19 @@ def starting() -> Iterator[None]:
     finally:
         gc.enable()
         place.empty()
+
+
+_frozen = 0  # modules that had been read when the heap was last frozen
+
+
+def freeze_imports() -> None:
+    """Let the garbage collector leave alone what stands now, unless nothing was imported since the last time.
+
+    Streamlit collects garbage after every run, and with PyTorch and Plotly imported that takes a tenth of a second, in
+    which the interpreter runs nothing else: half of a run. What a page imports when it is first visited is frozen then.
+    """
+    global _frozen
+    if _frozen != len(sys.modules):
+        gc.collect()
+        gc.freeze()
+        _frozen = len(sys.modules)

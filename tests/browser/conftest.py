@@ -1,10 +1,10 @@
 """The real app with the shipped checkpoint, and a real Chromium before it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.server import serve
 
 expect.set_options(timeout=60_000)  # milliseconds, on a busy machine
@@ -19,8 +19,8 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, else Playwright's own."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """The system's Chromium, without the windows around it where it is packaged so, else Playwright's own."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -31,24 +31,52 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def desk(browser) -> Iterator[BrowserContext]:
-    """A browser at a desk, which fetches the app's scripts once."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    yield context
-    context.close()
+def windows(browser) -> Callable[..., Page]:
+    """Windows by their name and screen, kept from test to test: a new one reads and compiles all scripts anew."""
+    opened: dict[tuple, Page] = {}
 
+    def window(name: str, width: int = 1440, height: int = 1000, scheme: str = "light", **more) -> Page:
+        key = (name, width, height, scheme, *more.items())
+        if key not in opened:
+            screen = {"width": width, "height": height}
+            opened[key] = browser.new_context(viewport=screen, color_scheme=scheme, **more).new_page()
+        return opened[key]
 
-@pytest.fixture(scope="session")
-def elsewhere(browser) -> Iterator[BrowserContext]:
-    """Another browser, which has nothing of the one at the desk but the addresses that it is sent."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    yield context
-    context.close()
+    return window
 
 
 @pytest.fixture
-def page(desk) -> Iterator[Page]:
-    """A new visitor at a desk: to the server, every page that is opened is one."""
-    page = desk.new_page()
-    yield page
-    page.close()
+def visitor(windows) -> Iterator[Callable[..., Page]]:
+    """New visitors before screens of the asked sizes: to the server, every address that is opened is one.
+
+    No script may fail before any of them. Each `name` has a browser of its own.
+    """
+    seen, errors = [], []
+
+    def note(error) -> None:
+        errors.append(str(error))
+
+    def visit(name: str = "first", **screen) -> Page:
+        page = windows(name, **screen)
+        if page not in seen:
+            seen.append(page)
+            page.on("pageerror", note)
+        return page
+
+    yield visit
+    for page in seen:
+        page.remove_listener("pageerror", note)
+        page.goto("about:blank")
+    assert not errors
+
+
+@pytest.fixture
+def page(visitor) -> Page:
+    """A visitor at a desk."""
+    return visitor()
+
+
+@pytest.fixture
+def elsewhere(visitor) -> Callable[[], Page]:
+    """Another browser, which has nothing of the one at the desk but the addresses that it is sent."""
+    return lambda: visitor("second")

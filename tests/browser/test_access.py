@@ -70,18 +70,17 @@ def drawn(page: Page, path: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def visitors(browser, address):
+def visitors(windows, address):
     """One visitor before each screen, who goes from page to page."""
     pages = {}
     for name, (width, scheme) in SCREENS.items():
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        pages[name] = context.new_page()
+        pages[name] = windows("wanderer", width=width, height=900, scheme=scheme)
         pages[name].goto(f"{address}/decoding")
         expect(pages[name].locator(FIGURES).first).to_be_visible()
         at_rest(pages[name])
     yield pages
     for page in pages.values():
-        page.context.close()
+        page.goto("about:blank")
 
 
 @pytest.mark.parametrize("path, screen", CASES)

@@ -114,11 +114,10 @@ def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, 
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
     expect(page.locator("li.forced")).to_have_count(1)
 
-    second = elsewhere.new_page()
+    second = elsewhere()
     second.goto(page.url)
     expect(second.locator("[data-testid=stMain] h4").nth(1)).to_have_text(words)
     expect(place(second)).to_contain_text("Step 3 of")
-    second.close()
 
     page.get_by_role("button", name="Back to the model's own choice").click()
     expect(sentences.nth(1)).to_have_text(trace.target_text)

@@ -69,10 +69,9 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("</s>")
     expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
     page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
-    other = elsewhere.new_page()
+    other = elsewhere()
     other.goto(page.url)
     expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
-    other.close()
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
@@ -102,16 +101,14 @@ def test_hostile_tokens_are_only_text(page, address):
     expect(page.get_by_role("group", name="Query").get_by_role("button").nth(1)).to_be_visible()
 
 
-def test_a_long_sentence_stays_usable_on_a_phone(browser, address):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = context.new_page()
+def test_a_long_sentence_stays_usable_on_a_phone(visitor, address):
+    page = visitor(width=390, height=844, scheme="dark")
     open_inside(
         page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), at_query="40", at_key="41"
     )
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
     assert difference_in(hand(page, "softmax").inner_text()) < 1e-4
-    context.close()
 
 
 def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, elsewhere):
@@ -122,10 +119,9 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
     expect(hand(page, "softmax")).to_contain_text("masked: exp(−∞) = 0")
     page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))
-    other = elsewhere.new_page()
+    other = elsewhere()
     other.goto(page.url)
     expect(other.locator("li.step.mask .see")).to_contain_text("1 of 9 cells are masked")
-    other.close()
 
 
 def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
@@ -149,10 +145,9 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 3")).to_be_visible()
     page.wait_for_url(re.compile("block=decoder.2.cross_attention"))
-    other = elsewhere.new_page()
+    other = elsewhere()
     other.goto(page.url)
     expect(other.get_by_role("button", name="decoder layer 3")).to_have_attribute("aria-pressed", "true")
-    other.close()
 
 
 def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address):

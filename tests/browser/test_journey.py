@@ -64,12 +64,11 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     expect(page.locator(".heads_name")).to_have_text(heading)
     expect(page).to_have_url(re.compile(r"see_heads=2\.5.*see_rows=fed|see_rows=fed.*see_heads=2\.5"))
 
-    second = elsewhere.new_page()
+    second = elsewhere()
     second.goto(page.url)
     expect(second.locator(".heads_name")).to_have_text(heading)
     expect(sentences(second).first).to_have_text(SENTENCE)
     expect(second.get_by_label("Rows named after the token")).to_have_value("fed")
-    second.close()
 
 
 def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(page):
@@ -100,16 +99,14 @@ def test_an_empty_box_gets_a_message_and_the_next_sentence_works(page, address):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen(browser, address, scheme):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    page = context.new_page()
+def test_on_a_phone_nothing_is_wider_than_the_screen(visitor, address, scheme):
+    page = visitor(width=390, height=844, scheme=scheme)
     page.goto(address)
     expect(charts(page)).to_have_count(1)
     width = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert width <= 390
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.bounding_box()["width"] <= 390
-    context.close()
 
 
 def test_nothing_is_asked_of_the_network(page, address):
@@ -126,11 +123,9 @@ def test_nothing_is_asked_of_the_network(page, address):
 @pytest.mark.parametrize(
     "text, shown", [("I love my teacher.", True), ("I can't swim, and I don't want to learn it.", False)]
 )
-def test_on_a_phone_the_numbers_of_many_columns_are_left_out(browser, address, text, shown):
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+def test_on_a_phone_the_numbers_of_many_columns_are_left_out(visitor, address, text, shown):
+    page = visitor(width=390, height=844)
     page.goto(f"{address}/?text={quote(text)}")
     expect(sentences(page).first).to_have_text(text)
     numbers = page.locator(".st-key-cross_map .scatterlayer text")
     expect(numbers.first).to_be_visible(visible=shown)
-    context.close()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest
 
 from transformer import Translator
@@ -65,26 +65,22 @@ def choose(page: Page, key: str, option: str) -> None:
 
 
 def shows_everywhere(
-    page: Page, elsewhere: BrowserContext, look: Callable[[Page], Locator], expected: str | list[str]
+    page: Page, elsewhere: Callable[[], Page], look: Callable[[Page], Locator], expected: str | list[str]
 ) -> None:
     """The page shows this; at a desk also to a second visitor, who has nothing but the address."""
     expect(look(page)).to_have_text(expected)
     if page.viewport_size["width"] < NARROW:
         return
-    second = elsewhere.new_page()
+    second = elsewhere()
     second.goto(page.url)
     expect(second.get_by_label("Sentence to translate")).to_have_value(SENTENCE)
     expect(look(second)).to_have_text(expected)
-    second.close()
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser, elsewhere, address, other, screen):
+def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor, elsewhere, address, other, screen):
     width, scheme = SCREENS[screen]
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page = visitor(width=width, height=900, scheme=scheme)
     trace = other.trace(SENTENCE)
 
     # Translate: type, and change the checkpoint.
@@ -154,5 +150,3 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(browser,
     changed = page.get_by_text("changed most").inner_text()
     shows_everywhere(page, elsewhere, lambda one: one.get_by_text("changed most"), changed)
     expect(page.locator(".st-key-head [aria-checked=true]")).to_have_text("4")
-    assert not errors
-    context.close()

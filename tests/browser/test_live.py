@@ -1,7 +1,6 @@
 """What people do with trainings: start one and watch it, stop it, share it, compare two; and nobody else is held up."""
 
 import re
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
@@ -41,15 +40,9 @@ def expect_to_shut_no_one_out(page: Page) -> None:
 
 
 @pytest.fixture
-def phone(browser) -> Iterator[Page]:
-    """Another browser, on a phone, in which no script fails."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="light")
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    assert not errors
-    context.close()
+def phone(visitor) -> Page:
+    """Another browser, on a phone."""
+    return visitor("phone", width=390, height=844)
 
 
 def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page, phone, address):
@@ -86,13 +79,12 @@ def test_while_a_training_runs_others_translate_settings_change_and_it_can_be_st
     page.goto(link(address, **LEARNED_LATE))
     press(page, "Start training")
     expect(metric(page, "Update")).to_be_visible(timeout=PATIENCE)
-    other = elsewhere.new_page()
+    other = elsewhere()
     other.goto(address)
     expect(other.get_by_role("heading", name="Translate", exact=True)).to_be_visible()
     other.get_by_label("Sentence to translate").fill("Where is my cat?")
     other.get_by_role("button", name="Translate", exact=True).click()
     expect(other.get_by_text("Katze").first).to_be_visible()
-    other.close()
     before = metric(page, "Update").inner_text()
     expect(metric(page, "Update")).not_to_have_text(before)
     expect(page.locator(".place")).to_be_visible(timeout=PATIENCE)
@@ -122,10 +114,9 @@ def test_quick_clicks_leave_one_training(page, address, elsewhere):
     at_rest_soon(page)
     (current,) = re.findall("job=([^&]+)", page.url)
     for name in seen - {current}:
-        other = elsewhere.new_page()
+        other = elsewhere()
         other.goto(link(address, job=name))
         expect(other.get_by_text("Stopped ")).to_be_visible()
-        other.close()
     stop_button(page).click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
 
@@ -135,9 +126,8 @@ def at_rest_soon(page: Page) -> None:
     page.wait_for_timeout(2000)
 
 
-def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(browser, address):
-    context = browser.new_context(viewport={"width": 1440, "height": 844}, color_scheme="dark")
-    page = context.new_page()
+def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, address):
+    page = visitor(width=1440, height=844, scheme="dark")
     page.goto(link(address, "knobs"))
     expect(page.get_by_role("button", name="Start both")).to_be_visible()
     at_rest(page)
@@ -152,4 +142,3 @@ def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(browser, ad
     expect(page.get_by_text("That is one seed")).to_be_visible()
     at_rest(page)
     expect_to_shut_no_one_out(page)
-    context.close()

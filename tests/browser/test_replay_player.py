@@ -168,11 +168,10 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
     page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile("moment=5000"))
     at_rest(page)
-    second = elsewhere.new_page()
+    second = elsewhere()
     second.goto(page.url)
     shows(second, film, 23)
     expect(second.locator("table.map td[id]")).to_have_text(cells(film, 23, 1, 4))
-    second.close()
     page.go_back()
     shows(page, film, 0)
     expect(page).not_to_have_url(re.compile("moment"))
@@ -189,37 +188,28 @@ def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, fil
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
-def test_the_film_shuts_no_one_out(browser, address, film, width, scheme):
-    context = browser.new_context(
-        viewport={"width": width, "height": 844}, color_scheme=scheme, reduced_motion="reduce"
-    )
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
+    page = visitor(width=width, height=844, scheme=scheme, reduced_motion="reduce")
     page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)
     shuts_no_one_out(page)
-    assert not errors
     cell = page.locator("#cell-3-4")
     assert cell.evaluate("cell => getComputedStyle(cell).transitionDuration") == "0s"
     box = cell.bounding_box()
     assert abs(box["width"] - box["height"]) < 1 and box["width"] >= 8
     table, large = page.locator("table.map").bounding_box(), page.locator(".large").bounding_box()
     assert table["x"] + table["width"] <= large["x"] + large["width"] + 1, "the whole map is in sight"
-    context.close()
 
 
-def test_on_a_phone_the_slider_stays_in_sight(browser, address, film):
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+def test_on_a_phone_the_slider_stays_in_sight(visitor, address, film):
+    page = visitor(width=390, height=844)
     page.goto(link(address, moment="500"))
     shows(page, film, 10)
     page.locator(".curves").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()
     slider(page).fill("12")
     shows(page, film, 12)
-    context.close()
 
 
 # The player alone, with films of our making

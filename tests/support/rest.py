@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Page
 
+_LOOK = 100  # milliseconds from look to look: looking at every frame makes the browser draw every frame
+
 # What is left of the run before fades out, and what comes anew fades in: until then the colours are neither's.
 _STANDS = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
     && !document.querySelector("[data-stale=true]")
@@ -27,16 +29,16 @@ _FOLLOW = """address => {
 
 def at_rest(page: Page) -> None:
     """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
-    page.wait_for_function(_STANDS)
+    page.wait_for_function(_STANDS, polling=_LOOK)
 
 
 def at_rest_for_good(page: Page) -> None:
     """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
-    page.wait_for_function(_STANDS_FOR_GOOD)
+    page.wait_for_function(_STANDS_FOR_GOOD, polling=_LOOK)
 
 
 def follow(page: Page, address: str) -> None:
     """Go to another address of the app that stands on this page, without reading the app's scripts anew."""
     page.evaluate(_FOLLOW, address)
-    page.wait_for_function("window.answered")
+    page.wait_for_function("window.answered", polling=_LOOK)
     at_rest(page)
