@@ -32,10 +32,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def windows(browser) -> Callable[..., Page]:
-    """Windows by their name and screen, kept from test to test: a new one reads and compiles all scripts anew."""
+    """Windows by their name and screen, kept from test to test: a new one reads and compiles all scripts anew.
+
+    Their visitors prefer little motion, unless a test says otherwise: drawing what fades took a third of the time.
+    """
     opened: dict[tuple, Page] = {}
 
     def window(name: str, width: int = 1440, height: int = 1000, scheme: str = "light", **more) -> Page:
+        more = {"reduced_motion": "reduce"} | more
         key = (name, width, height, scheme, *more.items())
         if key not in opened:
             screen = {"width": width, "height": height}

@@ -45,7 +45,8 @@ def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page
     expect(page).to_have_url(re.compile("step=3"))
 
 
-def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(page, address, trace):
+def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(visitor, address, trace):
+    page = visitor(reduced_motion="no-preference")
     steps = len(trace.next_ids)
     page.goto(f"{address}/decoding")
     expect(place(page)).to_have_text(f"Step 1 of {steps}")
