@@ -16,6 +16,7 @@ from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, read_samples
+from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.evaluation import Confidence, measure_confidence
 from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
@@ -116,8 +117,16 @@ def gradients(checkpoint: CheckpointFiles, layers: int, seed: int) -> tuple[Grad
 
 
 @st.cache_resource(max_entries=32, show_spinner="Searching …")
+def search(choice: Choice) -> SearchRecord:
+    """A beam search of a text: what ended, and what the beam held at each step."""
+    return translator(choice.checkpoint).beam_search(choice.text, choice.strategy, choice.prefix)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Searching …")
 def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
-    """The translations that the search found, best first."""
+    """The translations that the strategy found, best first; of a beam at most its size."""
+    if isinstance(choice.strategy, Beam):
+        return search(choice).ended[: choice.strategy.size]
     return tuple(translator(choice.checkpoint).hypotheses(choice.text, choice.strategy, choice.prefix))
 
 

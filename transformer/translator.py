@@ -8,7 +8,7 @@ import torch
 from .checkpoint import Checkpoint, load_checkpoint
 from .data.batching import Ids
 from .data.tokenizer import Piece
-from .decoding.beam import Beam, beam_search
+from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError
@@ -67,6 +67,12 @@ class Translator:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
         return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
+
+    def beam_search(self, text: str, beam: Beam, prefix: str | Ids = ()) -> SearchRecord:
+        """All translations of one text that the search found, and what the beam held at each step."""
+        source, prefix_ids = self._source_ids(text), self._prefix_ids(prefix)
+        self._check_prefixes([source], [prefix_ids])
+        return recorded_beam_search(self.model, [source], beam, [prefix_ids])[0]
 
     def trace(
         self,
@@ -156,12 +162,16 @@ class Translator:
     def _search(
         self, sources: list[Ids], strategy: Strategy, prefixes: list[Ids] | None, memory: torch.Tensor | None = None
     ) -> list[list[Hypothesis]]:
-        for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
-            if len(prefix) >= limit:
-                raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
+        self._check_prefixes(sources, prefixes)
         if isinstance(strategy, Beam):
             return beam_search(self.model, sources, strategy, prefixes, memory)
         return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes, memory)]
+
+    def _check_prefixes(self, sources: list[Ids], prefixes: list[Ids] | None) -> None:
+        """Refuse a prefix that leaves a translation nothing to add."""
+        for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
+            if len(prefix) >= limit:
+                raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
 
 
 def strategy_for(beam: int) -> Strategy:

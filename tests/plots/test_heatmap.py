@@ -9,7 +9,7 @@ from plots.heatmap import attention_map_figure, map_title
 from plots.text import chance_words, head_name, is_word, percent
 from transformer.interpret.trace import attention_map, masked_maps
 from views.questions.figures import overview_figure
-from views.translate.text import describe_map, least_certain_step, strongest_reading
+from views.translate.text import describe_map, least_probable_token, strongest_reading
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +102,8 @@ def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trac
 
 def test_the_captions_numbers_are_the_traces(trace):
     step = int(trace.next_probabilities.argmin())
-    assert chance_words(trace.next_probabilities[step]) in least_certain_step(trace)
-    assert trace.next_tokens[step] in least_certain_step(trace)
+    assert chance_words(trace.next_probabilities[step]) in least_probable_token(trace)
+    assert trace.next_tokens[step] in least_probable_token(trace)
 
 
 def test_the_strongest_reading_is_the_largest_weight_between_words(trace):

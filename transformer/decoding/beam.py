@@ -22,7 +22,7 @@ class Penalty(Name):
 
 @dataclass(frozen=True)
 class Beam:
-    """Keep the `size` best unfinished translations at each step, and rank finished ones by log P / penalty.
+    """Keep the `size` best continuations at each step; those that end leave the beam, ranked by log P / penalty.
 
     "gnmt": ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14), with the paper's size 4 and alpha 0.6 (6.1);
     "length": length^alpha, so that alpha 1 ranks by the mean log-probability of a token.
@@ -50,18 +50,76 @@ class Beam:
         return ((5 + length) / 6) ** self.alpha if self.penalty == Penalty.GNMT else length**self.alpha
 
 
+class Outcome(Name):
+    """How a path may leave a search."""
+
+    ENDED = "ended"
+    FELL_OUT = "fell out"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one path in a search.
+
+    It ended, at `place` in the ranking of all that ended; or it fell out, at token `place`, where the beam kept better
+    ones; both count from 1. Or it was open: in the beam, unfinished, when the search stopped.
+    """
+
+    outcome: Outcome
+    place: int = 0
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """A search of one sentence: all translations that ended, best first, and the unfinished ones kept at each step.
+
+    ended: ranked by score, one that reached its length limit among them. kept: for each step the unfinished
+    translations that were in the beam after it, as ids, most probable first. could_reach: for each of the last of these
+    the highest score that it could still have reached.
+    """
+
+    ended: tuple[Hypothesis, ...]
+    kept: tuple[tuple[tuple[int, ...], ...], ...]
+    could_reach: tuple[float, ...]
+
+    def fate(self, ids: Ids) -> Fate:
+        """What became of the path with these ids."""
+        ids = tuple(ids)
+        for place, one in enumerate(self.ended, start=1):
+            if one.ids == ids:
+                return Fate(Outcome.ENDED, place)
+        for place, kept in enumerate(self.kept, start=1):
+            if ids[:place] not in kept:
+                return Fate(Outcome.FELL_OUT, place)
+        return Fate(Outcome.OPEN)
+
+
 @dataclass
 class _Search:
     """One sentence's search: its unfinished translations with their log-probabilities, and its finished ones."""
 
     limit: int
     prefix: list[int]
-    pasts: list[list[int]]
+    pasts: list[tuple[int, ...]]
     scores: list[float]
-    found: list[Hypothesis] = field(default_factory=list)
+    ended: list[Hypothesis] = field(default_factory=list)
+    kept: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
+
+    def could_reach(self, beam: Beam) -> list[float]:
+        """For each unfinished translation the highest score it can still get.
+
+        Its log-probability only falls from here on, and the penalty is largest at the length limit.
+        """
+        return [score / beam.length_penalty(self.limit) for score in self.scores if score > -math.inf]
+
+    def is_decided(self, beam: Beam) -> bool:
+        """True when as many have ended as were asked for and no unfinished one can still win."""
+        if len(self.ended) < beam.size:
+            return False
+        return max(one.score for one in self.ended) >= max(self.could_reach(beam))
 
 
-@torch.inference_mode()
 def beam_search(
     model: Transformer,
     sources: Sequence[Ids],
@@ -71,8 +129,24 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """For each sentence of the batch its translations found, best first, at most `beam.size` of them.
 
-    sources, prefixes and memory as in `decode`. A sentence is done when as many translations have ended as the beam is
-    wide, or at its length limit.
+    sources, prefixes and memory as in `decode`; the search as in `recorded_beam_search`.
+    """
+    records = recorded_beam_search(model, sources, beam, prefixes, memory)
+    return [list(record.ended[: beam.size]) for record in records]
+
+
+@torch.inference_mode()
+def recorded_beam_search(
+    model: Transformer,
+    sources: Sequence[Ids],
+    beam: Beam,
+    prefixes: Sequence[Ids] | None = None,
+    memory: torch.Tensor | None = None,
+) -> list[SearchRecord]:
+    """Search the translations of each sentence of the batch, and keep what the beam held at each step.
+
+    sources, prefixes and memory as in `decode`. A sentence is done when at least `beam.size` translations have ended
+    and none under way can still get a better score than the best of them; or at its length limit.
     """
     prefixes = check_batch(model, sources, prefixes)
     limits = length_limits(model, sources)
@@ -82,8 +156,7 @@ def beam_search(
     # All rows of a sentence begin alike: only the first counts until they differ.
     first_scores = [0.0] + [-math.inf] * (size - 1)
     searches = [
-        _Search(limit, prefix, [[] for _ in range(size)], list(first_scores))
-        for limit, prefix in zip(limits, prefixes, strict=True)
+        _Search(limit, prefix, [()] * size, list(first_scores)) for limit, prefix in zip(limits, prefixes, strict=True)
     ]
     active = list(searches)
     tokens = torch.full((len(sources) * size,), model.config.begin_id, device=model.device)
@@ -102,11 +175,18 @@ def beam_search(
         move(torch.tensor(rows, device=model.device))
         tokens = torch.tensor([past[-1] for search in remaining for past in search.pasts], device=model.device)
         active = remaining
-    return [sorted(search.found, key=lambda found: -found.score)[:size] for search in searches]
+    return [
+        SearchRecord(
+            tuple(sorted(search.ended, key=lambda one: -one.score)),
+            tuple(search.kept),
+            tuple(search.could_reach(beam)),
+        )
+        for search in searches
+    ]
 
 
 def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer):
-    """The 2 x size best continuations of each sentence: enough to fill the beam though `size` of them may end."""
+    """The `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
     forced = {
@@ -118,7 +198,7 @@ def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int
     for number, (token, kept) in forced.items():
         totals[number] = -math.inf
         totals[number, :, token] = kept
-    best, indices = totals.flatten(1).topk(min(2 * size, totals[0].numel()), dim=1)
+    best, indices = totals.flatten(1).topk(min(size, totals[0].numel()), dim=1)
     return best.tolist(), indices.tolist()
 
 
@@ -127,23 +207,22 @@ def _advance(
 ) -> list[int] | None:
     """Take the next step of one sentence; returns the row each new past came from, or None when it is done."""
     pasts, scores, origins = [], [], []
-    for rank, (total, index) in enumerate(zip(best, indices, strict=True)):
-        origin, token = divmod(index, vocab_size)
-        if total == -math.inf or len(pasts) == beam.size:
+    for total, index in zip(best, indices, strict=True):
+        if total == -math.inf:
             break
-        past = [*search.pasts[origin], token]
+        origin, token = divmod(index, vocab_size)
+        past = (*search.pasts[origin], token)
         ended = token == model.config.end_id
-        if ended and rank >= beam.size:
-            continue  # below the beam: it would not have been kept
         if ended or len(past) == search.limit:
-            search.found.append(Hypothesis(tuple(past), total, total / beam.length_penalty(len(past)), ended))
+            search.ended.append(Hypothesis(past, total, total / beam.length_penalty(len(past)), ended))
         else:
             pasts.append(past)
             scores.append(total)
             origins.append(origin)
-    if len(search.found) >= beam.size or not pasts:
-        return None
+    search.kept.append(tuple(pasts))
     missing = beam.size - len(pasts)
-    search.pasts = pasts + [pasts[0]] * missing
     search.scores = scores + [-math.inf] * missing
+    if not pasts or search.is_decided(beam):
+        return None
+    search.pasts = pasts + [pasts[0]] * missing
     return origins + [origins[0]] * missing

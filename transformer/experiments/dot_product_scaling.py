@@ -17,7 +17,8 @@ class RandomProducts:
     Their components are independent, normal, with mean 0 and variance 1. `products` and `scores` are the standard
     deviations of q k and of q k / sqrt(d_k); `largest` and `largest_scaled` the mean largest weight of a row's softmax
     without the division and with it; `gradient` and `gradient_scaled` the mean of the sum of |d weight_i / d score_j|
-    over a row's softmax, how much of an error gets through it.
+    over a row's softmax, with respect to what softmax is given. `typical_ratio`: how much of a gradient with respect to
+    q k the median row lets through with the division, the chain rule's 1 / sqrt(d_k) included, over that without it.
     """
 
     sizes: tuple[int, ...]
@@ -28,6 +29,7 @@ class RandomProducts:
     largest_scaled: np.ndarray
     gradient: np.ndarray
     gradient_scaled: np.ndarray
+    typical_ratio: np.ndarray
 
 
 def measure_random_products(seed: int, sizes: tuple[int, ...] = SIZES, keys: int = _KEYS) -> RandomProducts:
@@ -41,13 +43,15 @@ def _measure(generator: np.random.Generator, d_k: int, keys: int) -> dict[str, f
     products = (queries * generator.standard_normal((_SAMPLES, keys, d_k))).sum(axis=-1)
     scores = products / np.sqrt(d_k)
     weights, weights_scaled = softmax(products), softmax(scores)
+    steep = softmax_jacobian_norm(weights)
     return {
         "products": products.std(),
         "scores": scores.std(),
         "largest": weights.max(axis=-1).mean(),
         "largest_scaled": weights_scaled.max(axis=-1).mean(),
-        "gradient": softmax_jacobian_norm(weights).mean(),
+        "gradient": steep.mean(),
         "gradient_scaled": softmax_jacobian_norm(weights_scaled).mean(),
+        "typical_ratio": np.median(softmax_jacobian_norm(weights_scaled)) / np.sqrt(d_k) / np.median(steep),
     }
 
 

@@ -24,7 +24,7 @@ class SmoothingForm(Name):
 class Smoothing:
     """A target of which the mass `epsilon` is taken from the right class and spread over `form` of `classes`.
 
-    "all classes": Szegedy et al. 2016, eq. 3, which is PyTorch's CrossEntropyLoss(label_smoothing=epsilon); the right
+    "all classes": Szegedy et al. 2016, which is PyTorch's CrossEntropyLoss(label_smoothing=epsilon); the right
     class and padding get their part of it too. "all but target and padding": the Annotated Transformer's
     LabelSmoothing. `classes` counts padding. Raises ConfigError for what cannot be.
     """

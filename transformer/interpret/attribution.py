@@ -126,7 +126,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def weighted_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
     """The Euclidean norm of weight times (value W_O of the head) for each pair: [batch, heads, queries, keys].
 
-    A key with a large weight and a short vector contributes little (Kobayashi et al. 2020, eq. 5). The bias of W_O
+    A key with a large weight and a short vector contributes little (Kobayashi et al. 2020). The bias of W_O
     belongs to no key and is left out.
     """
     lengths = np.linalg.norm(_transformed_values(stages, parameters), axis=-1)  # batch heads keys

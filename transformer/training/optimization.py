@@ -49,7 +49,7 @@ def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 def learning_rate(step: int, d_model: int, training: TrainingConfig) -> float:
-    """The rate of this step under the configured schedule, warm-up and cool-down (Zhai et al. 2022, 3.5)."""
+    """The rate of this step under the configured schedule, warm-up and cool-down (Zhai et al. 2022)."""
     if training.schedule == "noam":
         rate = noam_rate(step, d_model, training.warmup_steps)
     else:
@@ -64,7 +64,7 @@ def smoothed_cross_entropy(logits: Tensor, target: Tensor, pad_id: int, smoothin
     """Cross-entropy in nats against the smoothed target (paper, 5.4), summed over all tokens that are not padding.
 
     logits: [batch, target, vocab], target: [batch, target] -> scalar. The mass `smoothing` is spread over all classes
-    (Szegedy et al. 2016, eq. 3), so the target keeps 1 - smoothing + smoothing / vocab.
+    (Szegedy et al. 2016), so the target keeps 1 - smoothing + smoothing / vocab.
     """
     return F.cross_entropy(
         logits.flatten(0, 1), target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"

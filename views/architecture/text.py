@@ -43,8 +43,8 @@ BLOCK_TEXTS = {
         label="+ positions",
         title="Positional encoding",
         formula=_POSITIONS,
-        meaning="A fixed vector of sines and cosines for each position; without it the layers would not know "
-        "the order.",
+        meaning="A fixed vector of sines and cosines for each position. Without it the encoder could not tell the "
+        "order of its tokens; the decoder could, in part, by its causal mask (Haviv et al. 2022).",
         source="section 3.5",
     ),
     "self_attention": BlockText(
@@ -169,11 +169,17 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str]) -> str:
 
 
 def describe_gradients(measured: Sequence[GradientNorms]) -> str:
-    """How much larger the last decoder layer's gradient is than the first one's, for each norm, and why."""
-    parts = [f"{each.norm}-norm {each.decoder[-1] / each.decoder[0]:.1f} times" for each in measured]
+    """By how much the gradient of the last layer exceeds the first one's, in either stack, for each norm."""
+
+    def ratios(stack: str) -> str:
+        norms = [(each.norm, getattr(each, stack)) for each in measured]
+        return f"{stack} {' and '.join(f'{norm[-1] / norm[0]:.1f} ({name}-norm)' for name, norm in norms)}"
+
     return (
-        f"From the decoder's first layer to its last the gradient is multiplied: {', '.join(parts)}. With post-norm "
-        "the gradient passes through every LayerNorm, which shrinks it layer by layer: the layers next to the output "
-        "get the largest steps, and a high learning rate at the start destabilises them, hence the warm-up. With "
-        "pre-norm the residual connections lead through all layers without any LayerNorm (Xiong et al. 2020)."
+        f"The last layer's gradient over the first one's: {ratios('decoder')}; {ratios('encoder')}. Both "
+        "stacks have the same LayerNorms; "
+        "what the decoder has besides is cross-attention, through which each of its layers passes part of the gradient "
+        "to the encoder. Xiong et al. 2020 trace the warm-up that post-norm models need to large gradients near the "
+        "output; Liu et al. 2020 (Admin, arXiv 2004.08249) find that unbalanced gradients are not the root cause. Adam "
+        "divides each gradient by its own size, so a small gradient alone does not make a small step."
     )

@@ -22,7 +22,8 @@ SOURCES = {
     NORMED: "the norm of the weighted value vector: weight times value, projected by W_O and summed over the heads "
     "(Kobayashi et al. 2020)",
     GRADIENT: "how log P changes when the token's embedding is scaled a little (Denil et al. 2014)",
-    LEFT_OUT: "how far log P falls when no other token may attend to this one (Li et al. 2016, “erasure”)",
+    LEFT_OUT: "how far log P falls when attention to this token is masked for all others (in the manner of the erasure "
+    "of Li et al. 2016, who set vectors to zero and divide by log P)",
 }
 
 
@@ -59,8 +60,8 @@ def describe_agreement(found: np.ndarray, tokens: int) -> str:
     (least, *apart), (most, *close) = min(pairs), max(pairs)
     return (
         f"Over these {tokens} tokens the ranks of {close[1]} and {close[0]} are closest ({signed(most, 2)}), those of "
-        f"{apart[1]} and {apart[0]} farthest apart ({signed(least, 2)}; 1 is the same order, 0 no correlation, −1 the "
-        "reverse order)."
+        f"{apart[1]} and {apart[0]} farthest apart ({signed(least, 2)}; 1 is the same order, 0 no monotone "
+        "relation, −1 the reverse order)."
     )
 
 
@@ -81,17 +82,25 @@ def describe_disagreement(values: dict[str, np.ndarray], tokens: Sequence[str]) 
 
 
 def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.ndarray, fed: Sequence[str]) -> str:
-    """What leaving an input token out does, beside the largest of the source; gradient, drops: [input tokens]."""
-    if len(fed) < 2 or not np.isfinite(source_drops).any():
+    """What masking an input token does, beside what masking a source token does; gradient, drops: [input tokens].
+
+    The begin of sentence is left out: in training no decoder row ever was without it.
+    """
+    if not np.isfinite(drops[1:]).any() or not np.isfinite(source_drops).any():
         return ""
-    place = int(np.nanargmax(np.abs(drops)))
-    largest = float(np.nanmax(np.abs(source_drops)))
-    size, verb = abs(float(drops[place])), "lowers" if drops[place] > 0 else "raises"
-    beside = "more than any source token" if size > largest else "less than the most effective source token"
+    place = 1 + int(np.nanargmax(np.abs(drops[1:])))
+    largest = float(source_drops[int(np.nanargmax(np.abs(source_drops)))])
     return (
-        f"The prefix matters too: leaving out the input token {quoted(fed[place])} {verb} log P by {size:.3f}, "
-        f"{beside} ({largest:.3f}); its gradient × input is {signed(float(gradient[place]), 2)}."
+        f"The prefix matters too: with attention to the input token {quoted(fed[place])} masked, log P "
+        f"{_change_words(float(drops[place]))}; of the source tokens the one with the largest change, masked alike, "
+        f"{'lowers' if largest > 0 else 'raises'} it by {abs(largest):.3f}. The input token's gradient × input is "
+        f"{signed(float(gradient[place]), 2)}. {quoted(fed[0])} is left out here, for no row was ever trained without "
+        "it."
     )
+
+
+def _change_words(drop: float) -> str:
+    return f"{'falls' if drop > 0 else 'rises'} by {abs(drop):.3f}"
 
 
 def _ranks(sizes: np.ndarray) -> np.ndarray:

@@ -31,8 +31,9 @@ def show(choice: Choice) -> None:
         side = one_of("Rollout of", tuple(KINDS), "rolled")
         mixed = one_of("Residual connection weighted", tuple(captions.FORMULAS), "rolled_by")
         layer = _layer(len(trace.attention(KINDS[side])))
-    st.latex(captions.FORMULAS[mixed])
-    st.caption(captions.SOURCES[mixed] + (f" {captions.ACROSS}" if side == "across both" else ""))
+    st.latex((captions.FORMULAS_ACROSS if side == "across both" else captions.FORMULAS)[mixed])
+    remarks = {"across both": f" {captions.ACROSS}", "decoder": f" {captions.DECODER}"}
+    st.caption(captions.SOURCES[mixed] + remarks.get(side, ""))
     maps = trace.encoder, trace.decoder, trace.cross
     measured = mixed == captions.MEASURED
     mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)

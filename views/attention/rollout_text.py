@@ -21,24 +21,43 @@ SOURCES = {
     "what attention adds, divided by the sum of this and the norm of the vector it is added to (in the manner of the "
     "mixing ratio of Kobayashi et al. 2021).",
 }
+# The shares across both sides: R of the decoder's rows, over source and prefix; E of the encoder, over the source.
+_HALF_ACROSS = (
+    r"\tfrac12\, R_{l-1} + \tfrac12\, \bar A^{\text{self}}_l R_{l-1}",
+    r"\tfrac12\, R'_l + \tfrac12\, \bar A^{\text{cross}}_l E",
+)
+_MEASURED_ACROSS = (
+    r"(1 - m_l)\, R_{l-1} + m_l\, \bar A^{\text{self}}_l R_{l-1}",
+    r"(1 - m'_l)\, R'_l + m'_l\, \bar A^{\text{cross}}_l E",
+)
+FORMULAS_ACROSS = {
+    name: rf"\begin{{gathered}} R_0 = I, \qquad R'_l = {first} \\ R_l = {second} \end{{gathered}}"
+    for name, (first, second) in {HALVES: _HALF_ACROSS, MEASURED: _MEASURED_ACROSS}.items()
+}
 ACROSS = (
     "Across both sides, each decoder layer mixes twice: the rows before it through self-attention, then the memory "
-    "through cross-attention; the encoder's own rollout traces the memory back to source tokens."
+    "through cross-attention; E, the encoder's own rollout, traces the memory back to source tokens. Our extension to "
+    "two stacks; compare Chefer et al. 2021 and Ferrando et al. 2022."
 )
+DECODER = "The decoder's self-attention alone: what cross-attention adds from the source is left out."
 
 
 def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
-    """How many rows have their maximum elsewhere after rollout, the row that changed most, and how sharp both are."""
+    """How many rows have their maximum elsewhere after rollout, the row that changed most, and how sharp both are.
+
+    The shares of cross-attention are those of the source tokens; what the prefix has is not compared.
+    """
     before, after = np.nan_to_num(raw.weights), np.nan_to_num(rolled.weights)
     rows = np.flatnonzero((~np.isnan(raw.weights)).sum(axis=1) > 1)
     if not len(rows):
         return "Each row has a single unmasked cell: there is nothing to compare."
     moved = [row for row in rows if before[row].argmax() != after[row].argmax()]
     column = int(after.mean(axis=0).argmax())
+    tokens = "of a source token " if raw.kind == "cross" else ""
     text = (
-        f"The largest weight of a row is {before[rows].max(axis=1).mean():.2f} on average, the largest share "
-        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted(raw.keys[column])} has the largest share, "
-        f"{after[:, column].mean():.2f} on average; its weight in this layer is {before[:, column].mean():.2f}. "
+        f"The largest weight of a row is {before[rows].max(axis=1).mean():.2f} on average, the largest share {tokens}"
+        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted(raw.keys[column])} has the largest share {tokens}"
+        f"({after[:, column].mean():.2f} on average); its weight in this layer is {before[:, column].mean():.2f}. "
     )
     if not moved:
         return f"{text}In all {len(rows)} rows with a choice both belong to the same token."
@@ -47,7 +66,7 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     return (
         f"{text}In {len(moved)} of {len(rows)} rows they belong to different tokens: in the row of "
         f"{quoted(raw.queries[row])} the largest weight of this layer is that of {quoted(raw.keys[old])} "
-        f"({before[row, old]:.2f}), the largest share of the rollout that of {quoted(raw.keys[new])} "
+        f"({before[row, old]:.2f}), the largest share {tokens}that of {quoted(raw.keys[new])} "
         f"({after[row, new]:.2f}); the share of {quoted(raw.keys[old])} is {after[row, old]:.2f}."
     )
 

@@ -100,7 +100,7 @@ def _choose_hypothesis(choice: Choice) -> int:
     )
     rank = one_number("Hypothesis to step through", len(found), "hypothesis")
     greedy = session.hypotheses(replace(choice, strategy=Greedy()))[0]
-    show_finding(search_sentence(found, greedy, beam.alpha, tokenizer.decode))
+    show_finding(search_sentence(session.search(choice), greedy, beam, tokenizer.decode))
     return rank
 
 

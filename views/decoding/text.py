@@ -1,10 +1,11 @@
-"""Sentences on a decoding: its least certain step, one step in words, and what beam search gained."""
+"""Sentences on a decoding: its step of the highest entropy, one step in words, and what beam search gained."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from plots.text import chance_words, head_name, quoted, sentence_case
+from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import AttentionMap, Trace
 
@@ -12,11 +13,11 @@ NEVER_CHOSEN = ("<pad>", "<s>")  # decoding never chooses these, whatever their 
 
 
 def hardest_step(trace: Trace) -> str:
-    """The step of the greatest entropy, and what to try there."""
+    """The step of the highest entropy, and what to try there; that of the lowest probability may be another."""
     step = int(trace.entropies.argmax())
     other, probability = runner_up(trace, step)
     return (
-        f"Step {step + 1} of {len(trace.next_tokens)} is the least certain: perplexity "
+        f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
         f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
         f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}. Go there, force "
         f"{quoted(other)} instead, and see how the rest changes."
@@ -42,21 +43,35 @@ def entropy_words(entropy: float) -> str:
     return f"{entropy:.2f} nats, perplexity {np.exp(entropy):.1f}"
 
 
-def search_sentence(
-    found: Sequence[Hypothesis], greedy: Hypothesis, alpha: float, text: Callable[[list[int]], str]
-) -> str:
-    """What beam search gained over greedy decoding, and what to try; `text` turns ids into words."""
-    best = found[0]
-    likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
+def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]) -> str:
+    """What beam search gained over greedy decoding, or what became of greedy's path; `text` turns ids into words."""
+    best, shown = record.ended[0], record.ended[: beam.size]
     if best.ids == greedy.ids:
-        others = f", ranked above {len(found) - 1} others" if len(found) > 1 else ""
-        return f"Greedy decoding finds the same translation here{others}. Try a longer sentence."
+        others = len(shown) - 1
+        ranked = f", ranked above {others} {'other' if others == 1 else 'others'}" if others else ""
+        return f"Greedy decoding finds the same translation here{ranked}. Try a longer sentence."
     words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
+    likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
     if best.log_probability > greedy.log_probability:
         return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they differ."
-    if greedy.ids in {one.ids for one in found}:
-        return f"{words}, which is likelier ({likelier}); the length penalty (alpha {alpha:g}) ranks it lower. Try 0."
-    return f"{words}, which is likelier ({likelier}): the beam dropped it on the way. Try a wider beam."
+    return f"{words}, which is likelier ({likelier}). {_fate_words(record.fate(greedy.ids), greedy, beam)}"
+
+
+def _fate_words(fate: Fate, greedy: Hypothesis, beam: Beam) -> str:
+    """What became of greedy's translation in the search."""
+    if fate.outcome == Outcome.ENDED and fate.place <= beam.size:
+        return f"The length penalty (alpha {beam.alpha:g}) ranks it number {fate.place}. Try alpha 0."
+    if fate.outcome == Outcome.ENDED:
+        return f"It ended in the search as well, at rank {fate.place}, below the {beam.size} shown. Try a wider beam."
+    if fate.outcome == Outcome.FELL_OUT:
+        return (
+            f"It fell out of the beam at step {fate.place} of {len(greedy.ids)}, where the beam's {beam.size} best "
+            "continuations were all likelier. Try a wider beam."
+        )
+    return (
+        f"It was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} it could no longer "
+        "reach the best score. Try alpha 0."
+    )
 
 
 def runner_up(trace: Trace, step: int) -> tuple[str, float]:

@@ -62,8 +62,9 @@ STEPS = {
     "scale": StepText(
         "Divided by √d_k",
         "S / √d<sub>k</sub>",
-        "A sum of d_k products has a standard deviation of about √d_k if its terms are independent; without the "
-        "division softmax would start out so steep that hardly any gradient gets through it (paper, 3.2.1).",
+        "A sum of d_k products of independent terms with mean 0 and variance 1 has a standard deviation of √d_k. The "
+        "paper suspects that for large d_k softmax would otherwise be pushed to where its gradients are extremely "
+        "small (3.2.1); see “why √d_k” for what is measured at this model's.",
     ),
     "mask": StepText(
         "The mask",

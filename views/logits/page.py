@@ -42,7 +42,8 @@ def _show_step(choice: Choice) -> None:
         temperature = slider("Temperature", 0.1, 3.0, "lens_temperature", 0.1, width=220)
         top_k = slider("Top-k (0: all)", 0, 50, "lens_topk", width=220)
         top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
-    tempered = truncate(logits, temperature, top_k, top_p)
+    never = (model.config.pad_id, model.config.begin_id)
+    tempered = truncate(logits, temperature, top_k, top_p, never)
     alt = "Probabilities of the same pieces before and after the cut"
     st.plotly_chart(cut_figure(tempered, name), key="cut_bars", alt=alt)
     st.caption(

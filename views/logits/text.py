@@ -39,11 +39,16 @@ def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
 
 
 def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
-    """How many tokens may still be drawn, how much mass is truncated, and what the most probable one has now."""
+    """How many tokens may still be drawn, how much mass is truncated, and what the most probable one has now.
+
+    The tokens that decoding never chooses are named, and counted among those that may not be drawn.
+    """
     kept, best = int(cut.kept.sum()), int(cut.order[0])
     text = f"{quoted(name(best))} has {chance_words(float(cut.own[best]))} by the logits"
-    if kept == len(cut.kept) and temperature == 1:
-        return f"{text}. Nothing is rescaled or truncated: each of the {counted(kept, 'token')} may be drawn."
+    never = " and ".join(map(name, cut.forbidden))
+    if kept == len(cut.kept) - len(cut.forbidden) and temperature == 1:
+        but = f" but {never}, which decoding never chooses," if never else ""
+        return f"{text}. Nothing is truncated: all {len(cut.kept):,} tokens{but} may be drawn."
     if temperature != 1:
         text += f", {chance_words(float(cut.scaled[best]))} at temperature {temperature:g}"
     lost = 1 - cut.kept_mass
@@ -74,24 +79,28 @@ def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, 
 
 
 def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
-    """At which layer the final token becomes the top-1 for good, step by step, and the step that takes longest."""
+    """From which layer on the final token is the top-1 prediction, step by step, and the step of the worst ranks.
+
+    A token that was forced, sampled or found by beam search may never be: it is counted apart.
+    """
     rows, steps = lens.ranks.shape
     settled = [_settled(lens.ranks[:, step]) for step in range(steps)]
-    names, counts = layer_names(rows), [settled.count(row) for row in range(rows)]
-    parts = [f"{counts[row]} at {names[row]}" for row in range(rows) if counts[row]]
-    late = int(np.argmax([np.log(lens.ranks[: max(1, place), step]).sum() for step, place in enumerate(settled)]))
-    before = max(0, settled[late] - 1)
+    names = layer_names(rows)
+    parts = [f"from {names[row]} on in {settled.count(row)}" for row in range(rows) if row in settled]
+    if rows in settled:
+        parts.append(f"not even after the last layer in {settled.count(rows)}")
+    hardest = int(np.log(lens.ranks).mean(axis=0).argmax())
+    ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
     return (
-        f"Of {counted(steps, 'step')}, the final token is the top-1 prediction for good from: {', '.join(parts)}. "
-        f"{quoted(following[late])} takes longest: after {names[before]} its rank is {lens.ranks[before, late]:,}, its "
-        f"probability {chance_words(float(lens.probabilities[before, late]))}."
+        f"The final token is the top-1 prediction {'; '.join(parts)} of {counted(steps, 'step')}. The highest ranks "
+        f"over all layers are those of {quoted(following[hardest])}: {ranks}, from {names[0]} to {names[-1]}."
     )
 
 
 def _settled(ranks: np.ndarray) -> int:
-    """The first layer from which on the rank is 1; the last where it never is."""
+    """The first row from which on the rank is 1; the number of rows where the last is not."""
     wrong = np.flatnonzero(ranks != 1)
-    return min(len(ranks) - 1, int(wrong[-1]) + 1) if len(wrong) else 0
+    return int(wrong[-1]) + 1 if len(wrong) else 0
 
 
 def describe_confidence(measured: Confidence, epsilon: float | None, best_reachable: float | None) -> str:
@@ -102,6 +111,8 @@ def describe_confidence(measured: Confidence, epsilon: float | None, best_reacha
         f"{measured.best.mean():.2f} on average and is right in {percent(measured.right.mean())} of cases. A tenth of "
         f"all tokens get more than {top:.3f}, the highest {measured.best.max():.4f}."
     )
+    if epsilon is None:
+        return text + " Whether it was trained with label smoothing is not recorded in this checkpoint."
     if not epsilon:
         return text + " The model was trained without label smoothing, so nothing holds it back from 1."
     above = (measured.best > best_reachable).mean()

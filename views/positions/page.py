@@ -161,8 +161,9 @@ VIEWS = (*_OF_ENCODINGS, "embedding sum")
 def show_page(choice: Choice) -> None:
     """The formula, then a view. Raises UserError."""
     st.markdown(
-        "Attention alone does not know in which order the words stand: it reads a set. So a vector that depends on the "
-        "position alone is added to each embedding (Vaswani et al. 2017, 3.5), made of waves from fast to slow:"
+        "Attention without a mask does not know in which order the words stand: it reads a multiset. (Under a causal "
+        "mask the order is not lost altogether: Haviv et al. 2022.) So a vector that depends on the position alone is "
+        "added to each embedding (Vaswani et al. 2017, 3.5), made of waves from fast to slow:"
     )
     st.latex(
         r"\begin{aligned} PE_{(pos,\,2i)} &= \sin\big(pos \,/\, base^{2i/d_{model}}\big) \\ "

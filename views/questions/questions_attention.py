@@ -91,7 +91,7 @@ QUESTIONS = (
         "d_model is the length of the one vector that stands for a token from the embedding to the logits; every "
         "sub-layer reads it and writes it back in the same length, so that they can be added. 512 was a choice: the "
         "paper's table 3 also has 256 and 1024, and the larger did better and cost more. It must be a multiple of the "
-        "number of heads, since each head gets d_model / h of it.",
+        "number of heads, since each head projects the whole vector to d_model / h dimensions.",
         _widths,
         Link("pages/architecture.py", "See the blocks and their shapes"),
     ),
@@ -108,10 +108,11 @@ QUESTIONS = (
     Question(
         "root",
         "Why divide by sqrt(d_k)?",
-        "A dot product of two independent random vectors of d_k components with variance 1 has variance d_k (paper, "
-        "footnote 4), so scores spread more the wider a head is. Softmax of widely spread scores gives nearly all to "
-        "one key, and where a weight is nearly 0 or 1 its gradient is nearly 0. Divided by √d_k the scores spread "
-        "alike whatever the width.",
+        "A dot product of two random vectors of d_k independent components with mean 0 and variance 1 has mean 0 and "
+        "variance d_k (paper, footnote 4), so scores spread more the wider a head is. Softmax of widely spread scores "
+        "gives nearly all to one key, and where a weight is nearly 0 or 1 its gradient is nearly 0; the paper suspects "
+        "that this is why unscaled products do worse for large d_k (3.2.1). Divided by √d_k the scores spread alike "
+        "whatever the width.",
         _root,
         Link("pages/inside.py", "See it for a head of this model", {"inside": "why √d_k"}),
     ),

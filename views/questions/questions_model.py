@@ -94,7 +94,7 @@ def _smoothing(asked: Asked) -> Shown:
     best, least = Smoothing(SmoothingForm.ALL, own, classes).find_minimum()
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]),
-        "The loss over the model's confidence, with and without smoothing",
+        "The loss over the probability of the right token, with and without smoothing",
         f"With this model's ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is "
         f"{least:.3f}, not 0: the target's own entropy.",
     )
@@ -140,9 +140,10 @@ QUESTIONS = (
     Question(
         "gamma",
         "Why do LayerNorm's gamma and beta exist?",
-        "LayerNorm forces every vector to mean 0 and spread 1, which may be the wrong spread for what comes next. γ "
-        "and β, a number a dimension each, give the choice back: γ stretches, β moves, and with γ = spread and β = "
-        "mean the normalisation could even be undone on average. They begin at 1 and 0 and are learned.",
+        "LayerNorm forces every vector to mean 0 and standard deviation 1 over its dimensions. γ and β, a number a "
+        "dimension each, then let the model choose how large each dimension is and around what it lies: γ stretches, β "
+        "moves. They begin at 1 and 0 and are learned. They cannot undo the normalisation, since mean and deviation "
+        "differ from vector to vector while γ and β are the same for all.",
         _gamma,
         Link("pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"}),
     ),
@@ -171,8 +172,9 @@ QUESTIONS = (
     Question(
         "scale",
         "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
-        "The rows are initialised with a spread of 1 / √d_model, so that as the generator's matrix they give logits "
-        "of a moderate size; times √d_model they have the spread of the positions that are added. One matrix for "
+        "The rows are initialised with a standard deviation of 1 / √d_model, so that as the generator's matrix they "
+        "give logits of a moderate size; times √d_model it is 1, of the order of the positions that are added (sine "
+        "and cosine over whole turns: 0.71). One matrix for "
         "both languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. "
         "It saves two thirds of these parameters, and a piece that is written alike in both languages is learned "
         "once.",
@@ -193,7 +195,7 @@ QUESTIONS = (
         "smoothing",
         "What does label smoothing do to the loss?",
         "It takes a little mass from the right piece and spreads it over the others, so the loss is least at a "
-        "confidence below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
+        "probability below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
         "better than an unsmoothed 1.9. The paper (5.4) found perplexity worse and BLEU better.",
         _smoothing,
         Link("pages/training.py", "See both forms and their minima", {"training": "label smoothing"}),
@@ -201,10 +203,12 @@ QUESTIONS = (
     Question(
         "warmup",
         "Why does the learning rate rise first?",
-        "At random weights Adam's estimates rest on few gradients, and in a post-norm model those near the output "
-        "are large: full speed at once throws it off. So the rate rises linearly to warm-up, and falls with the root "
-        "of the step after it (paper, equation 3). Pre-norm models can do with little warm-up or none (Xiong et al. "
-        "2020).",
+        "The paper does not say; it raises the rate linearly to the end of the warm-up, and lets it fall with the root "
+        "of the step after it (equation 3). Offered since: Adam's estimates rest on few gradients at first and vary "
+        "much (Liu et al. 2020, RAdam); in a post-norm model the gradients near the output are large at the start, and "
+        "pre-norm models can do with little warm-up or none (Xiong et al. 2020); post-norm models lean heavily on "
+        "their sub-layers' outputs, which amplifies every change of the weights, while unbalanced gradients are not "
+        "the root cause (Liu et al. 2020, Admin).",
         _rate,
         Link("pages/training.py", "Draw the rate for other numbers", {"training": "learning-rate schedule"}),
     ),

@@ -27,7 +27,7 @@ WHOSE = {
 
 
 def show(choice: Choice) -> None:
-    """Targets, losses with their minima, and the loaded model's own confidence."""
+    """Targets, losses with their minima, and the loaded model's own probabilities."""
     st.subheader("Label smoothing: a target that is not quite certain")
     st.markdown(
         "Trained towards 1 for the right piece and 0 for all others, a model is pushed to be ever surer. Label "
@@ -55,8 +55,8 @@ def show(choice: Choice) -> None:
 
 
 def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> None:
-    """The loss over the confidence for several epsilons, in either form, and its minima twice computed."""
-    st.subheader("The loss over the model's confidence")
+    """The loss over the right class's probability for several epsilons, in either form; its minima twice computed."""
+    st.subheader("The loss over the probability of the right class")
     st.markdown(
         "Say the model gives p to the right class and the rest evenly to the classes that share ε. Two measures are in "
         "use as well; they differ by a constant, the entropy of the target, so what they teach is the same:"
@@ -68,7 +68,7 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
-            alt = f"{measure} over the confidence in the right class, spread over {form}"
+            alt = f"{measure} over the probability of the right class, spread over {form}"
             st.plotly_chart(loss_figure(smoothings, epsilon, measure), key=f"loss_{_number(form)}", alt=alt)
             header, rows = ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
@@ -93,7 +93,7 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = session.trace(choice)
-    alt = "Probability of each next token of the translation, and the confidence at which the loss is least"
+    alt = "Probability of each next token of the translation, and the probability at which the loss is least"
     st.plotly_chart(confidence_figure(trace, own.right), key="confidence", alt=alt)
     show_finding(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
 

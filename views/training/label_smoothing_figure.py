@@ -1,4 +1,4 @@
-"""Label smoothing drawn: the target distribution cell by cell, and the loss over the model's confidence."""
+"""Label smoothing drawn: the target distribution cell by cell, and the loss over the right class's probability."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def targets_figure(smoothing: Smoothing) -> go.Figure:
 
 
 def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
-    """The loss over the confidence in the right class, a curve for each epsilon, its minimum marked.
+    """The loss over the probability of the right class, a curve for each epsilon, its minimum marked.
 
     The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
     """

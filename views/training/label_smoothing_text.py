@@ -106,7 +106,7 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
 
 
 def describe_confidence(trace: Trace, own: Smoothing) -> str:
-    """How sure the model was of the steps of this sentence, beside the confidence that its loss asks for."""
+    """How sure the model was of the steps of this sentence, beside the probability that its loss asks for."""
     values = trace.next_probabilities
     surest = int(values.argmax())
     above = int((values > own.right).sum())

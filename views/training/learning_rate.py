@@ -25,7 +25,8 @@ def show(choice: Choice) -> None:
     """The curves with their peaks, then what this checkpoint was trained with."""
     st.subheader("The learning rate over the steps of training")
     st.markdown(
-        "At every step the weights move against the gradient, and the rate says how far. The paper's (Vaswani et al. "
+        "At every step Adam moves each weight against a running mean of its gradient, divided by the root of the "
+        "running mean of its square; the rate says how far. The paper's (Vaswani et al. "
         "2017, equation 3) rises in a straight line over the warm-up, then falls with the root of the step:"
     )
     st.latex(captions.FORMULA)
@@ -112,9 +113,11 @@ def _show_trained(translator: Translator, axes: str) -> None:
     look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
     show_finding(look)
     st.markdown(
-        "**Why a warm-up?** The paper does not say. Two reasons have been offered since. Adam divides by a running "
+        "**Why a warm-up?** The paper does not say. Reasons have been offered since. Adam divides by a running "
         "estimate that rests on few gradients at first, and so varies much "
         "([Liu et al. 2020](https://arxiv.org/abs/1908.03265)). And in a post-norm Transformer, such as the paper's, "
         "the gradients near the output are large at the start, while pre-norm ones could be trained without a warm-up "
-        f"([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)). This checkpoint is {config.norm}-norm."
+        "([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)); against that, unbalanced gradients were found not to "
+        "be the root cause of post-norm's instability ([Liu et al. 2020, Admin](https://arxiv.org/abs/2004.08249)). "
+        f"This checkpoint is {config.norm}-norm."
     )

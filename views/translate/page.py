@@ -10,14 +10,14 @@ from ui.selectors import layer_and_head, row_label
 from ui.sentences import show_pieces, show_probabilities, show_sentences
 from ui.widgets import phone_container, show_finding
 
-from .text import least_certain_step, sharpest_head, strongest_reading
+from .text import least_probable_token, sharpest_head, strongest_reading
 
 
 def show_page(choice: Choice) -> None:
     """Sentence, tokens and cross-attention. Raises UserError."""
     trace = session.trace(choice)
     show_sentences(choice)
-    show_finding(least_certain_step(trace))
+    show_finding(least_probable_token(trace))
     _show_tokens(trace, session.translator(choice.checkpoint).tokenizer.unknown_id)
     _show_cross_attention(trace)
 

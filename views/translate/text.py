@@ -8,7 +8,7 @@ from transformer.interpret.trace import AttentionMap, Trace, masked_maps
 from views.decoding.text import runner_up
 
 
-def least_certain_step(trace: Trace) -> str:
+def least_probable_token(trace: Trace) -> str:
     """The token of the lowest probability, with the best one that was not chosen."""
     step = int(trace.next_probabilities.argmin())
     other, probability = runner_up(trace, step)

@@ -128,7 +128,7 @@ def test_the_sentence_on_the_maps_follows_their_numbers(example):
     text = captions.describe_shares(raw, rolled)
     expected = f"In {moved} of {len(raw.weights)} rows" if moved else f"In all {len(raw.weights)} rows"
     assert expected in text
-    assert f"the largest share {rolled.weights.max(axis=1).mean():.2f}" in text
+    assert f"the largest share of a source token {rolled.weights.max(axis=1).mean():.2f}" in text
     assert "both belong to the same token" in captions.describe_shares(raw, raw)
     alone = dataclasses.replace(raw, weights=raw.weights[:, :1], keys=raw.keys[:1])
     assert "nothing to compare" in captions.describe_shares(alone, alone)

@@ -23,7 +23,7 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     assert given["step"] == 3
     assert given["next"] == list(trace.next_tokens)
     assert [step["rank"] for step in given["steps"]] == [1] * len(trace.next_ids)
-    assert "least certain" in page_text(app)
+    assert "has the highest entropy" in page_text(app)
 
 
 @pytest.mark.parametrize("step", ["-1", "9" * 5000, "evil", "", "²", "<b>"])

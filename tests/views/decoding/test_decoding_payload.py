@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from plots.text import chance_words
+from transformer.decoding.beam import Beam, SearchRecord
 from transformer.decoding.sampling import DecodingState, Greedy, Hypothesis
 from transformer.interpret.trace import attention_map
 from views.decoding.payload import decoding_steps
@@ -123,10 +124,67 @@ def test_a_probability_is_never_rounded_to_all_or_to_nothing(probability, words)
 def test_what_beam_search_gained_is_said_by_the_numbers():
     greedy, better = Hypothesis((5, 3), -2.0, -2.0, True), Hypothesis((6, 3), -1.5, -1.3, True)
 
-    def text(ids):
-        return f"words of {ids[0]}"
+    def words(ended, kept, one, size=2, alpha=0.6) -> str:
+        record = SearchRecord(tuple(ended), tuple(kept), ())
+        return search_sentence(record, one, Beam(size, alpha), lambda ids: f"words of {ids[0]}")
 
-    assert "the same translation" in search_sentence([greedy], greedy, 0.6, text)
-    assert "likelier one: log P -1.50 against -2.00" in search_sentence([better, greedy], greedy, 0.6, text)
-    assert "(alpha 0.6) ranks it lower" in search_sentence([greedy, better], better, 0.6, text)
-    assert "the beam dropped it" in search_sentence([greedy], better, 0.0, text)
+    assert "the same translation here. Try" in words([greedy], [((5,),)], greedy)
+    assert "the same translation here, ranked above 1 other. Try" in words([greedy, better], [((5,),)], greedy)
+    assert "likelier one: log P -1.50 against -2.00" in words([better, greedy], [((6,), (5,))], greedy)
+    assert "(alpha 0.6) ranks it number 2. Try" in words([greedy, better], [((6,), (5,))], better)
+    third = [greedy, greedy, better]
+    assert "ended in the search as well, at rank 3, below the 2 shown" in words(third, [((6,), (5,))], better)
+    assert "fell out of the beam at step 1 of 2" in words([greedy], [((5,),)], better)
+    assert "fell out of the beam at step 2 of 2" in words([greedy], [((5,), (6,)), ((5, 7), (6, 7))], better)
+    assert "still in the beam, unfinished, when the search stopped" in words([greedy], [((5,), (6,))], better)
+
+
+@torch.inference_mode()
+def beams_by_hand(shipped, text: str, size: int, steps: int) -> list[list[tuple[int, ...]]]:
+    """The best `size` continuations of each step, those that end among them, by whole passes over every prefix."""
+    source = torch.tensor([[*shipped.tokenizer.encode(text), shipped.tokenizer.end_id]])
+    begin, end = shipped.tokenizer.begin_id, shipped.tokenizer.end_id
+    live, steps_kept = {(): 0.0}, []
+    for _ in range(steps):
+        found = {}
+        for ids, total in live.items():
+            last = shipped.model(source, torch.tensor([[begin, *ids]]))[0, -1].log_softmax(-1)
+            last[[shipped.tokenizer.pad_id, begin]] = -torch.inf
+            values, tokens = last.topk(size)
+            found |= {(*ids, token): total + v for token, v in zip(tokens.tolist(), values.tolist(), strict=True)}
+        best = sorted(found, key=lambda ids: -found[ids])[:size]
+        steps_kept.append(best)
+        live = {ids: found[ids] for ids in best if ids[-1] != end}
+    return steps_kept
+
+
+SENTENCES = (
+    *("Tom climbed over the wall.", "I love my teacher.", "no no no no no no", "Yes.", "\U0001f600 cat"),
+    *("My dog has fleas.", "Machine learning models are trained on large amounts of data.", "word " * 60),
+)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("text", SENTENCES)
+def test_what_is_said_about_greedys_path_is_so(shipped, text, size):
+    record, greedy = shipped.beam_search(text, Beam(size)), shipped.hypotheses(text, Greedy())[0]
+    said = search_sentence(record, greedy, Beam(size), shipped.tokenizer.decode)
+    ended = [one.ids for one in record.ended]
+    if "the same translation" in said:
+        assert ended[0] == greedy.ids
+    elif "found a likelier one" in said:
+        assert record.ended[0].log_probability > greedy.log_probability
+    elif "ranks it number" in said:
+        assert ended[int(said.split("ranks it number ")[1].split(".")[0]) - 1] == greedy.ids
+    elif "ended in the search as well" in said:
+        assert ended.index(greedy.ids) >= size
+    elif "fell out" in said:
+        step = int(said.split("at step ")[1].split(" of")[0])
+        by_hand = beams_by_hand(shipped, text, size, step)
+        assert greedy.ids[:step] not in by_hand[-1]
+        assert all(greedy.ids[: number + 1] in kept for number, kept in enumerate(by_hand[:-1]))
+    else:
+        assert "still in the beam" in said
+        by_hand = beams_by_hand(shipped, text, size, len(record.kept))
+        assert all(greedy.ids[: number + 1] in kept for number, kept in enumerate(by_hand))
+        assert greedy.ids not in ended

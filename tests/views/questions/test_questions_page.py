@@ -105,7 +105,7 @@ def test_the_lens_ends_with_the_models_own_choice():
     assert len(cells) == 4 * 6
     assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
-    assert "the final token is the top-1 prediction for good from" in page_text(app)
+    assert "The final token is the top-1 prediction from" in page_text(app)
 
 
 def test_confidence_counts_the_samples_tokens():
