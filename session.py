@@ -6,6 +6,7 @@ raises UserError, which is not kept.
 """
 
 import atexit
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
+from transformer.errors import CheckpointError
 from transformer.evaluation import Confidence, measure_confidence
 from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
 from transformer.interpret.activations import Predictions
@@ -30,6 +32,7 @@ from transformer.interpret.attention_block import (
     record_stages,
 )
 from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
+from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.mask_ablation import MaskedPass, run_masked
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace
@@ -37,9 +40,11 @@ from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
+logger = logging.getLogger(__name__)
+
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
 PAIRS_FOR_GRADIENTS = 16
-_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json", SAMPLES, REPLAY_FILE)
+_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json", SAMPLES, REPLAY_FILE, ROLES_FILE)
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,19 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """The sentence pairs that come with a checkpoint, as its ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
     return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
+    """What the heads do over a corpus, None where that was not measured or cannot be read."""
+    path = Path(checkpoint.folder) / ROLES_FILE
+    if not path.exists():
+        return None
+    try:
+        return load_roles(path, translator(checkpoint).model)
+    except CheckpointError as error:
+        logger.warning("%s", error)
+        return None
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the replay …")

@@ -23,7 +23,8 @@ PATTERN_WORDS = {
     Pattern.END: "on the end of sentence </s>",
     Pattern.BEGINNING: "on the beginning of sentence <s>",
     Pattern.PUNCTUATION: "on a punctuation mark",
-    Pattern.ALIGNMENT: "where the average of all cross-attention heads has its own",
+    Pattern.OUTPUT_ALIGNMENT: "on the source word aligned with the row's output token",
+    Pattern.INPUT_ALIGNMENT: "on the source word aligned with the row's input token",
 }
 
 
@@ -96,17 +97,14 @@ def percent(share: float) -> str:
 
 
 def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
-    """How many rows follow a pattern: "in 92 % of its rows (11 of 12) the largest weight is on the token before"."""
+    """How many rows follow a pattern: "in 11 of the 12 rows that could (92 %) the largest weight is on the token
+    before".
+    """
     count = head.counts[pattern]
-    share = f"{percent(head.shares[pattern])} of its rows ({count.rows} of {count.eligible})"
+    share = f"{count.rows} of the {counted(count.eligible, 'row')} that could ({percent(head.shares[pattern])})"
     return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
 
 
 def quoted(token: str) -> str:
     """A token between quotation marks, its word boundary as written by the tokenizer."""
     return f"“{token}”"
-
-
-def is_word(token: str) -> bool:
-    """True for a token that carries letters or digits, unlike punctuation and special tokens."""
-    return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))

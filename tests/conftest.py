@@ -41,9 +41,15 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def shipped() -> Translator:
+def checkpoints() -> Path:
+    """The folder of the shipped checkpoints."""
+    return ROOT / "checkpoints"
+
+
+@pytest.fixture(scope="session")
+def shipped(checkpoints) -> Translator:
     """The checkpoint that the app opens with."""
-    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
+    return Translator.load(checkpoints / "en-de", "cpu")
 
 
 @pytest.fixture(scope="session")

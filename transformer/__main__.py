@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, trace, toy, reversals, download."""
+"""The command line: train, translate, evaluate, heads, trace, toy, reversals, download."""
 
 import argparse
 import json
@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_device(train)
     _add_model(command("translate", _translate, "translate standard input, one sentence a line"))
     _add_evaluate_arguments(command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON"))
+    heads = command("heads", _heads, "measure over a corpus what each head does; written beside the checkpoint")
+    heads.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
+    heads.add_argument("--pairs", type=Path, required=True, help="sentence pairs, TSV or TSV.gz")
+    _add_device(heads)
     trace = command("trace", _trace, "write every attention weight of one sentence")
     trace.add_argument("text", help="the source sentence")
     _add_model(trace)
@@ -172,6 +176,26 @@ def _evaluate(options: argparse.Namespace) -> None:
         translator.checkpoint.add_score(options.checkpoint, name, strategy.label, result)
     penalty = {"alpha": strategy.alpha, "penalty": strategy.penalty} if isinstance(strategy, Beam) else {}
     print(json.dumps({**result, "beam": options.beam, **penalty, "seconds": round(seconds, 2)}))
+
+
+def _heads(options: argparse.Namespace) -> None:
+    import numpy as np
+
+    from .data.batching import make_examples
+    from .interpret.head_patterns import Pattern
+    from .interpret.head_roles import ROLES_FILE, measure_roles, save_roles
+
+    translator = Translator.load(options.checkpoint, options.device)
+    model, tokenizer = translator.model, translator.tokenizer
+    examples = make_examples(read_pairs(options.pairs), tokenizer, model.config.max_length)
+    roles = measure_roles(model, tokenizer, examples, options.pairs.name, _reporter(len(examples)))
+    save_roles(options.checkpoint / ROLES_FILE, roles)
+    for kind, labelled in roles.labelled.items():
+        for layer, head in np.ndindex(labelled.shape[:2]):
+            counts = labelled[layer, head]
+            labels = [f"{list(Pattern)[each]} in {counts[each]}" for each in np.argsort(-counts) if counts[each]]
+            found = f"{', '.join(labels)} of {roles.sentences} sentences" if labels else "no label in any sentence"
+            print(f"{kind} layer {layer + 1} head {head + 1}: {found}")
 
 
 def _trace(options: argparse.Namespace) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from plots.heatmap import attention_map_figure, map_title
-from plots.text import chance_words, head_name, is_word, percent
+from plots.text import chance_words, head_name, percent
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import attention_map, masked_maps
 from views.questions.figures import overview_figure
 from views.translate.text import describe_map, least_probable_token, strongest_reading

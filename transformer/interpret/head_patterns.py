@@ -26,13 +26,16 @@ class Pattern(Name):
     END = "end of sentence"
     BEGINNING = "beginning of sentence"
     PUNCTUATION = "punctuation"
-    ALIGNMENT = "alignment"
+    OUTPUT_ALIGNMENT = "alignment"
+    INPUT_ALIGNMENT = "input alignment"
 
 
 # The share of rows that a head must reach to get a pattern's name, in the order in which they are tried. Voita et al.
-# 2019 call a head positional at 0.9; the others are ours.
+# 2019 (5.1) call a head positional whose maxima are to 0.9 or more one place before, or one after, over a corpus; the
+# other patterns and thresholds are ours.
 THRESHOLDS = dict.fromkeys((Pattern.PREVIOUS, Pattern.SAME, Pattern.NEXT, Pattern.MIRRORED), 0.9)
-THRESHOLDS |= dict.fromkeys((Pattern.END, Pattern.BEGINNING, Pattern.PUNCTUATION, Pattern.ALIGNMENT), 0.8)
+THRESHOLDS |= dict.fromkeys((Pattern.END, Pattern.BEGINNING, Pattern.PUNCTUATION), 0.8)
+THRESHOLDS |= dict.fromkeys((Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT), 0.8)
 NOTABLE_SHARE = 0.6  # from here on a pattern is worth mentioning in a head that has no name
 _OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
 
@@ -55,8 +58,8 @@ class HeadMeasures:
 
     counts: the share of rows for each pattern; empty where no column is of that sort, or it makes no sense for the
     kind. entropy: mean of the rows in nats; confidence: see `confidence`. `label` is the first pattern whose threshold
-    is reached; None where none is, or where a row has two equal maxima and so no cell of its own. Layer and head count
-    from 0.
+    is reached; None where none is, or where the head is `tied`: a row of it has two equal maxima, and so no cell of its
+    own. Layer and head count from 0.
     """
 
     kind: AttentionKind
@@ -66,6 +69,7 @@ class HeadMeasures:
     entropy: float
     confidence: float
     label: Pattern | None
+    tied: bool = False
 
     @property
     def shares(self) -> dict[Pattern, float]:
@@ -73,30 +77,48 @@ class HeadMeasures:
         return {pattern: float(share) for pattern, share in self.counts.items()}
 
 
-def measure_heads(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str]) -> list[HeadMeasures]:
-    """All heads of a kind, [layers, heads, queries, keys], layer by layer.
+def measure_heads(
+    kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str] | None = None
+) -> list[HeadMeasures]:
+    """All heads of a kind, [layers, heads, queries, keys], layer by layer; `outputs` are the decoder's output tokens.
 
-    "alignment" is asked of several cross-attention heads: the maximum is where the mean over all of them has its own,
-    the source token that this sentence's heads agree on: no alignment from outside. "previous", "same" and "next" are
-    asked of self-attention, whose rows and columns are the same tokens; "mirrored" of all but the masked decoder.
-    Raises ValueError where `keys` are not as many as the columns.
+    Both alignments are asked of several cross-attention heads whose `outputs` are given, in rows whose output or input
+    token is a word (see `aligned_keys`): the maximum is on the source word that is aligned with that token. "previous",
+    "same" and "next" are asked of self-attention, whose rows and columns are the same tokens; "mirrored" of all but the
+    masked decoder. Raises ValueError where `keys` are not as many as the columns, or `outputs` as the rows.
     """
     layers, heads = weights.shape[:2]
-    compared = kind == AttentionKind.CROSS and layers * heads > 1
-    agreed = np.nanmean(weights, axis=(0, 1)).argmax(axis=-1) if compared else None
+    compared = kind == AttentionKind.CROSS and layers * heads > 1 and outputs is not None
+    aligned = aligned_keys(weights, keys, outputs) if compared else None
     return [
-        _measure(AttentionKind(kind), layer, head, weights[layer, head], keys, agreed)
+        _measure(AttentionKind(kind), layer, head, weights[layer, head], keys, aligned)
         for layer, head in np.ndindex(layers, heads)
     ]
 
 
+def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str]) -> np.ndarray:
+    """For each output token the source word on which all cross-attention heads together put most: [queries].
+
+    weights: [layers, heads, queries, keys], of which the mean is taken in the row that predicts the token. -1 for
+    special tokens and punctuation, and where the source has no word. This is what the sentence's own heads agree on, no
+    alignment from outside.
+    """
+    if len(keys) != weights.shape[-1] or len(outputs) != weights.shape[-2]:
+        raise ValueError(f"expected {weights.shape[-1]} keys and {weights.shape[-2]} outputs")
+    words = np.array([is_word(token) for token in keys])
+    if not words.any():
+        return np.full(len(outputs), -1)
+    found = np.where(words, weights.mean(axis=(0, 1)), -1.0).argmax(axis=-1)
+    return np.where([is_word(token) for token in outputs], found, -1)
+
+
 def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str]) -> HeadMeasures:
-    """One map alone, [queries, keys], without its "alignment"; `layer` and `head` of the result mean nothing."""
+    """One map alone, [queries, keys], without its alignments; `layer` and `head` of the result mean nothing."""
     return measure_heads(kind, weights[None, None], keys)[0]
 
 
 def _measure(
-    kind: AttentionKind, layer: int, head: int, weights: np.ndarray, keys: Sequence[str], agreed: np.ndarray | None
+    kind: AttentionKind, layer: int, head: int, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
 ) -> HeadMeasures:
     if len(keys) != weights.shape[-1]:
         raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
@@ -109,12 +131,20 @@ def _measure(
         }
     if kind != AttentionKind.DECODER:
         counts[Pattern.MIRRORED] = mirrored_share(weights)
-    if agreed is not None:
-        rows = rows_with_choice(weights)
-        counts[Pattern.ALIGNMENT] = Share(int((_maxima(weights[rows]) == agreed[rows]).sum()), len(rows))
+    if aligned is not None:
+        inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
+        counts[Pattern.OUTPUT_ALIGNMENT] = _alignment_share(weights, aligned)
+        counts[Pattern.INPUT_ALIGNMENT] = _alignment_share(weights, inputs)
     reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
-    label = None if _tied(weights) else next(reached, None)
-    return HeadMeasures(kind, layer, head, counts, mean_entropy(weights), confidence(weights, keys), label)
+    tied = _tied(weights)
+    label = None if tied else next(reached, None)
+    return HeadMeasures(kind, layer, head, counts, mean_entropy(weights), confidence(weights, keys), label, tied)
+
+
+def _alignment_share(weights: np.ndarray, aligned: np.ndarray) -> Share:
+    """Rows whose maximum is on the key given for them, among those for which one is given."""
+    rows = np.flatnonzero(aligned >= 0)
+    return Share(int((_maxima(weights[rows]) == aligned[rows]).sum()), len(rows))
 
 
 def _column_shares(weights: np.ndarray, keys: Sequence[str]) -> dict[Pattern, Share]:
@@ -165,7 +195,7 @@ def mean_entropy(weights: np.ndarray) -> float:
 
 
 def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:
-    """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 5.1): a head that only
+    """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 4): a head that only
     rests there is not confident of anything. 0 where no other key is left.
     """
     others = np.array(keys) != "</s>"
@@ -187,6 +217,11 @@ def is_punctuation(token: str) -> bool:
     """True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
     marks = token.lstrip("▁")
     return bool(marks) and PUNCTUATION.issuperset(marks)
+
+
+def is_word(token: str) -> bool:
+    """True for a token that carries letters or digits, unlike punctuation and special tokens."""
+    return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
 
 
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:

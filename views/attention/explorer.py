@@ -40,7 +40,7 @@ def show(choice: Choice) -> None:
     """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
     trace = session.trace(choice)
     show_sentences(choice)
-    _show_linked(trace, explorer_blob(trace))
+    _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)))
 
 
 @st.fragment  # a choice need not bring the whole page, nor measure every head, again

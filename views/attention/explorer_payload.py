@@ -14,9 +14,10 @@ from transformer.interpret.head_patterns import (
     measure_heads,
     representative_heads,
 )
+from transformer.interpret.head_roles import HeadRoles
 from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 
-from .explorer_text import explorer_words, look_words
+from .explorer_text import explorer_words, look_words, role_words
 
 KINDS = tuple(KIND_NAMES)
 WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
@@ -27,8 +28,8 @@ WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of
 STEPS = 50_000
 
 
-def explorer_blob(trace: Trace) -> bytes:
-    """Everything that the explorer draws of a sentence.
+def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
+    """Everything that the explorer draws of a sentence; `roles` says what the heads do over a corpus.
 
     Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
     each of KINDS the weights [layers, heads, queries, keys] in uint16, STEPS for 1: two bytes a weight, exact to four
@@ -43,25 +44,26 @@ def explorer_blob(trace: Trace) -> bytes:
         "steps": STEPS,
         "texts": explorer_words(),
         "sides": {name: _side(tokens) for name, tokens in sides.items()},
-        "kinds": {kind: _kind(trace, kind, offset) for kind, offset in zip(KINDS, offsets, strict=False)},
+        "kinds": {kind: _kind(trace, kind, offset, roles) for kind, offset in zip(KINDS, offsets, strict=False)},
     }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (len(text) % 2)
     return len(text).to_bytes(4, "little") + text + weights
 
 
-def _kind(trace: Trace, kind: str, offset: int) -> dict:
+def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict:
     """What the header says of a kind: its size, where its weights begin, and what was measured of its heads."""
     layers, heads, queries, keys = trace.attention(kind).shape
     read = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-    measured = measure_heads(kind, masked_maps(trace, kind), read)
+    measured = measure_heads(kind, masked_maps(trace, kind), read, trace.next_tokens)
     size = {"layers": layers, "heads": heads, "queries": queries, "keys": keys}
     return {
         **size,
         "offset": offset,
         "labels": [head.label for head in measured],
+        "roles": [role_words(head, roles) for head in measured],
         "measures": _measures(measured),
-        "look": [[head.layer, head.head, look_words(head)] for head in representative_heads(measured)],
+        "look": [[head.layer, head.head, look_words(head, roles)] for head in representative_heads(measured)],
     }
 
 

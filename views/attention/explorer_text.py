@@ -1,7 +1,8 @@
 """The texts of the explorer: what each kind is, what was measured of a head, and which heads to look at first."""
 
-from plots.text import KIND_NAMES, PATTERN_WORDS, pattern_words
+from plots.text import KIND_NAMES, PATTERN_WORDS, counted, pattern_words, percent
 from transformer.interpret.head_patterns import LEAST_ROWS, NOTABLE_SHARE, THRESHOLDS, HeadMeasures, Pattern
+from transformer.interpret.head_roles import HeadRoles
 
 _ROWS = "A row is a query, a column is a key; a row's weights sum to 1."
 _KINDS = {
@@ -22,7 +23,8 @@ _SHORT = {
     Pattern.END: "end",
     Pattern.BEGINNING: "start",
     Pattern.PUNCTUATION: "punct.",
-    Pattern.ALIGNMENT: "align",
+    Pattern.OUTPUT_ALIGNMENT: "align",
+    Pattern.INPUT_ALIGNMENT: "align in",
 }
 PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in _SHORT.items()}
 
@@ -48,27 +50,45 @@ def rules() -> list[str]:
         for name, (_, words) in PATTERNS.items()
     ]
     return [
-        "Measured on this sentence alone, with its special tokens. Rows with a single unmasked key are left out.",
+        "Measured in this sentence alone, with its special tokens. Rows with a single unmasked key are left out.",
         f"A head has the first of these labels whose threshold it reaches, over at least {LEAST_ROWS} rows that could; "
-        "any other head has no clear pattern.",
+        "any other head has no clear pattern, nor has one with two equal maxima in a row.",
         *labels,
-        "The alignment is the average of this sentence's own heads; no reference alignment is known.",
-        "confidence: the mean of the rows' largest weights, the end of sentence left out (Voita et al. 2019).",
+        "Both alignments: the source word aligned with a token is the one on which the average of all cross-attention "
+        "heads puts most in the row that predicts the token. It is what this sentence's own heads agree on; no "
+        "reference alignment is known. Special tokens and punctuation are left out.",
+        "A label holds for this sentence; how often a head has it over a corpus is said beside it, where that was "
+        "measured (python -m transformer heads).",
+        "confidence: the mean of the rows' largest weights, the end of sentence left out (Voita et al. 2019, 4).",
         "entropy: the mean over rows of −Σ w ln w, in nats: 0 for a single key, ln n for equal weights on n keys.",
-        "Voita et al. 2019 call a head positional from 90 % on; the other thresholds are ours.",
+        "Voita et al. 2019 (5.1) call a head positional whose largest weights are, over a corpus, to 90 % on the token "
+        "before, or to 90 % on the one after; the other patterns and thresholds are ours.",
         "Where a sentence has more tokens than a thumbnail has dots, several cells share one: it shows the largest.",
     ]
 
 
-def look_words(head: HeadMeasures) -> str:
-    """One head in a sentence of its numbers, with its label's words or that it has no clear pattern."""
+def look_words(head: HeadMeasures, roles: HeadRoles | None = None) -> str:
+    """One head in a sentence of its numbers: its label's words, and how often it has the label over a corpus, or that
+    it has no clear pattern.
+    """
     name = f"Layer {head.layer + 1}, head {head.head + 1}"
     sharp = f"a row's largest weight, </s> aside, is {_average(head.confidence)} on average"
     if head.label is not None:
-        return f"{name}: {pattern_words(head, head.label)}; {sharp}."
+        often = role_words(head, roles)
+        return f"{name}: {pattern_words(head, head.label)}{f' ({often})' if often else ''}; {sharp}."
     notable = {label: share / THRESHOLDS[label] for label, share in head.shares.items() if share >= NOTABLE_SHARE}
-    nearest = f": {pattern_words(head, max(notable, key=notable.get))}, too few for a label" if notable else ""
-    return f"{name} has no clear pattern{nearest}; {sharp}."
+    if not notable:
+        return f"{name} has no clear pattern; {sharp}."
+    why = "but another row has two equal maxima" if head.tied else "too few for a label"
+    return f"{name} has no clear pattern: {pattern_words(head, max(notable, key=notable.get))}, {why}; {sharp}."
+
+
+def role_words(head: HeadMeasures, roles: HeadRoles | None) -> str:
+    """How often a head has its label over the corpus: "it has this label in 87 % of 400 sentences"; "" if unknown."""
+    if roles is None or head.label is None:
+        return ""
+    share = roles.share(head.kind, head.layer, head.head, head.label)
+    return f"it has this label in {percent(share)} of {counted(roles.sentences, 'sentence')}"
 
 
 def _average(weight: float) -> str:

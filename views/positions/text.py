@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.text import counted, is_word, quoted, tiny
+from plots.text import counted, quoted, tiny
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret import positions
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
 

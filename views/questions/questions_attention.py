@@ -35,11 +35,12 @@ def _widths(asked: Asked) -> Shown:
 
 def _heads(asked: Asked) -> Shown:
     maps = masked_maps(asked.trace, "cross")
-    measured = measure_heads("cross", maps, asked.trace.source_tokens)
+    measured = measure_heads("cross", maps, asked.trace.source_tokens, asked.trace.next_tokens)
+    roles = session.roles(asked.choice.checkpoint)
     return Shown(
         overview_figure(maps, asked.trace.next_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        " ".join(look_words(head) for head in representative_heads(measured)),
+        " ".join(look_words(head, roles) for head in representative_heads(measured)),
     )
 
 

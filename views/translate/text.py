@@ -2,8 +2,15 @@
 
 import numpy as np
 
-from plots.text import chance_words, head_name, is_word, pattern_words, quoted, sentence_case
-from transformer.interpret.head_patterns import LEAST_ROWS, confidence, mean_maximum, measure_head, rows_with_choice
+from plots.text import chance_words, head_name, pattern_words, quoted, sentence_case
+from transformer.interpret.head_patterns import (
+    LEAST_ROWS,
+    confidence,
+    is_word,
+    mean_maximum,
+    measure_head,
+    rows_with_choice,
+)
 from transformer.interpret.trace import AttentionMap, Trace, masked_maps
 from views.decoding.text import runner_up
 

@@ -5,6 +5,7 @@ import pytest
 
 from transformer.interpret.head_patterns import (
     THRESHOLDS,
+    aligned_keys,
     is_punctuation,
     measure_head,
     measure_heads,
@@ -40,6 +41,9 @@ def test_a_row_with_two_equal_maxima_has_no_place_and_its_head_no_label():
     assert label_of("encoder", weights) == "punctuation"
     weights[3, 2] = weights[3, 5]
     assert label_of("encoder", weights) is None
+    (head,) = measure_heads("encoder", weights[None, None], TOKENS)
+    assert head.tied and head.shares["punctuation"] == pytest.approx(6 / 7)  # the first of both is taken
+    assert not measure_heads("encoder", looking([5] * 7)[None, None], TOKENS)[0].tied
 
 
 def test_a_decoder_head_that_rests_on_the_beginning_is_called_that():
@@ -69,11 +73,30 @@ def test_masked_cells_are_left_out_of_a_decoder_head():
     assert head.label == "previous" and np.isnan(head.shares["next"]) and np.isnan(head.shares["mirrored"])
 
 
-def test_cross_attention_has_no_offsets_but_an_alignment():
-    aligned, other = looking([0, 1, 2, 2, 4, 5, 6]), looking([6] * 7)
-    first, second, *_ = measure_heads("cross", np.stack([aligned, other, aligned, aligned])[None], TOKENS)
+OUTPUTS = ("▁Ich", "▁liebe", "▁meinen", "▁alten", "▁Lehrer", ".", "</s>")
+
+
+def test_cross_attention_has_no_offsets_but_two_alignments():
+    """Three heads agree on the output token's source word; another is a row late: it follows the input token."""
+    aligned, late, other = looking([0, 1, 2, 2, 4, 5, 6]), looking([3, 0, 1, 2, 2, 4, 6]), looking([6] * 7)
+    maps = np.stack([aligned, late, other, aligned, aligned])[None]
+    first, second, third, *_ = measure_heads("cross", maps, TOKENS, OUTPUTS)
     assert first.label == "alignment" and first.shares["alignment"] == 1 and np.isnan(first.shares["same"])
-    assert second.label == "end of sentence" and second.shares["alignment"] < 0.3
+    assert second.label == "input alignment" and second.shares["alignment"] < 0.3
+    assert third.label == "end of sentence" and third.shares["alignment"] == third.shares["input alignment"] == 0
+    # Of seven rows five predict a word and five are fed one: full stop and end of sentence are left out.
+    assert first.counts["alignment"].eligible == second.counts["input alignment"].eligible == 5
+
+
+def test_what_special_tokens_and_punctuation_do_is_no_alignment():
+    maps = np.stack([looking([0, 1, 2, 2, 4, 0, 0])] * 3)[None]  # wrong in both rows that predict no word
+    assert [head.shares["alignment"] for head in measure_heads("cross", maps, TOKENS, OUTPUTS)] == [1, 1, 1]
+    assert list(aligned_keys(maps, TOKENS, OUTPUTS)) == [0, 1, 2, 2, 4, -1, -1]
+    resting = np.stack([looking([6] * 7)] * 3)[None]  # all rest on </s>: no word is agreed on by the largest weight
+    assert all(head.shares["alignment"] == 0 for head in measure_heads("cross", resting, TOKENS, OUTPUTS))
+    assert list(aligned_keys(maps[..., :2], (".", "</s>"), OUTPUTS)) == [-1] * 7
+    with pytest.raises(ValueError, match="outputs"):
+        aligned_keys(maps, TOKENS, OUTPUTS[1:])
 
 
 def test_too_few_rows_make_no_pattern():
@@ -96,5 +119,6 @@ def test_three_heads_worth_a_look_differ_in_label_first():
 
 
 def test_one_cross_attention_map_alone_has_no_alignment_with_itself():
-    head = measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS)
+    (head,) = measure_heads("cross", looking([0, 1, 2, 2, 4, 5, 6])[None, None], TOKENS, OUTPUTS)
+    assert measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS).label is None
     assert head.label is None and np.isnan(head.shares["alignment"])

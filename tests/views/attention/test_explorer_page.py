@@ -8,8 +8,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, open_page, page_text
 
+from plots.text import percent
 from transformer import Translator
 from transformer.interpret.head_patterns import THRESHOLDS, measure_heads
+from transformer.interpret.head_roles import load_roles
 from transformer.interpret.trace import masked_maps
 from views.attention.explorer_payload import KINDS, explorer_blob
 from views.attention.explorer_text import MEASURES, PATTERNS, explorer_words, look_words, rules
@@ -92,17 +94,26 @@ def test_pieces_know_their_word():
     assert side["special"] == [len(side["tokens"]) - 1]
 
 
-def test_labels_and_measures_travel_head_by_head(shipped):
+def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
     trace = shipped.trace(FIRST)
-    header, _ = unpack(explorer_blob(trace))
+    model = shipped.model
+    roles = load_roles(checkpoints / "en-de" / "heads.json", model)
+    header, _ = unpack(explorer_blob(trace, roles))
+    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())["labelled"]
     for kind in KINDS:
         keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-        measured = measure_heads(kind, masked_maps(trace, kind), keys)
+        measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens)
         told = header["kinds"][kind]
         assert told["labels"] == [head.label for head in measured]
         np.testing.assert_allclose(told["measures"]["entropy"], [head.entropy for head in measured], atol=5.1e-4)
         assert set(told["measures"]) <= set(MEASURES)
         assert len(told["look"]) == 3
+        for head, role in zip(measured, told["roles"], strict=True):
+            share = counts[kind][head.layer][head.head].get(head.label, 0) / 400
+            said = f"it has this label in {percent(share)} of 400 sentences"
+            assert role == (said if head.label else "")
+    alone, _ = unpack(explorer_blob(trace))
+    assert not any(any(alone["kinds"][kind]["roles"]) for kind in KINDS), "nothing is said of what was not measured"
     assert "alignment" in header["kinds"]["cross"]["measures"]
     assert "alignment" not in header["kinds"]["encoder"]["measures"], "there is nothing to align with"
     assert "next" not in header["kinds"]["decoder"]["measures"], "it is masked"

@@ -1,0 +1,152 @@
+"""What each head does over a corpus: how often it has which label, and in how many rows it follows which pattern.
+
+A label of one sentence is no role: few heads do the same in most sentences. The measure is that of `head_patterns`,
+sentence by sentence, over teacher-forced passes in batches.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..arrays import to_array
+from ..data.batching import Example, Examples, piece_texts, random_batches
+from ..data.tokenizer import Tokenizer
+from ..errors import CheckpointError
+from ..files import write_atomically
+from ..model.names import AttentionKind
+from ..model.transformer import Transformer
+from .activations import record
+from .head_patterns import Pattern, measure_heads
+from .trace import blank_masked
+
+ROLES_FILE = "heads.json"
+_VERSION = 1
+_TOKENS_A_BATCH = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRoles:
+    """What was counted over so many `sentences`, those of `pairs`; each dict by kind, layers and heads from 0.
+
+    labelled: sentences in which a head has a label; rows and eligible: rows that follow a pattern, and that could, over
+    all sentences. Arrays are int, [layers, heads, patterns], patterns in the order of `Pattern`.
+    """
+
+    pairs: str
+    sentences: int
+    labelled: dict[AttentionKind, np.ndarray]
+    rows: dict[AttentionKind, np.ndarray]
+    eligible: dict[AttentionKind, np.ndarray]
+
+    def share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
+        """In how many of the sentences a head has this label, from 0 to 1."""
+        return float(self.labelled[AttentionKind(kind)][layer, head, _PLACES[Pattern(pattern)]] / self.sentences)
+
+    def row_share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
+        """In how many of the rows that could a head follows a pattern, over all sentences; NaN where none could."""
+        place = (layer, head, _PLACES[Pattern(pattern)])
+        could = self.eligible[AttentionKind(kind)][place]
+        return float(self.rows[AttentionKind(kind)][place] / could) if could else float("nan")
+
+
+_PLACES = {pattern: place for place, pattern in enumerate(Pattern)}
+
+
+def measure_roles(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    examples: Examples,
+    pairs: str,
+    progress: Callable[[int], None] | None = None,
+) -> HeadRoles:
+    """Measure all heads over sentence pairs, their targets teacher-forced; `progress` is told how many are done.
+
+    Raises ValueError without any example.
+    """
+    if not examples:
+        raise ValueError("at least one sentence pair expected")
+    counted = {
+        kind: np.zeros((3, len(getattr(model, kind.stack)), model.config.num_heads, len(Pattern)), dtype=np.int64)
+        for kind in AttentionKind
+    }
+    done = 0
+    for batch in random_batches(examples, _TOKENS_A_BATCH, seed=0):
+        seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
+        for kind in AttentionKind:
+            maps = to_array(seen.weights(kind))  # layers batch heads queries keys
+            for row, example in enumerate(batch):
+                counted[kind] += _counts(kind, maps[:, row], example, tokenizer)
+        done += len(batch)
+        if progress:
+            progress(done)
+    labelled, rows, eligible = ({kind: counted[kind][place] for kind in AttentionKind} for place in range(3))
+    return HeadRoles(pairs, len(examples), labelled, rows, eligible)
+
+
+def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: Tokenizer) -> np.ndarray:
+    """One sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
+    sides = (example.source, example.target[1:], example.target[:-1])
+    source_tokens, outputs, inputs = piece_texts(sides, tokenizer)
+    queries = source_tokens if kind == AttentionKind.ENCODER else outputs
+    keys = inputs if kind == AttentionKind.DECODER else source_tokens
+    own = blank_masked(maps[:, :, : len(queries), : len(keys)], kind)
+    found = np.zeros((3, *maps.shape[:2], len(Pattern)), dtype=np.int64)
+    for head in measure_heads(kind, own, keys, outputs):
+        if head.label is not None:
+            found[0, head.layer, head.head, _PLACES[head.label]] = 1
+        for pattern, share in head.counts.items():
+            found[1:, head.layer, head.head, _PLACES[pattern]] = share.rows, share.eligible
+    return found
+
+
+def save_roles(path: Path, roles: HeadRoles) -> None:
+    """Write the counts as JSON, those that are not 0; raises OSError."""
+    tables = {
+        name: {kind: _sparse(table[kind]) for kind in AttentionKind}
+        for name, table in (("labelled", roles.labelled), ("rows", roles.rows), ("eligible", roles.eligible))
+    }
+    content = {"version": _VERSION, "pairs": roles.pairs, "sentences": roles.sentences, **tables}
+    write_atomically(path, json.dumps(content, separators=(",", ":")).encode())
+
+
+def load_roles(path: Path, model: Transformer) -> HeadRoles:
+    """Read what `save_roles` wrote for a model of this shape; raises CheckpointError for anything else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != _VERSION:
+            raise ValueError(f"version {content['version']}")
+        sentences = content["sentences"]
+        if type(sentences) is not int or sentences < 1:
+            raise ValueError(f"sentences {sentences}")
+        tables = [_tables(content[name], model) for name in ("labelled", "rows", "eligible")]
+        if any((tables[0][kind] > sentences).any() or (tables[1][kind] > tables[2][kind]).any() for kind in tables[0]):
+            raise ValueError("counts that cannot be")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}.") from error
+    return HeadRoles(str(content["pairs"]), sentences, *tables)
+
+
+def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:
+    return [
+        [{pattern: int(head[place]) for pattern, place in _PLACES.items() if head[place]} for head in layer]
+        for layer in table
+    ]
+
+
+def _tables(content: dict, model: Transformer) -> dict[AttentionKind, np.ndarray]:
+    tables = {}
+    for kind in AttentionKind:
+        shape = (len(getattr(model, kind.stack)), model.config.num_heads)
+        layers = content[kind]
+        if len(layers) != shape[0] or any(len(layer) != shape[1] for layer in layers):
+            raise ValueError(f"its heads are not those of the {kind}")
+        tables[kind] = np.zeros((*shape, len(Pattern)), dtype=np.int64)
+        for place in np.ndindex(shape):
+            for pattern, count in layers[place[0]][place[1]].items():
+                if type(count) is not int or not 0 <= count < 2**53:
+                    raise ValueError(f"a count of {count}")
+                tables[kind][place][_PLACES[Pattern(pattern)]] = count
+    return tables
