@@ -7,8 +7,10 @@ raises UserError, which is not kept.
 
 import atexit
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
@@ -18,6 +20,7 @@ from transformer.checkpoint import find_checkpoints
 from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
+from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
 from transformer.evaluation import Confidence, measure_confidence
@@ -42,9 +45,19 @@ from transformer.translator import Strategy
 
 logger = logging.getLogger(__name__)
 
+Measured = TypeVar("Measured")
 CHECKPOINTS = Path(__file__).parent / "checkpoints"
 PAIRS_FOR_GRADIENTS = 16
-_FILES = ("config.json", "model.safetensors", "tokenizer.model", "training.json", SAMPLES, REPLAY_FILE, ROLES_FILE)
+_FILES = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "training.json",
+    SAMPLES,
+    REPLAY_FILE,
+    ROLES_FILE,
+    OUTPUTS_FILE,
+)
 
 
 @dataclass(frozen=True)
@@ -105,11 +118,22 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """What the heads do over a corpus, None where that was not measured or cannot be read."""
-    path = Path(checkpoint.folder) / ROLES_FILE
+    return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def outputs(checkpoint: CheckpointFiles) -> OutputStatistics | None:
+    """How sure the model is over a corpus, None where that was not measured or cannot be read."""
+    return _if_there(checkpoint, OUTPUTS_FILE, load_outputs)
+
+
+def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
+    """What a file beside the weights holds; a file that cannot be read is as good as none."""
+    path = Path(checkpoint.folder) / name
     if not path.exists():
         return None
     try:
-        return load_roles(path, translator(checkpoint).model)
+        return load(path)
     except CheckpointError as error:
         logger.warning("%s", error)
         return None

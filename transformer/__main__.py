@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, heads, trace, toy, reversals, download."""
+"""The command line: train, translate, evaluate, heads, outputs, trace, toy, reversals, download."""
 
 import argparse
 import json
@@ -61,9 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(command("translate", _translate, "translate standard input, one sentence a line"))
     _add_evaluate_arguments(command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON"))
     heads = command("heads", _heads, "measure over a corpus what each head does; written beside the checkpoint")
-    heads.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
-    heads.add_argument("--pairs", type=Path, required=True, help="sentence pairs, TSV or TSV.gz")
-    _add_device(heads)
+    outputs = command("outputs", _outputs, "measure over a corpus how sure the model is; written beside the checkpoint")
+    for subparser in (heads, outputs):
+        subparser.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
+        subparser.add_argument("--pairs", type=Path, required=True, help="sentence pairs, TSV or TSV.gz")
+        _add_device(subparser)
     trace = command("trace", _trace, "write every attention weight of one sentence")
     trace.add_argument("text", help="the source sentence")
     _add_model(trace)
@@ -196,6 +198,21 @@ def _heads(options: argparse.Namespace) -> None:
             labels = [f"{list(Pattern)[each]} in {counts[each]}" for each in np.argsort(-counts) if counts[each]]
             found = f"{', '.join(labels)} of {roles.sentences} sentences" if labels else "no label in any sentence"
             print(f"{kind} layer {layer + 1} head {head + 1}: {found}")
+
+
+def _outputs(options: argparse.Namespace) -> None:
+    from .decoding.output_statistics import OUTPUTS_FILE, measure_outputs, save_outputs
+
+    translator = Translator.load(options.checkpoint, options.device)
+    texts = [source for source, _ in read_pairs(options.pairs)]
+    report = _reporter(len(texts))
+    measured = measure_outputs(translator.model, translator.tokenizer, texts, options.pairs.name, report)
+    save_outputs(options.checkpoint / OUTPUTS_FILE, measured)
+    median = measured.mean_log_probabilities[measured.sentences // 2]
+    print(
+        f"{measured.sentences} sentences: median of the mean log-probabilities {median:.2f}, "
+        f"{measured.typical_split():.1%} of the words in three pieces or more"
+    )
 
 
 def _trace(options: argparse.Namespace) -> None:

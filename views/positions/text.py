@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from plots.text import counted, quoted, tiny
-from transformer.interpret.head_patterns import is_word
 from transformer.interpret import positions
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart

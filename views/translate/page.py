@@ -8,15 +8,18 @@ from session import Choice
 from transformer.interpret.trace import Trace, attention_map
 from ui.selectors import layer_and_head, row_label
 from ui.sentences import show_pieces, show_probabilities, show_sentences
-from ui.widgets import phone_container, show_finding
+from ui.widgets import phone_container, plain, show_finding
 
-from .text import least_probable_token, sharpest_head, strongest_reading
+from .text import depth_words, least_probable_token, sharpest_head, strongest_reading
 
 
 def show_page(choice: Choice) -> None:
     """Sentence, tokens and cross-attention. Raises UserError."""
     trace = session.trace(choice)
     show_sentences(choice)
+    out_of_depth = depth_words(trace, session.outputs(choice.checkpoint))
+    if out_of_depth:
+        st.warning(plain(out_of_depth), icon=":material/scuba_diving:")
     show_finding(least_probable_token(trace))
     _show_tokens(trace, session.translator(choice.checkpoint).tokenizer.unknown_id)
     _show_cross_attention(trace)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from plots.text import chance_words, head_name, pattern_words, quoted, sentence_case
+from plots.text import chance_words, counted, head_name, pattern_words, percent, quoted, sentence_case, signed
+from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
     confidence,
@@ -14,6 +15,8 @@ from transformer.interpret.head_patterns import (
 from transformer.interpret.trace import AttentionMap, Trace, masked_maps
 from views.decoding.text import runner_up
 
+_RARE = 0.05  # of the corpus's sentences
+
 
 def least_probable_token(trace: Trace) -> str:
     """The token of the lowest probability, with the best one that was not chosen."""
@@ -23,6 +26,36 @@ def least_probable_token(trace: Trace) -> str:
     return (
         f"Lowest-probability token: {quoted(trace.next_tokens[step])}, {chance_words(trace.next_probabilities[step])}, "
         f"{'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} got {chance_words(probability)}."
+    )
+
+
+def depth_words(trace: Trace, usual: OutputStatistics | None) -> str:
+    """What tells that a sentence is too much for the model: it is surer, or knows more words, in nearly all others.
+
+    "" where it does not, or where nothing was measured to compare with.
+    """
+    if usual is None:
+        return ""
+    mean = float(np.log(np.asarray(trace.next_probabilities, dtype=np.float64)).mean())
+    split, words = split_words(trace.source_tokens[:-1])
+    share = split / max(1, words)
+    findings = []
+    lower = usual.less_sure(mean)
+    if lower <= _RARE:
+        findings.append(
+            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in "
+            f"{f'only {percent(lower)}' if lower else 'none'} of them"
+        )
+    if split and usual.less_split(share) >= 1 - _RARE:
+        findings.append(
+            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_PIECES} pieces or "
+            f"more ({percent(share)}; there {percent(usual.typical_split())} on average)"
+        )
+    if not findings:
+        return ""
+    return (
+        f"This sentence may be out of the model's depth. Beside {counted(usual.sentences, 'sentence')} "
+        f"({usual.pairs}): {'; '.join(findings)}. Read the maps with that in mind."
     )
 
 

@@ -275,8 +275,8 @@ def test_a_head_at_a_snapshot_names_its_pattern_only_where_most_rows_follow_it()
     words = head_text(itself, "encoder", tuple("abcde"), 0.84, 0.2)
     assert words == (
         "A row's largest weight is .84 on average (spread evenly: .20). "
-        "In 5 of the 5 rows that could (100 %) the largest weight is on the row's own token, for a decoder row its input "
-        "token."
+        "In 5 of the 5 rows that could (100 %) the largest weight is on the row's own token, for a decoder row its "
+        "input token."
     )
     scattered = itself[[2, 0, 4, 1, 3]]
     assert "that could" not in head_text(scattered, "encoder", tuple("abcde"), 0.84, 0.2)

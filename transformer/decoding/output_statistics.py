@@ -1,0 +1,115 @@
+"""How sure the model is of its own translations over a corpus, to hold a single sentence's against.
+
+Two figures a sentence: the mean log-probability of its output tokens, and how many of its source words are split into
+many pieces, that is, are hardly known to the tokenizer.
+"""
+
+import json
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..data.tokenizer import Tokenizer
+from ..errors import CheckpointError
+from ..files import write_atomically
+from ..model.transformer import Transformer
+from .sampling import Greedy, decode
+
+OUTPUTS_FILE = "outputs.json"
+MANY_PIECES = 3
+WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
+_VERSION = 1
+_SENTENCES_A_BATCH = 50
+
+
+@dataclass(frozen=True)
+class OutputStatistics:
+    """One entry a sentence of `pairs`, each tuple in rising order.
+
+    mean_log_probabilities: of the greedy translation's tokens, end of sentence included, in nats; split_shares: source
+    words in MANY_PIECES or more pieces, from 0 to 1.
+    """
+
+    pairs: str
+    mean_log_probabilities: tuple[float, ...]
+    split_shares: tuple[float, ...]
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences were measured."""
+        return len(self.mean_log_probabilities)
+
+    def less_sure(self, mean_log_probability: float) -> float:
+        """The share of the sentences whose mean log-probability is lower."""
+        return bisect_left(self.mean_log_probabilities, mean_log_probability) / self.sentences
+
+    def less_split(self, share: float) -> float:
+        """The share of the sentences of which a smaller share of words is split."""
+        return bisect_left(self.split_shares, share) / self.sentences
+
+    def typical_split(self) -> float:
+        """The mean share of words that are split."""
+        return sum(self.split_shares) / self.sentences
+
+
+def split_words(tokens: Sequence[str]) -> tuple[int, int]:
+    """Words in MANY_PIECES or more pieces, and all words, of a sentence's tokens without its specials."""
+    sizes: list[int] = []
+    for token in tokens:
+        if token.startswith(WORD_BOUNDARY) or not sizes:
+            sizes.append(0)
+        sizes[-1] += token != WORD_BOUNDARY and any(character.isalnum() for character in token)
+    return sum(size >= MANY_PIECES for size in sizes), sum(size > 0 for size in sizes)
+
+
+def measure_outputs(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    pairs: str,
+    progress: Callable[[int], None] | None = None,
+) -> OutputStatistics:
+    """Translate the texts greedily; those that the model cannot take are left out. Raises ValueError without any."""
+    most = model.config.max_length - 1
+    sources = sorted((ids for ids in tokenizer.encode_all(texts) if 0 < len(ids) <= most), key=len)
+    if not sources:
+        raise ValueError("at least one text expected that the model can take")
+    means, shares = [], []
+    for start in range(0, len(sources), _SENTENCES_A_BATCH):
+        batch = sources[start : start + _SENTENCES_A_BATCH]
+        found = decode(model, [[*ids, tokenizer.end_id] for ids in batch], Greedy())
+        means += [one.log_probability / len(one.ids) for one in found]
+        for ids in batch:
+            split, words = split_words([tokenizer.piece_text(id) for id in ids])
+            shares.append(split / max(1, words))
+        if progress:
+            progress(len(means))
+    return OutputStatistics(pairs, tuple(sorted(means)), tuple(sorted(shares)))
+
+
+def save_outputs(path: Path, measured: OutputStatistics) -> None:
+    """Write the measurement as JSON, numbers to four decimals; raises OSError."""
+    content = {
+        "version": _VERSION,
+        "pairs": measured.pairs,
+        "mean_log_probabilities": [round(value, 4) for value in measured.mean_log_probabilities],
+        "split_shares": [round(value, 4) for value in measured.split_shares],
+    }
+    write_atomically(path, json.dumps(content, separators=(",", ":")).encode())
+
+
+def load_outputs(path: Path) -> OutputStatistics:
+    """Read what `save_outputs` wrote; raises CheckpointError for anything else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != _VERSION:
+            raise ValueError(f"version {content['version']}")
+        means, shares = (tuple(map(float, content[name])) for name in ("mean_log_probabilities", "split_shares"))
+        if not means or len(means) != len(shares) or not all(value <= 0 for value in means):
+            raise ValueError("its numbers cannot be")
+        if not all(0 <= value <= 1 for value in shares):
+            raise ValueError("its shares cannot be")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}.") from error
+    return OutputStatistics(str(content["pairs"]), tuple(sorted(means)), tuple(sorted(shares)))
