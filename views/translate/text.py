@@ -47,9 +47,10 @@ def depth_words(trace: Trace, usual: OutputStatistics | None) -> str:
             f"{f'only {percent(lower)}' if lower else 'none'} of them"
         )
     if split and usual.less_split(share) >= 1 - _RARE:
+        usually = percent(usual.typical_split())
         findings.append(
-            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_PIECES} pieces or "
-            f"more ({percent(share)}; there {percent(usual.typical_split())} on average)"
+            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_PIECES} pieces "
+            f"or more ({percent(share)}; there {usually} on average)"
         )
     if not findings:
         return ""
