@@ -196,11 +196,11 @@ def mean_entropy(weights: np.ndarray) -> float:
 
 def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:
     """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 4): a head that only
-    rests there is not confident of anything. 0 where no other key is left.
+    rests there is not confident of anything. 0 where no other key is left, for a row as for all of them.
     """
     others = np.array(keys) != "</s>"
     rows = rows_with_choice(weights)
-    return float(np.nanmax(weights[rows][:, others], axis=1).mean()) if len(rows) and others.any() else 0.0
+    return float(np.nan_to_num(weights[rows][:, others]).max(axis=1).mean()) if len(rows) and others.any() else 0.0
 
 
 def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:

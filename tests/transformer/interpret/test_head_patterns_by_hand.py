@@ -1,0 +1,168 @@
+"""The classifier of heads against one written with plain loops, over hundreds of maps of every shape."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from transformer.interpret.head_patterns import (
+    confidence,
+    is_punctuation,
+    is_word,
+    mean_entropy,
+    mean_maximum,
+    measure_heads,
+    mirrored_share,
+    rows_with_choice,
+)
+
+WORDS = ("▁I", "love", "▁Hund", "7", "a.", "<3", "5>")
+OTHERS = (".", "▁!", "</s>", "<s>", "▁", "<unk>")
+LEAST = {"previous": 0.9, "same": 0.9, "next": 0.9, "mirrored": 0.9} | dict.fromkeys(
+    ("end of sentence", "beginning of sentence", "punctuation", "alignment", "input alignment"), 0.8
+)
+
+
+def place_of_maximum(row: list[float]) -> int:
+    best = None
+    for place, weight in enumerate(row):
+        if not math.isnan(weight) and (best is None or weight > row[best]):
+            best = place
+    return best
+
+
+def counts_by_hand(kind: str, weights: list, keys: tuple, aligned: list | None) -> dict[str, tuple[int, int]]:
+    """For each pattern the rows that follow it and the rows that could."""
+    choosing = [row for row, line in enumerate(weights) if sum(not math.isnan(weight) for weight in line) >= 2]
+    found = {name: (0, 0) for name in LEAST}
+    marks = {"end of sentence": lambda key: key == "</s>", "beginning of sentence": lambda key: key == "<s>"}
+    marks["punctuation"] = lambda key: key in (".", "▁!")
+    for name, is_such in marks.items():
+        if any(map(is_such, keys)):
+            found[name] = sum(is_such(keys[place_of_maximum(weights[row])]) for row in choosing), len(choosing)
+    for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
+        if kind == "cross" or (kind == "decoder" and offset > 0):
+            continue
+        could = [r for r in choosing if 0 <= r + offset < len(keys) and not math.isnan(weights[r][r + offset])]
+        found[name] = sum(place_of_maximum(weights[row]) == row + offset for row in could), len(could)
+    if kind != "decoder" and len(choosing) >= 6:
+        lines = [row + place_of_maximum(weights[row]) for row in choosing]
+        found["mirrored"] = max(map(lines.count, lines)), len(lines)
+    if aligned is not None:
+        for name, late in (("alignment", 0), ("input alignment", 1)):
+            could = [row for row in range(late, len(weights)) if aligned[row - late] is not None]
+            hits = sum(place_of_maximum(weights[row]) == aligned[row - late] for row in could)
+            found[name] = hits, len(could)
+    return found
+
+
+def aligned_by_hand(maps: np.ndarray, keys: tuple, outputs: tuple) -> list:
+    """For each row that predicts a word the source word with the largest sum over all heads."""
+    words = [place for place, key in enumerate(keys) if key in WORDS]
+    rows = []
+    for row, output in enumerate(outputs):
+        sums = {place: sum(head[row, place] for layer in maps for head in layer) for place in words}
+        rows.append(max(sums, key=sums.get) if output in WORDS and sums else None)
+    return rows
+
+
+def example(kind: str, seed: int):
+    """Maps of random size, of which one head follows something on most rows; sometimes with a tie."""
+    own = random.Random(seed)
+    queries, heads = own.randint(1, 11), own.randint(1, 3)
+    keys = tuple(own.choice(WORDS + OTHERS) for _ in range(own.randint(1, 11) if kind == "cross" else queries))
+    outputs = tuple(own.choice(WORDS + OTHERS[:3]) for _ in range(queries))
+    maps = np.random.default_rng(seed).random((2, heads, queries, len(keys)))
+    kind_of_rows = own.choice((-1, 0, 1, "line", "column", "random"))
+    for row in range(queries):
+        column = {"line": queries - 1 - row, "column": min(2, len(keys) - 1), "random": own.randrange(len(keys))}
+        place = column.get(kind_of_rows, row + kind_of_rows if isinstance(kind_of_rows, int) else 0)
+        if 0 <= place < len(keys) and own.random() < 0.95:
+            maps[0, 0, row, place] += 3
+    if kind == "cross" and own.random() < 0.5:
+        maps[1:, 0] = maps[0, 0] + 1e-3 * maps[1:, 0]
+    if own.random() < 0.1 and len(keys) > 1:
+        maps[0, 0, -1, :2] = 9.0
+    maps /= maps.sum(axis=-1, keepdims=True)
+    if kind == "decoder":
+        maps[..., np.triu(np.ones((queries, queries), dtype=bool), 1)] = np.nan
+    return maps, keys, outputs
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
+    seen = set()
+    for seed in range(250):
+        maps, keys, outputs = example(kind, seed)
+        several = kind == "cross" and maps.shape[0] * maps.shape[1] > 1
+        aligned = aligned_by_hand(maps, keys, outputs) if several else None
+        measured = measure_heads(kind, maps, keys, outputs)
+        assert [(head.kind, head.layer, head.head) for head in measured] == [
+            (kind, layer, number) for layer in range(maps.shape[0]) for number in range(maps.shape[1])
+        ]
+        for head in measured:
+            weights = maps[head.layer, head.head].tolist()
+            expected = counts_by_hand(kind, weights, keys, aligned)
+            assert {name: (share.rows, share.eligible) for name, share in head.counts.items()} == expected, seed
+            for name, (rows, could) in expected.items():
+                assert head.shares[name] == pytest.approx(rows / could if could >= 3 else math.nan, nan_ok=True)
+            maxima = [max(weight for weight in line if not math.isnan(weight)) for line in weights]
+            tied = any(line.count(most) > 1 for line, most in zip(weights, maxima, strict=True))
+            reached = [name for name, (rows, could) in expected.items() if could >= 3 and rows >= LEAST[name] * could]
+            first = next((name for name in LEAST if name in reached), None)
+            assert head.tied == tied and head.label == (None if tied else first), seed
+            seen.add(head.label)
+            lines = [[w for w in line if not math.isnan(w)] for line in weights]
+            entropies = [-sum(w * math.log(w) for w in line) for line in lines if len(line) > 1]
+            mean = sum(entropies) / len(entropies) if entropies else math.nan
+            assert head.entropy == pytest.approx(mean, nan_ok=True)
+            best = [
+                max((w for w, key in zip(line, keys, strict=True) if key != "</s>" and not math.isnan(w)), default=0.0)
+                for line, kept in zip(weights, lines, strict=True)
+                if len(kept) > 1
+            ]
+            assert head.confidence == pytest.approx(sum(best) / len(best) if best else 0.0)
+    assert {"encoder": "next", "decoder": "previous", "cross": "alignment"}[kind] in seen and None in seen
+
+
+def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence():
+    single = np.ones((4, 1))
+    assert math.isnan(mean_entropy(single)) and math.isnan(mean_maximum(single))
+    assert confidence(single, ("a",)) == 0.0
+    assert confidence(np.full((4, 2), 0.5), ("</s>", "</s>")) == 0.0
+    assert mean_maximum(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
+    assert list(rows_with_choice(np.array([[0.25, 0.75], [1.0, np.nan]]))) == [0]
+
+
+def test_exactly_at_a_threshold_a_head_has_the_label():
+    """Nine rows of ten, eight of ten, and three rows where three are the fewest."""
+    columns = [9, *range(9)]
+    for wrong, expected in ((0, "previous"), (1, "previous"), (2, None)):
+        weights = np.full((11, 11), 0.01)
+        weights[range(11), [3, *columns[1:], 9]] = 0.9
+        for row in range(1, 1 + wrong):
+            weights[row] = weights[row][::-1]
+        (head,) = measure_heads("encoder", weights[None, None], ("a",) * 11)
+        assert (head.counts["previous"].rows, head.counts["previous"].eligible) == (10 - wrong, 10)
+        assert head.label == expected
+    three = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]])
+    assert measure_heads("cross", three[None, None], ("a", "</s>"))[0].label == "end of sentence"
+    assert measure_heads("cross", three[None, None, :2], ("a", "</s>"))[0].label is None
+    six = np.eye(6)[::-1] * 0.5 + 0.1
+    assert float(mirrored_share(six)) == 1.0 and math.isnan(float(mirrored_share(six[:5, :5])))
+
+
+@pytest.mark.parametrize("rows, columns", [(3, 5), (5, 3)])
+def test_names_that_do_not_fit_the_map_are_refused_with_its_size(rows, columns):
+    maps = np.full((1, 2, rows, columns), 1 / columns)
+    with pytest.raises(ValueError, match=f"expected {columns} keys, got {rows}"):
+        measure_heads("cross", maps, ("a",) * rows)
+    with pytest.raises(ValueError, match=f"expected {columns} keys and {rows} outputs"):
+        measure_heads("cross", maps, ("a",) * columns, ("a",) * columns)
+
+
+def test_words_and_marks_are_told_apart():
+    assert all(map(is_word, WORDS)) and not any(map(is_word, OTHERS))
+    assert [key for key in WORDS + OTHERS if is_punctuation(key)] == [".", "▁!"]
+    assert not is_punctuation("X.") and not is_punctuation("X▁.X")
