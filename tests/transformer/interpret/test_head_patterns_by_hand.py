@@ -35,7 +35,7 @@ def place_of_maximum(row: list[float]) -> int:
 def counts_by_hand(kind: str, weights: list, keys: tuple, aligned: list | None) -> dict[str, tuple[int, int]]:
     """For each pattern the rows that follow it and the rows that could."""
     choosing = [row for row, line in enumerate(weights) if sum(not math.isnan(weight) for weight in line) >= 2]
-    found = {name: (0, 0) for name in LEAST}
+    found = dict.fromkeys(LEAST, (0, 0))
     marks = {"end of sentence": lambda key: key == "</s>", "beginning of sentence": lambda key: key == "<s>"}
     marks["punctuation"] = lambda key: key in (".", "▁!")
     for name, is_such in marks.items():
