@@ -6,8 +6,8 @@ import pytest
 import torch
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
-from transformer.decoding.beam import Beam, beam_search
-from transformer.decoding.sampling import Greedy, decode
+from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord, beam_search, recorded_beam_search
+from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.model.transformer import Transformer
 
 PAD, BEGIN, END = 0, 2, 3
@@ -143,3 +143,57 @@ def test_a_beam_wider_than_the_vocabulary_is_no_trouble():
 def test_impossible_beams_are_refused(settings):
     with pytest.raises(ValueError, match="must be"):
         Beam(**settings)
+
+
+def search_by_hand(model: Transformer, source: list[int], beam: Beam) -> tuple[dict, list[set]]:
+    """The search with whole passes: log-probabilities of what ended, and what was kept at each step."""
+    limit = min(len(source) + 50, model.config.max_length)
+    live, ended, kept = {(): 0.0}, {}, []
+    while live:
+        found = {}
+        for ids, total in live.items():
+            with torch.inference_mode():
+                last = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids]]))[0, -1].log_softmax(-1).tolist()
+            found |= {(*ids, token): total + last[token] for token in range(len(last)) if token not in (PAD, BEGIN)}
+        best = dict(sorted(found.items(), key=lambda item: -item[1])[: beam.size])
+        ended |= {ids: total for ids, total in best.items() if ids[-1] == END or len(ids) == limit}
+        live = {ids: total for ids, total in best.items() if ids not in ended}
+        kept.append(list(live))
+        scores = [total / penalty(beam, len(ids)) for ids, total in ended.items()]
+        bounds = [total / penalty(beam, limit) for total in live.values()]
+        if len(ended) >= beam.size and bounds and max(scores) >= max(bounds):
+            break
+    return ended, kept
+
+
+def penalty(beam: Beam, length: int) -> float:
+    return ((5 + length) / 6) ** beam.alpha if beam.penalty == "gnmt" else length**beam.alpha
+
+
+@pytest.mark.parametrize("beam", [Beam(1), Beam(2), Beam(3, 1.0, "length"), Beam(4, 0.0), Beam(5, 2.0)], ids=str)
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_the_record_is_that_of_a_search_by_hand(beam, seed):
+    model = mark_end(unlike_model(seed=seed, vocab_size=9, max_length=12), 3.0)
+    source = [4 + seed, 5, 3]
+    (record,) = recorded_beam_search(model, [source], beam)
+    ended, kept = search_by_hand(model, source, beam)
+    assert {one.ids: one.log_probability for one in record.ended} == pytest.approx(ended, abs=1e-4)
+    assert [list(step) for step in record.kept] == kept
+    assert all(one.finished == (one.ids[-1] == END) for one in record.ended)
+    scores = [one.score for one in record.ended]
+    assert scores == sorted(scores, reverse=True)
+    assert scores == pytest.approx([one.log_probability / penalty(beam, len(one.ids)) for one in record.ended])
+    assert len(record.could_reach) == len(kept[-1])
+    alone = [log_probability(model, source, ids) / penalty(beam, 12) for ids in kept[-1]]
+    assert list(record.could_reach) == pytest.approx(alone, abs=1e-4)
+    assert beam_search(model, [source], beam)[0] == list(record.ended[: beam.size])
+
+
+def test_a_fate_is_read_off_the_record():
+    best, other = Hypothesis((5, 3), -1.0, -0.9, True), Hypothesis((6, 7, 3), -2.0, -1.5, True)
+    record = SearchRecord((best, other), (((5,), (6,)), ((6, 7), (6, 8)), ((6, 8, 9),)), (-0.5,))
+    assert record.fate((5, 3)) == Fate(Outcome.ENDED, 1) and record.fate([6, 7, 3]) == Fate(Outcome.ENDED, 2)
+    assert record.fate((7, 3)) == Fate(Outcome.FELL_OUT, 1)
+    assert record.fate((5, 9)) == Fate(Outcome.FELL_OUT, 2)
+    assert record.fate((6, 8, 4, 3)) == Fate(Outcome.FELL_OUT, 3)
+    assert record.fate((6, 8, 9, 3)) == Fate(Outcome.OPEN, 0)
