@@ -1,6 +1,14 @@
 """What the app imports when it starts: nothing that only the training of a model needs."""
 
+import os
+import subprocess
+import sys
+
+import pytest
 from support.house import files, imports, modules
+from support.pages import ROOT
+
+from ui import loading_screen
 
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
 TRAINERS = ("run", "trainer", "updates", "loader", "distributed", "monitoring", "state")
@@ -26,3 +34,26 @@ def test_the_app_starts_without_what_trains_models():
 def test_the_engine_imports_what_is_heavy_only_where_it_is_used():
     for path in files("transformer"):
         assert not [name for name in imports(path, at_the_top=True) if name.startswith(HEAVY)], path.name
+
+
+@pytest.mark.parametrize("given, expected", [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_openmps_threads_do_not_spin_unless_asked_to(given, expected):
+    """What OpenMP itself says that it read, when PyTorch has been imported."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_DISPLAY_ENV": "TRUE"} | ({"OMP_WAIT_POLICY": given} if given else {})
+    command = [sys.executable, "-c", "import transformer"]
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert f"OMP_WAIT_POLICY = '{expected}'" in ran.stderr
+
+
+def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
+    counted = []
+    monkeypatch.setattr(loading_screen.gc, "freeze", lambda: counted.append("freeze"))
+    monkeypatch.setattr(loading_screen.gc, "collect", lambda: counted.append("collect"))
+    monkeypatch.setattr(loading_screen, "_frozen", 0)
+    loading_screen.freeze_imports()
+    loading_screen.freeze_imports()
+    assert counted == ["collect", "freeze"], "a run that imports nothing costs nothing"
+    monkeypatch.setitem(sys.modules, "a_page_that_was_not_visited_before", loading_screen)
+    loading_screen.freeze_imports()
+    assert counted == ["collect", "freeze"] * 2
