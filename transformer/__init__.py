@@ -2,8 +2,8 @@
 
 import os
 
-# OpenMP's threads spin while they wait: beside another busy process, decoding, which is a thousand small operations, took
-# fifteen times as long. It reads this when PyTorch is imported; a policy that is set already stays.
+# OpenMP's threads spin while they wait: beside another busy process decoding, a thousand small operations, took fifteen
+# times as long. It reads this when PyTorch is imported; a policy that is set already stays.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from .decoding.beam import Beam  # noqa: E402
