@@ -1,6 +1,7 @@
 """How tokens, heads and numbers are written in figures and sentences."""
 
 import html
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,13 +20,16 @@ PATTERN_WORDS = {
     Pattern.PREVIOUS: "on the token before",
     Pattern.SAME: "on the row's own token, for a decoder row its input token",
     Pattern.NEXT: "on the token after",
-    Pattern.MIRRORED: "on the mirrored position, along the antidiagonal",
+    Pattern.MIRRORED: "on one line parallel to the antidiagonal",
     Pattern.END: "on the end of sentence </s>",
     Pattern.BEGINNING: "on the beginning of sentence <s>",
     Pattern.PUNCTUATION: "on a punctuation mark",
     Pattern.OUTPUT_ALIGNMENT: "on the source word aligned with the row's output token",
     Pattern.INPUT_ALIGNMENT: "on the source word aligned with the row's input token",
 }
+# Counted over all rows with a choice, also those that could not: decoder rows before the first punctuation mark, and
+# rows that the line against the diagonal does not cross.
+_OF_ALL_ROWS = (Pattern.MIRRORED, Pattern.PUNCTUATION)
 
 
 def token_label(token: str) -> str:
@@ -101,10 +105,25 @@ def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
     before".
     """
     count = head.counts[pattern]
-    share = f"{count.rows} of the {counted(count.eligible, 'row')} that could ({percent(head.shares[pattern])})"
+    rows = counted(count.eligible, "row")
+    could = "" if pattern in _OF_ALL_ROWS else " that could"
+    share = f"{count.rows} of the {rows}{could} ({percent(head.shares[pattern])})"
     return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
 
 
 def quoted(token: str) -> str:
     """A token between quotation marks, its word boundary as written by the tokenizer."""
     return f"“{token}”"
+
+
+def placed(tokens: Sequence[str], place: int) -> str:
+    """A token between quotation marks, with its position, from 1, where the same token stands elsewhere, too."""
+    several = list(tokens).count(tokens[place]) > 1
+    return f"{quoted(tokens[place])} at position {place + 1}" if several else quoted(tokens[place])
+
+
+def apart(*values: float, digits: int = 2, most: int = 7) -> list[str]:
+    """Numbers with so many decimals, or more where fewer would make two different ones look equal."""
+    while digits < most and len({signed(value, digits) for value in values}) < len(set(values)):
+        digits += 1
+    return [signed(value, digits) for value in values]

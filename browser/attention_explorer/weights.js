@@ -58,7 +58,7 @@ export class Attention {
     const value = (measure) => this.measureText(measure, measures[measure]?.[at]);
     const often = label && roles[at] ? ` (${roles[at]})` : "";
     const where = label && `the largest weight is ${this.texts.patterns[label][1]}`;
-    const seen = label && `in ${value(label)} of the rows that could ${where}`;
+    const seen = label && `in ${value(label)} of the rows counted ${where}`;
     return (
       `${this.texts.kinds[name]}, layer ${layer + 1}, head ${head + 1}: ${seen ?? "no clear pattern"}${often}. ` +
       `Confidence ${value("confidence")}, mean entropy of its rows ${value("entropy")}.`

@@ -107,7 +107,7 @@ test("the table has every weight, what is masked and what is left out", () => {
 test("a head is said with its pattern, where it has one", () => {
   assert.equal(
     attention.headText("encoder", HEADS[0]),
-    "Encoder self-attention, layer 1, head 1: in 92 % of the rows that could the largest weight is on the " +
+    "Encoder self-attention, layer 1, head 1: in 92 % of the rows counted the largest weight is on the " +
       "token before (it has this label in 87 % of 400 sentences). " +
       "Confidence 0.60, mean entropy of its rows 0.50 nats.",
   );

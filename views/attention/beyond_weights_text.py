@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import counted, quoted, sentence_case, signed
+from plots.text import counted, placed, quoted, sentence_case, signed
 
 from .beyond_weights_figure import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 
@@ -33,13 +33,13 @@ def describe_measures(values: dict[str, np.ndarray], tokens: Sequence[str]) -> s
     for name in MEASURES:
         sizes = np.abs(values[name])
         if np.isfinite(sizes).any():
-            first.setdefault(int(np.nanargmax(sizes)), []).append(name)
+            first.setdefault(_first(sizes, tokens), []).append(name)
     if len(first) == 1:
-        ((place, names),) = first.items()
+        ((token, names),) = first.items()
         all_of_them = "All four measures" if len(names) == len(MEASURES) else f"All {len(names)} that can be computed"
-        text = f"{all_of_them} have {quoted(tokens[place])} first here, by absolute value."
+        text = f"{all_of_them} have {token} first here, by absolute value."
     else:
-        parts = [f"{quoted(tokens[place])} by {', '.join(names)}" for place, names in first.items()]
+        parts = [f"{token} by {', '.join(names)}" for token, names in first.items()]
         text = f"They differ in which token is first by absolute value: {'; '.join(parts)}."
     opposed = int((values[GRADIENT] * values[LEFT_OUT] < 0).sum())
     if opposed:
@@ -56,8 +56,12 @@ def describe_agreement(found: np.ndarray, tokens: int) -> str:
         if not np.isnan(found[one, other])
     ]
     if not pairs:
+        if tokens >= FEWEST:
+            return "No two of the measures have ranks to compare here."
         return f"The source has {counted(tokens, 'token')}: too few to compare ranks (at least {FEWEST})."
     (least, *apart), (most, *close) = min(pairs), max(pairs)
+    if signed(least, 2) == signed(most, 2):
+        return f"Over these {tokens} tokens each pair of ranks has the same correlation ({signed(most, 2)})."
     return (
         f"Over these {tokens} tokens the ranks of {close[1]} and {close[0]} are closest ({signed(most, 2)}), those of "
         f"{apart[1]} and {apart[0]} farthest apart ({signed(least, 2)}; 1 is the same order, 0 no monotone "
@@ -74,15 +78,16 @@ def describe_disagreement(values: dict[str, np.ndarray], tokens: Sequence[str]) 
     token = int(np.abs(by_weight - by_drop).argmax())
     if by_weight[token] == by_drop[token]:
         return "Raw weight and leave-one-out put all tokens in the same order here."
-    change = f"{'lowers' if drops[token] > 0 else 'raises'} log P by {abs(drops[token]):.3f}"
     return (
-        f"Weight and leave-one-out differ most on {quoted(tokens[token])}: number {by_weight[token]} of {len(tokens)} "
-        f"by raw weight ({weights[token]:.2f}), number {by_drop[token]} by leave-one-out, which {change}."
+        f"The ranks by raw weight and by leave-one-out differ nowhere more than on {placed(tokens, token)}: number "
+        f"{by_weight[token]} of {len(tokens)} by raw weight ({weights[token]:.2f}), number {by_drop[token]} by "
+        f"leave-one-out, which {_change(float(drops[token]), 'lowers', 'raises', 'changes', 'log P')}."
     )
 
 
 def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.ndarray, fed: Sequence[str]) -> str:
-    """What masking an input token does, beside what masking a source token does; gradient, drops: [input tokens].
+    """Which earlier input token changes most when masked, beside the source token that does; gradient, drops: [input
+    tokens].
 
     The begin of sentence is left out: in training no decoder row ever was without it.
     """
@@ -90,17 +95,27 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
         return ""
     place = 1 + int(np.nanargmax(np.abs(drops[1:])))
     largest = float(source_drops[int(np.nanargmax(np.abs(source_drops)))])
+    change = _change(float(drops[place]), "falls", "rises", "changes")
     return (
-        f"The prefix matters too: with attention to the input token {quoted(fed[place])} masked, log P "
-        f"{_change_words(float(drops[place]))}; of the source tokens the one with the largest change, masked alike, "
-        f"{'lowers' if largest > 0 else 'raises'} it by {abs(largest):.3f}. The input token's gradient × input is "
+        f"Of the earlier input tokens {placed(fed, place)} has the largest change: with attention to it masked, log P "
+        f"{change}; the source token with the largest change, masked alike, "
+        f"{_change(largest, 'lowers', 'raises', 'changes', 'it')}. The input token's gradient × input is "
         f"{signed(float(gradient[place]), 2)}. {quoted(fed[0])} is left out here, for no row was ever trained without "
         "it."
     )
 
 
-def _change_words(drop: float) -> str:
-    return f"{'falls' if drop > 0 else 'rises'} by {abs(drop):.3f}"
+def _first(sizes: np.ndarray, tokens: Sequence[str]) -> str:
+    """The token of the largest value; no single one where several share it."""
+    places = np.flatnonzero(sizes == np.nanmax(sizes))
+    return placed(tokens, int(places[0])) if len(places) == 1 else "no single token"
+
+
+def _change(drop: float, down: str, up: str, either: str, what: str = "") -> str:
+    """How log P changes when something is left out: "falls by 0.120", "lowers it by 0.120"."""
+    size = f"{abs(drop):.3f}"
+    verb, by = (either, "by less than 0.0005") if not float(size) else (down if drop > 0 else up, f"by {size}")
+    return " ".join(filter(None, (verb, what, by)))
 
 
 def _ranks(sizes: np.ndarray) -> np.ndarray:

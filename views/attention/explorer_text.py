@@ -51,8 +51,9 @@ def rules() -> list[str]:
     ]
     return [
         "Measured in this sentence alone, with its special tokens. Rows with a single unmasked key are left out.",
-        f"A head has the first of these labels whose threshold it reaches, over at least {LEAST_ROWS} rows that could; "
-        "any other head has no clear pattern, nor has one with two equal maxima in a row.",
+        f"A head has the first of these labels whose threshold it reaches, over at least {LEAST_ROWS} rows that could "
+        f"({2 * LEAST_ROWS} for {Pattern.MIRRORED}); any other head has no clear pattern, nor has one with two equal "
+        "maxima in a row.",
         *labels,
         "Both alignments: the source word aligned with a token is the one on which the average of all cross-attention "
         "heads puts most in the row that predicts the token. It is what this sentence's own heads agree on; no "
@@ -79,8 +80,9 @@ def look_words(head: HeadMeasures, roles: HeadRoles | None = None) -> str:
     notable = {label: share / THRESHOLDS[label] for label, share in head.shares.items() if share >= NOTABLE_SHARE}
     if not notable:
         return f"{name} has no clear pattern; {sharp}."
-    why = "but another row has two equal maxima" if head.tied else "too few for a label"
-    return f"{name} has no clear pattern: {pattern_words(head, max(notable, key=notable.get))}, {why}; {sharp}."
+    nearest = max(notable, key=notable.get)
+    why = "but a row has two equal maxima" if notable[nearest] >= 1 else "too few for a label"
+    return f"{name} has no clear pattern: {pattern_words(head, nearest)}, {why}; {sharp}."
 
 
 def role_words(head: HeadMeasures, roles: HeadRoles | None) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import counted, quoted
+from plots.text import apart, counted, placed, quoted
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.trace import AttentionMap, Trace
 
@@ -51,23 +51,27 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     rows = np.flatnonzero((~np.isnan(raw.weights)).sum(axis=1) > 1)
     if not len(rows):
         return "Each row has a single unmasked cell: there is nothing to compare."
-    moved = [row for row in rows if before[row].argmax() != after[row].argmax()]
+    best = [each == each.max(axis=1, keepdims=True) for each in (before, after)]
+    moved = [row for row in rows if not (best[0] & best[1])[row].any()]
     column = int(after.mean(axis=0).argmax())
     tokens = "of a source token " if raw.kind == "cross" else ""
     text = (
         f"The largest weight of a row is {before[rows].max(axis=1).mean():.2f} on average, the largest share {tokens}"
-        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted(raw.keys[column])} has the largest share {tokens}"
-        f"({after[:, column].mean():.2f} on average); its weight in this layer is {before[:, column].mean():.2f}. "
+        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {placed(raw.keys, column)} has the largest share {tokens}"
+        f"({after[:, column].mean():.2f} on average); its average weight in this layer is "
+        f"{before[:, column].mean():.2f}. "
     )
     if not moved:
-        return f"{text}In all {len(rows)} rows with a choice both belong to the same token."
+        where = f"all {len(rows)} rows" if len(rows) > 1 else "the only row"
+        return f"{text}In {where} with a choice both belong to the same token."
     row = max(moved, key=lambda row: after[row].max() - after[row, before[row].argmax()])
     old, new = int(before[row].argmax()), int(after[row].argmax())
+    largest, other = apart(float(after[row, new]), float(after[row, old]))
     return (
-        f"{text}In {len(moved)} of {len(rows)} rows they belong to different tokens: in the row of "
-        f"{quoted(raw.queries[row])} the largest weight of this layer is that of {quoted(raw.keys[old])} "
-        f"({before[row, old]:.2f}), the largest share {tokens}that of {quoted(raw.keys[new])} "
-        f"({after[row, new]:.2f}); the share of {quoted(raw.keys[old])} is {after[row, old]:.2f}."
+        f"{text}In {len(moved)} of {counted(len(rows), 'row')} with a choice they belong to different tokens: in the "
+        f"row of {placed(raw.queries, row)} the largest weight of this layer is that of {placed(raw.keys, old)} "
+        f"({before[row, old]:.2f}), the largest share {tokens}that of {placed(raw.keys, new)} ({largest}); the share "
+        f"of {placed(raw.keys, old)} is {other}."
     )
 
 
@@ -78,8 +82,8 @@ def describe_diagonal(rolled: AttentionMap, parts: np.ndarray) -> str:
     most = int(kept.argmax())
     return (
         f"The share of a row's own token is {kept.mean():.2f} on average, the largest that of "
-        f"{quoted(rolled.queries[most])} ({kept[most]:.2f}). Of this {floor.mean():.2f} comes through the residual "
-        "connections of all layers, whatever the weights."
+        f"{placed(rolled.queries, most)} ({kept[most]:.2f}). Of the average, {floor.mean():.2f} comes through the "
+        "residual connections alone."
     )
 
 
@@ -90,8 +94,8 @@ def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> s
         return _describe_halves(trace, parts, layer + 1)
     source = parts[:, 0]
     least, most = int(source.argmin()), int(source.argmax())
-    if least == most or np.ptp(source) < 5e-3:
-        return f"The source's share is {source.mean():.2f} in every step here; the rest is prefix."
+    if f"{source[least]:.2f}" == f"{source[most]:.2f}":
+        return f"By measured norms the source's share is {source[most]:.2f} in every step here; the rest is prefix."
     return (
         f"By measured norms the source's share is largest in step {most + 1}, which predicts "
         f"{quoted(trace.next_tokens[most])} ({source[most]:.2f}), and smallest in step {least + 1}, which predicts "
@@ -103,7 +107,8 @@ def _describe_halves(trace: Trace, parts: np.ndarray, layers: int) -> str:
     source, earlier = parts[:, 0], parts[:, 1]
     text = (
         f"The source's share is {source[0]:.4g} in every step, and would be in any sentence: with a half each, "
-        f"{counted(layers, 'layer')} leave 1 − ½{_power(layers)} to it, whatever the weights are. "
+        f"{counted(layers, 'layer')} {'leaves' if layers == 1 else 'leave'} 1 − ½{_power(layers)} to it, whatever the "
+        "weights are. "
     )
     advice = "Choose measured norms for a share that depends on the model."
     if len(earlier) < 2 or not earlier.any():

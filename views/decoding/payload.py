@@ -7,7 +7,7 @@ import numpy as np
 from plots.text import chance_words, head_name
 from transformer.interpret.trace import AttentionMap, Trace
 
-from .text import NEVER_CHOSEN, entropy_words, step_sentence
+from .text import NEVER_CHOSEN, entropy_words, may_take, step_sentence
 
 
 def decoding_steps(trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0) -> dict:
@@ -45,8 +45,7 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
         "rank": int(trace.next_ranks[step]),
         "entropy": entropy_words(float(trace.entropies[step])),
         "forced": forced,
-        # A translation that met the length limit has no room after its last token.
-        "takable": trace.finished or step + 1 < len(trace.next_ids),
+        "takable": may_take(trace, step),
         "candidates": candidates,
         "rest": rest,
         "rest_words": f"the other {vocabulary - len(candidates):,} tokens together {chance_words(rest)}",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from plots.text import chance_words, head_name, quoted, sentence_case
+from plots.text import apart, chance_words, head_name, quoted, sentence_case
 from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import AttentionMap, Trace
@@ -16,12 +16,14 @@ def hardest_step(trace: Trace) -> str:
     """The step of the highest entropy, and what to try there; that of the lowest probability may be another."""
     step = int(trace.entropies.argmax())
     other, probability = runner_up(trace, step)
-    return (
+    text = (
         f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
         f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
-        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}. Go there, force "
-        f"{quoted(other)} instead, and see how the rest changes."
+        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}."
     )
+    if not may_take(trace, step):
+        return text
+    return f"{text} Go there, force {quoted(other)} instead, and see how the rest changes."
 
 
 def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, forced: bool = False) -> str:
@@ -40,7 +42,7 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
 
 def entropy_words(entropy: float) -> str:
     """An entropy in nats, and its perplexity."""
-    return f"{entropy:.2f} nats, perplexity {np.exp(entropy):.1f}"
+    return f"{entropy + 0.0:.2f} nats, perplexity {np.exp(entropy):.1f}"
 
 
 def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]) -> str:
@@ -51,7 +53,7 @@ def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: 
         ranked = f", ranked above {others} {'other' if others == 1 else 'others'}" if others else ""
         return f"Greedy decoding finds the same translation here{ranked}. Try a longer sentence."
     words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
-    likelier = f"log P {best.log_probability:.2f} against {greedy.log_probability:.2f}"
+    likelier = "log P {} against {}".format(*apart(best.log_probability, greedy.log_probability))
     if best.log_probability > greedy.log_probability:
         return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they differ."
     return f"{words}, which is likelier ({likelier}). {_fate_words(record.fate(greedy.ids), greedy, beam)}"
@@ -81,6 +83,11 @@ def runner_up(trace: Trace, step: int) -> tuple[str, float]:
         for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
         if token != trace.next_tokens[step] and token not in NEVER_CHOSEN
     )
+
+
+def may_take(trace: Trace, step: int) -> bool:
+    """Whether another token can be taken at a step: a translation that met the length limit has no room after it."""
+    return trace.finished or step + 1 < len(trace.next_tokens)
 
 
 def _most(chosen: AttentionMap, row: int) -> str:

@@ -5,6 +5,7 @@ import streamlit as st
 import session
 from plots.heatmap import attention_map_figure, map_title
 from session import Choice
+from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import Trace, attention_map
 from ui.selectors import layer_and_head, row_label
 from ui.sentences import show_pieces, show_probabilities, show_sentences
@@ -17,7 +18,8 @@ def show_page(choice: Choice) -> None:
     """Sentence, tokens and cross-attention. Raises UserError."""
     trace = session.trace(choice)
     show_sentences(choice)
-    out_of_depth = depth_words(trace, session.outputs(choice.checkpoint))
+    drawn = isinstance(choice.strategy, Sampling)
+    out_of_depth = depth_words(trace, session.outputs(choice.checkpoint), drawn)
     if out_of_depth:
         st.warning(plain(out_of_depth), icon=":material/scuba_diving:")
     show_finding(least_probable_token(trace))

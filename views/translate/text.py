@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import chance_words, counted, head_name, pattern_words, percent, quoted, sentence_case, signed
+from plots.text import chance_words, counted, head_name, pattern_words, percent, placed, quoted, sentence_case, signed
 from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
@@ -24,15 +24,16 @@ def least_probable_token(trace: Trace) -> str:
     other, probability = runner_up(trace, step)
     rank = int(trace.next_ranks[step])
     return (
-        f"Lowest-probability token: {quoted(trace.next_tokens[step])}, {chance_words(trace.next_probabilities[step])}, "
+        f"Lowest-probability token: {placed(trace.next_tokens, step)}, {chance_words(trace.next_probabilities[step])}, "
         f"{'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} got {chance_words(probability)}."
     )
 
 
-def depth_words(trace: Trace, usual: OutputStatistics | None) -> str:
+def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = False) -> str:
     """What tells that a sentence is too much for the model: it is surer, or knows more words, in nearly all others.
 
-    "" where it does not, or where nothing was measured to compare with.
+    "" where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn` says
+    nothing of the sentence.
     """
     if usual is None:
         return ""
@@ -41,10 +42,10 @@ def depth_words(trace: Trace, usual: OutputStatistics | None) -> str:
     share = split / max(1, words)
     findings = []
     lower = usual.less_sure(mean)
-    if lower <= _RARE:
+    if lower <= _RARE and not drawn:
         findings.append(
             f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in "
-            f"{f'only {percent(lower)}' if lower else 'none'} of them"
+            f"{percent(lower) if lower else 'none'} of them"
         )
     if split and usual.less_split(share) >= 1 - _RARE:
         usually = percent(usual.typical_split())
@@ -55,8 +56,9 @@ def depth_words(trace: Trace, usual: OutputStatistics | None) -> str:
     if not findings:
         return ""
     return (
-        f"This sentence may be out of the model's depth. Beside {counted(usual.sentences, 'sentence')} "
-        f"({usual.pairs}): {'; '.join(findings)}. Read the maps with that in mind."
+        "This sentence may be out of the model's depth. Beside the greedy translations of "
+        f"{counted(usual.sentences, 'sentence')} ({usual.pairs}): {'; '.join(findings)}. Read the maps with that in "
+        "mind."
     )
 
 
@@ -72,7 +74,7 @@ def strongest_reading(chosen: AttentionMap) -> str:
     name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
     return (
         f"In the {name if name.startswith('average') else f'map of {name}'}, the row that predicts "
-        f"{quoted(chosen.predicted[row])} attends to {quoted(chosen.keys[column])} with weight "
+        f"{placed(chosen.predicted, int(row))} attends to {placed(chosen.keys, int(column))} with weight "
         f"{weights[row, column]:.2f}, the largest weight between two words."
     )
 
@@ -85,7 +87,7 @@ def describe_map(chosen: AttentionMap) -> str:
     measured = measure_head(chosen.kind, chosen.weights, chosen.keys)
     sharp = mean_maximum(chosen.weights)
     if measured.label is not None:
-        return f"{name}: {pattern_words(measured, measured.label)}; that weight is {sharp:.2f} on average."
+        return f"{name}: {pattern_words(measured, measured.label)}; a row's largest weight is {sharp:.2f} on average."
     return (
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average (1 would be a single "
         f"token), its entropy that of {np.exp(measured.entropy):.1f} equal weights."

@@ -199,12 +199,15 @@ def test_the_sentences_follow_the_numbers():
 def test_the_sentence_on_the_prefix_compares_with_the_largest_of_the_source():
     source, drops, gradient = np.array([0.5, -2.0]), np.array([0.1, 3.0, np.nan]), np.array([0.0, -0.25, 1.0])
     text = captions.describe_prefix(gradient, drops, source, ("<s>", "x", "y"))
-    assert "attention to the input token “x” masked, log P falls by 3.000;" in text
-    assert "the one with the largest change, masked alike, raises it by 2.000." in text
+    assert "“x” has the largest change: with attention to it masked, log P falls by 3.000;" in text
+    assert "the source token with the largest change, masked alike, raises it by 2.000." in text
     assert "−0.25" in text
     # The begin of sentence is never the one that is named, however much it changes.
     begin_matters = captions.describe_prefix(gradient, np.array([9.0, -0.2, np.nan]), -source, ("<s>", "x", "y"))
-    assert "input token “x” masked, log P rises by 0.200;" in begin_matters and "lowers it by 2.000" in begin_matters
+    assert (
+        "“x” has the largest change: with attention to it masked, log P rises by 0.200;" in begin_matters
+        and "lowers it by 2.000" in begin_matters
+    )
     assert captions.describe_prefix(gradient[:2], np.array([1.0, np.nan]), source, ("<s>", "x")) == ""
     assert captions.describe_prefix(gradient[:1], drops[:1], source, ("<s>",)) == ""
 

@@ -138,7 +138,7 @@ def test_what_came_around_every_layer_is_the_product_of_what_attention_left(exam
     _, trace, halves, _ = example
     _, rolled = raw_and_rolled(trace, halves, "encoder", 1, "fed")
     parts = half_and_half(trace.encoder, trace.decoder, trace.cross).encoder[:2]
-    assert "Of this 0.25 comes through the residual connections of all layers" in captions.describe_diagonal(
+    assert "Of the average, 0.25 comes through the residual connections alone" in captions.describe_diagonal(
         rolled, parts
     )
 

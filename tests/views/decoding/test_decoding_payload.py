@@ -130,7 +130,7 @@ def test_what_beam_search_gained_is_said_by_the_numbers():
 
     assert "the same translation here. Try" in words([greedy], [((5,),)], greedy)
     assert "the same translation here, ranked above 1 other. Try" in words([greedy, better], [((5,),)], greedy)
-    assert "likelier one: log P -1.50 against -2.00" in words([better, greedy], [((6,), (5,))], greedy)
+    assert "likelier one: log P −1.50 against −2.00" in words([better, greedy], [((6,), (5,))], greedy)
     assert "(alpha 0.6) ranks it number 2. Try" in words([greedy, better], [((6,), (5,))], better)
     third = [greedy, greedy, better]
     assert "ended in the search as well, at rank 3, below the 2 shown" in words(third, [((6,), (5,))], better)
