@@ -1,6 +1,7 @@
 """How tokens, heads and numbers are written in figures and sentences."""
 
 import html
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -108,3 +109,9 @@ def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
 def quoted(token: str) -> str:
     """A token between quotation marks, its word boundary as written by the tokenizer."""
     return f"“{token}”"
+
+
+def quoted_at(tokens: Sequence[str], place: int, noun: str) -> str:
+    """A token between quotation marks; where another one reads the same, with its number: “▁no” (query 3)."""
+    number = f" ({noun} {place + 1})" if tokens.count(tokens[place]) > 1 else ""
+    return quoted(tokens[place]) + number
