@@ -11,7 +11,7 @@ from transformer.interpret.positions import encoding
 from views.positions import text as captions
 
 _SETTINGS = [
-    (length, d_model, base) for length in (2, 64, 128) for d_model in (2, 16, 256) for base in (2.0, 100.0, 1e4)
+    (length, d_model, base) for length in (2, 7, 8, 128) for d_model in (2, 16, 256) for base in (2.0, 100.0, 1e4)
 ]
 
 
