@@ -116,10 +116,10 @@ def quoted(token: str) -> str:
     return f"“{token}”"
 
 
-def placed(tokens: Sequence[str], place: int) -> str:
-    """A token between quotation marks, with its position, from 1, where the same token stands elsewhere, too."""
-    several = list(tokens).count(tokens[place]) > 1
-    return f"{quoted(tokens[place])} at position {place + 1}" if several else quoted(tokens[place])
+def quoted_at(tokens: Sequence[str], place: int, noun: str = "position") -> str:
+    """A token between quotation marks; where another one reads the same, with its number, from 1: “▁no” (query 3)."""
+    number = f" ({noun} {place + 1})" if list(tokens).count(tokens[place]) > 1 else ""
+    return quoted(tokens[place]) + number
 
 
 def apart(*values: float, digits: int = 2, most: int = 7) -> list[str]:

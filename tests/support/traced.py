@@ -10,7 +10,7 @@ from transformer import Translator
 from transformer.interpret.trace import Trace
 
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "en-de"
-TOKEN = r"“(.+?)”(?: at position (\d+))?"  # two groups: the token and, where it is said, its position
+TOKEN = r"“(.+?)”(?: \(position (\d+)\))?"  # two groups: the token and, where it is said, its position
 
 
 @cache

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plots.text import percent, quoted, signed
+from transformer.config import Norm
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
@@ -116,6 +117,13 @@ _SUBLAYERS = {
     "feed_forward": "feed-forward",
     "norm": "last LayerNorm",
 }
+# Both claims are measured in tests/laws/test_initial_gradients.py.
+_WHY_POST_NORM = (
+    " With post-norm the decoder's excess comes from cross-attention: with its output set to 0 the ratio comes down to "
+    "about the encoder's. What cross-attention passes back to the encoder is not the reason, for the ratio stays if "
+    "that is cut off: its output widens the sum before LayerNorm, which divides the vector, and so the residual "
+    "connection's gradient, by the wider deviation in every layer."
+)
 
 
 def share_words(block: Block, total: int) -> str:
@@ -142,15 +150,12 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> str:
     turned = inside[int(np.argmin(trajectory.turns[inside]))]
     added = inside[int(np.argmax(trajectory.changes[inside]))]
     last = float(trajectory.similarities[-1])
-    if abs(last) < 0.2:
-        similarity = "almost nothing of the embedding is left in its direction"
-    else:
-        similarity = "close to the embedding's direction" if last > 0.5 else "in another direction than the embedding"
     return (
-        f"The largest cosine change of {quoted(token)} is made by {names[turned]} (cosine "
-        f"{signed(trajectory.turns[turned], 2)} with the vector before it). The largest norm is added by "
-        f"{names[added]} ({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.norms[added - 1]:.1f}). "
-        f"The last vector's cosine with the embedding is {signed(last, 2)}: {similarity}."
+        f"Of all sub-layers {names[turned]} changes the direction of {quoted(token)} most (cosine "
+        f"{signed(trajectory.turns[turned], 2)} with the vector before it), and {names[added]} adds the largest norm "
+        f"({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.norms[added - 1]:.1f}). The last vector's "
+        f"cosine with the embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the "
+        "embedding's direction."
     )
 
 
@@ -159,12 +164,16 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str]) -> str:
     active = units > 0
     d_ff = units.shape[1]
     always, never = np.flatnonzero(active.all(axis=0)), int((~active.any(axis=0)).sum())
+    silent = f"ReLU sets {percent(1 - active[token].mean())} of the {d_ff:,} units to 0 for {quoted(tokens[token])}: "
+    count = int(active[token].sum())
+    text = f"{silent}{count:,} {'stays' if count == 1 else 'stay'} active."
+    if len(units) == 1:
+        return f"{text} It is the only token of the sentence."
     listed = ", ".join(str(unit + 1) for unit in always[:5]) + (", …" if len(always) > 5 else "")
-    everywhere = f"{len(always)} are active for every token ({listed})"
+    everywhere = f"{len(always):,} {'is' if len(always) == 1 else 'are'} active for every token ({listed})"
     return (
-        f"ReLU sets {percent(1 - active[token].mean())} of the {d_ff:,} units to 0 for {quoted(tokens[token])}: "
-        f"{int(active[token].sum())} stay active. Over the whole sentence {percent(1 - active.mean())} are 0 on "
-        f"average; {everywhere if len(always) else 'none is active for every token'}, and {never} for none."
+        f"{text} Over the whole sentence {percent(1 - active.mean())} are 0 on average; "
+        f"{everywhere if len(always) else 'none is active for every token'}, and {never:,} for none."
     )
 
 
@@ -175,11 +184,13 @@ def describe_gradients(measured: Sequence[GradientNorms]) -> str:
         norms = [(each.norm, getattr(each, stack)) for each in measured]
         return f"{stack} {' and '.join(f'{norm[-1] / norm[0]:.1f} ({name}-norm)' for name, norm in norms)}"
 
+    excess = ""
+    for each in measured:
+        if each.norm == Norm.POST and each.decoder[-1] / each.decoder[0] > each.encoder[-1] / each.encoder[0]:
+            excess = _WHY_POST_NORM
     return (
-        f"The last layer's gradient over the first one's: {ratios('decoder')}; {ratios('encoder')}. Both "
-        "stacks have the same LayerNorms; "
-        "what the decoder has besides is cross-attention, through which each of its layers passes part of the gradient "
-        "to the encoder. Xiong et al. 2020 trace the warm-up that post-norm models need to large gradients near the "
-        "output; Liu et al. 2020 (Admin, arXiv 2004.08249) find that unbalanced gradients are not the root cause. Adam "
-        "divides each gradient by its own size, so a small gradient alone does not make a small step."
+        f"The last layer's gradient over the first one's: {ratios('decoder')}; {ratios('encoder')}.{excess} Xiong et "
+        "al. 2020 trace the warm-up that post-norm models need to large gradients near the output; Liu et al. 2020 "
+        "(Admin, arXiv 2004.08249) find that unbalanced gradients are not the root cause. Adam divides each gradient "
+        "by a running mean of its size, so a small gradient alone does not make a small step."
     )

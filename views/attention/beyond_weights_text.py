@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import counted, placed, quoted, sentence_case, signed
+from plots.text import counted, quoted, quoted_at, sentence_case, signed
 
 from .beyond_weights_figure import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 
@@ -79,7 +79,7 @@ def describe_disagreement(values: dict[str, np.ndarray], tokens: Sequence[str]) 
     if by_weight[token] == by_drop[token]:
         return "Raw weight and leave-one-out put all tokens in the same order here."
     return (
-        f"The ranks by raw weight and by leave-one-out differ nowhere more than on {placed(tokens, token)}: number "
+        f"The ranks by raw weight and by leave-one-out differ nowhere more than on {quoted_at(tokens, token)}: number "
         f"{by_weight[token]} of {len(tokens)} by raw weight ({weights[token]:.2f}), number {by_drop[token]} by "
         f"leave-one-out, which {_change(float(drops[token]), 'lowers', 'raises', 'changes', 'log P')}."
     )
@@ -97,7 +97,7 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
     largest = float(source_drops[int(np.nanargmax(np.abs(source_drops)))])
     change = _change(float(drops[place]), "falls", "rises", "changes")
     return (
-        f"Of the earlier input tokens {placed(fed, place)} has the largest change: with attention to it masked, log P "
+        f"Of the earlier input tokens {quoted_at(fed, place)} has the largest change: with attention to it masked, log P "
         f"{change}; the source token with the largest change, masked alike, "
         f"{_change(largest, 'lowers', 'raises', 'changes', 'it')}. The input token's gradient × input is "
         f"{signed(float(gradient[place]), 2)}. {quoted(fed[0])} is left out here, for no row was ever trained without "
@@ -108,7 +108,7 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
 def _first(sizes: np.ndarray, tokens: Sequence[str]) -> str:
     """The token of the largest value; no single one where several share it."""
     places = np.flatnonzero(sizes == np.nanmax(sizes))
-    return placed(tokens, int(places[0])) if len(places) == 1 else "no single token"
+    return quoted_at(tokens, int(places[0])) if len(places) == 1 else "no single token"
 
 
 def _change(drop: float, down: str, up: str, either: str, what: str = "") -> str:

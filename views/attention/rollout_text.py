@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import apart, counted, placed, quoted
+from plots.text import apart, counted, quoted, quoted_at
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.trace import AttentionMap, Trace
 
@@ -57,7 +57,7 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     tokens = "of a source token " if raw.kind == "cross" else ""
     text = (
         f"The largest weight of a row is {before[rows].max(axis=1).mean():.2f} on average, the largest share {tokens}"
-        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {placed(raw.keys, column)} has the largest share {tokens}"
+        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted_at(raw.keys, column)} has the largest share {tokens}"
         f"({after[:, column].mean():.2f} on average); its average weight in this layer is "
         f"{before[:, column].mean():.2f}. "
     )
@@ -69,9 +69,9 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     largest, other = apart(float(after[row, new]), float(after[row, old]))
     return (
         f"{text}In {len(moved)} of {counted(len(rows), 'row')} with a choice they belong to different tokens: in the "
-        f"row of {placed(raw.queries, row)} the largest weight of this layer is that of {placed(raw.keys, old)} "
-        f"({before[row, old]:.2f}), the largest share {tokens}that of {placed(raw.keys, new)} ({largest}); the share "
-        f"of {placed(raw.keys, old)} is {other}."
+        f"row of {quoted_at(raw.queries, row)} the largest weight of this layer is that of {quoted_at(raw.keys, old)} "
+        f"({before[row, old]:.2f}), the largest share {tokens}that of {quoted_at(raw.keys, new)} ({largest}); the share "
+        f"of {quoted_at(raw.keys, old)} is {other}."
     )
 
 
@@ -82,7 +82,7 @@ def describe_diagonal(rolled: AttentionMap, parts: np.ndarray) -> str:
     most = int(kept.argmax())
     return (
         f"The share of a row's own token is {kept.mean():.2f} on average, the largest that of "
-        f"{placed(rolled.queries, most)} ({kept[most]:.2f}). Of the average, {floor.mean():.2f} comes through the "
+        f"{quoted_at(rolled.queries, most)} ({kept[most]:.2f}). Of the average, {floor.mean():.2f} comes through the "
         "residual connections alone."
     )
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from plots.text import percent, quoted
+from plots.text import percent, quoted_at
 from transformer.arrays import softmax
 from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages
+
+_SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -31,28 +33,35 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
     change = np.where(choices, without.max(axis=-1) - divided.max(axis=-1), -np.inf)
     most = int(change.argmax())
     jacobians = [softmax_jacobian_norm(part[choices]).mean() for part in (without, divided)]
-    return (
+    rows = "a row" if choices.all() else "a row with more than one unmasked key"
+    text = (
         f"In this head the unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
-        f"Without the division the largest weight of a row would be {means[0]:.2f} on average instead of "
-        f"{means[1]:.2f}; the row of {quoted(queries[most])} changes most, from {divided[most].max():.2f} to "
-        f"{without[most].max():.2f}. With respect to the scores, softmax's Jacobian would have "
-        f"{percent(jacobians[0] / jacobians[1])} of its norm; with respect to the products q·k, through which the "
-        f"gradient also passes the factor 1/√{stages.d_k}, "
-        f"{percent(jacobians[0] / jacobians[1] * np.sqrt(stages.d_k))}."
+        f"Without the division the largest weight of {rows} would be {means[0]:.2f} on average instead of "
+        f"{means[1]:.2f}; the row of {quoted_at(queries, most, 'query')} changes most, from {divided[most].max():.2f} "
+        f"to {without[most].max():.2f}."
+    )
+    if jacobians[1] < _SATURATED:
+        return f"{text} Each of these rows gives one key all of its weight already, so softmax passes no gradient."
+    ratio = jacobians[0] / jacobians[1]
+    return (
+        f"{text} Softmax's Jacobian with respect to the scores, the sum of its absolute entries averaged over these "
+        f"rows, would be {percent(ratio)} of what it is; with respect to the products q·k, where the division adds a "
+        f"factor of 1/√{stages.d_k}, {percent(ratio * np.sqrt(stages.d_k))}."
     )
 
 
 def describe_random(spread: RandomProducts) -> str:
     """What the random vectors show, at the smallest and the largest size."""
     low, high = spread.sizes[0], spread.sizes[-1]
+    mean = spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high)
     return (
         f"At d_k {high} random products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
         f"{np.sqrt(high):.1f}) and one of {spread.keys} keys gets {spread.largest[-1]:.2f} of the weight on average, "
-        f"though nothing was learned; divided, {spread.largest_scaled[-1]:.2f}, about as much as at d_k {low} "
-        f"({spread.largest_scaled[0]:.2f}). Of the gradient with respect to q·k, the chain rule's 1/√d_k included, the "
-        f"division lets {_times(spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high))} as much through at "
-        f"d_k {high} in the mean of all rows, and {_times(spread.typical_ratio[-1])} in the median row: it is the "
-        "typical, saturated row that gains."
+        f"though nothing was learned; divided, {spread.largest_scaled[-1]:.2f}. At d_k {low} it is "
+        f"{spread.largest_scaled[0]:.2f} either way. The gradient with respect to q·k, the chain rule's 1/√d_k "
+        f"included, is at d_k {high} with the division {_times(mean)} as large as without it "
+        f"where rows are averaged, and {_times(spread.typical_ratio[-1])} where medians are compared: it is "
+        "the typical, saturated row that gains."
     )
 
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from plots.text import percent, quoted, signed
+from plots.text import counted, percent, quoted_at, signed
 from transformer.interpret.attention_block import Stages, split_heads
 
 from .steps_text import View
+
+_ALIKE = 1e-6  # products with a smaller standard deviation are equal but for rounding
 
 
 class Findings:
@@ -34,6 +36,8 @@ class Findings:
     def _input(self) -> str:
         norms = self._norms_of(self.stages.residual)
         largest, smallest = int(norms.argmax()), int(norms.argmin())
+        if f"{norms[largest]:.1f}" == f"{norms[smallest]:.1f}":
+            return f"{'The norm' if len(norms) == 1 else 'The norm of every vector'} rounds to {norms[largest]:.1f}."
         return (
             f"The largest norm is that of {self._query(largest)} ({norms[largest]:.1f}), the smallest that of "
             f"{self._query(smallest)} ({norms[smallest]:.1f})."
@@ -51,6 +55,8 @@ class Findings:
 
     def _products(self) -> str:
         products = self._head(self.stages.products)
+        if products.min() == products.max():
+            return f"{'The product' if products.size == 1 else 'Every product'} is {signed(products[0, 0], 2)}."
         largest, smallest = (np.unravel_index(int(at), products.shape) for at in (products.argmax(), products.argmin()))
         return (
             f"The largest product is that of {self._pair(*largest)}: {signed(products[largest], 2)}. The smallest: "
@@ -58,17 +64,22 @@ class Findings:
         )
 
     def _scale(self) -> str:
-        before, after = self._head(self.stages.products).std(), self._head(self.stages.scores).std()
-        return (
-            f"√{self.stages.d_k} = {np.sqrt(self.stages.d_k):.4f}: the standard deviation of this head's scores falls "
-            f"from {before:.2f} to {after:.2f}."
-        )
+        before, after = (self._head(part).std() for part in (self.stages.products, self.stages.scores))
+        if self.stages.d_k == 1:
+            return "√1 = 1, so the division changes nothing here."
+        root = f"√{self.stages.d_k} = {np.sqrt(self.stages.d_k):.4f}"
+        if before < _ALIKE:
+            return f"{root}. All products of this head are equal, and so are the scores."
+        return f"{root}: the standard deviation is {before:.2f} for this head's products, {after:.2f} for its scores."
 
     def _mask(self) -> str:
         masked = ~self.stages.unmasked[self.view.sentence]
-        if not masked.any():
-            return f"None of the {masked.size} cells is masked, so nothing changes in this step."
-        return f"{int(masked.sum())} of {masked.size} cells are masked. Their scores were computed, and are discarded."
+        count = int(masked.sum())
+        if not count:
+            none = "The one cell is not" if masked.size == 1 else f"None of the {masked.size} cells is"
+            return f"{none} masked, so nothing changes in this step."
+        one, many = "is masked. Its score was computed, and is", "are masked. Their scores were computed, and are"
+        return f"{count} of {counted(masked.size, 'cell')} {one if count == 1 else many} discarded."
 
     def _softmax(self) -> str:
         weights = self._head(self.stages.weights)
@@ -80,9 +91,15 @@ class Findings:
         logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
         entropies = np.where(keys > 1, -(weights * logs).sum(axis=-1), np.nan)
         sharp, flat = int(np.nanargmin(entropies)), int(np.nanargmax(entropies))
+        among = "" if (keys > 1).all() else "Of the rows with more than one unmasked key, "
+        if (keys > 1).sum() == 1:
+            return (
+                f"Only the row of {self._query(sharp)} has more than one unmasked key: its largest weight, "
+                f"{weights[sharp].max():.2f}, goes to {self._key(int(weights[sharp].argmax()))}."
+            )
         return (
-            f"{self._query(sharp)} has the lowest entropy: a weight of {weights[sharp].max():.2f} goes to "
-            f"{quoted(self.view.keys[int(weights[sharp].argmax())])}. {self._query(flat)} has the highest, as if its "
+            f"{among}{self._query(sharp)} has the lowest entropy: a weight of {weights[sharp].max():.2f} goes to "
+            f"{self._key(int(weights[sharp].argmax()))}. {self._query(flat)} has the highest, as if its "
             f"weight were spread evenly over {np.exp(entropies[flat]):.1f} keys."
         )
 
@@ -102,6 +119,8 @@ class Findings:
             return "A vector of the input has norm 0: the block's output is all there is of it now."
         shares = self._norms_of(self.stages.output) / before
         most = int(shares.argmax())
+        if len(shares) == 1:
+            return f"The norm of what is added is {shares[0]:.2f} times that of the input."
         return (
             f"The norm of what is added is {shares.mean():.2f} times that of the input, on average; most for "
             f"{self._query(most)}: {shares[most]:.2f}."
@@ -127,7 +146,10 @@ class Findings:
         return np.linalg.norm(self._of(array), axis=-1)
 
     def _query(self, row: int) -> str:
-        return quoted(self.view.queries[row])
+        return quoted_at(self.view.queries, row, "query")
+
+    def _key(self, column: int) -> str:
+        return quoted_at(self.view.keys, column, "key")
 
     def _pair(self, row: int, column: int) -> str:
-        return f"query {self._query(row)} and key {quoted(self.view.keys[column])}"
+        return f"query {self._query(row)} and key {self._key(column)}"

@@ -51,12 +51,15 @@ def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float
         return f"{text}. Nothing is truncated: all {len(cut.kept):,} tokens{but} may be drawn."
     if temperature != 1:
         text += f", {chance_words(float(cut.scaled[best]))} at temperature {temperature:g}"
-    lost = 1 - cut.kept_mass
-    return (
-        f"{text}. {counted(kept, 'token')} of {len(cut.kept):,} may still be drawn; the others had "
-        f"{chance_words(lost) if lost > 0 else 'nothing'} of the mass, by which the kept ones are rescaled: "
-        f"{quoted(name(best))} is drawn with {chance_words(float(cut.final[best]))}."
-    )
+    drawn = f"{quoted(name(best))} is drawn with {chance_words(float(cut.final[best]))}"
+    if not cut.kept[best]:
+        drawn = f"{quoted(name(best))} is never chosen in decoding"
+    lost = float(cut.scaled[~cut.kept].sum())
+    rescaled = ""
+    if lost > 0:
+        had, left = chance_words(lost), chance_words(cut.kept_mass)
+        rescaled = f"; the others had {had} of the mass, and what is kept is divided by its own {left}"
+    return f"{text}. {counted(kept, 'token')} of {len(cut.kept):,} may still be drawn{rescaled}: {drawn}."
 
 
 def layer_names(rows: int) -> list[str]:
@@ -79,7 +82,7 @@ def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, 
 
 
 def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
-    """From which layer on the final token is the top-1 prediction, step by step, and the step of the worst ranks.
+    """From which layer on the final token is the top-1 prediction, step by step, and the step where it ranks worst.
 
     A token that was forced, sampled or found by beam search may never be: it is counted apart.
     """
@@ -92,8 +95,9 @@ def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
     hardest = int(np.log(lens.ranks).mean(axis=0).argmax())
     ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
     return (
-        f"The final token is the top-1 prediction {'; '.join(parts)} of {counted(steps, 'step')}. The highest ranks "
-        f"over all layers are those of {quoted(following[hardest])}: {ranks}, from {names[0]} to {names[-1]}."
+        f"The final token is the top-1 prediction {'; '.join(parts)} of {counted(steps, 'step')}. Its rank has the "
+        f"largest geometric mean over start and layers at step {hardest + 1}, {quoted(following[hardest])}: {ranks}, "
+        f"from {names[0]} to {names[-1]}."
     )
 
 
@@ -105,18 +109,18 @@ def _settled(ranks: np.ndarray) -> int:
 
 def describe_confidence(measured: Confidence, epsilon: float | None, best_reachable: float | None) -> str:
     """The mean probability of the top-1 prediction, its accuracy, and how both stand against label smoothing."""
-    top = np.quantile(measured.best, 0.9)
     text = (
         f"Over {counted(len(measured.best), 'token')} the top-1 prediction has a probability of "
-        f"{measured.best.mean():.2f} on average and is right in {percent(measured.right.mean())} of cases. A tenth of "
-        f"all tokens get more than {top:.3f}, the highest {measured.best.max():.4f}."
+        f"{measured.best.mean():.2f} on average and is right in {percent(measured.right.mean())} of cases. The 90th "
+        f"percentile of that probability is {np.quantile(measured.best, 0.9):.4f}, the highest "
+        f"{measured.best.max():.4f}."
     )
     if epsilon is None:
         return text + " Whether it was trained with label smoothing is not recorded in this checkpoint."
     if not epsilon:
-        return text + " The model was trained without label smoothing, so nothing holds it back from 1."
+        return text + " The model was trained without label smoothing: its loss is least at a probability of 1."
     above = (measured.best > best_reachable).mean()
     return (
-        f"{text} It was trained with ε = {epsilon:g}, whose loss is least at {best_reachable:.4f}, not at 1: "
-        f"{percent(above)} of the tokens are above that."
+        f"{text} It was trained with ε = {epsilon:g}, whose loss is least at {best_reachable:.4f}, not at 1: the "
+        f"top-1 probability of {percent(above)} of the tokens is above that."
     )

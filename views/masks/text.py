@@ -67,10 +67,11 @@ def describe_head(head: MaskedHead) -> str:
     share = mask_ablation.masked_share(head)
     row = int(share.argmax())
     rows = ~head.unmasked[: head.real_queries].all(axis=1)
+    where = "a row's weight" if rows.all() else "the weight of a row that has masked cells"
     return (
         f"The mask covers {masked} of {head.unmasked.size} cells. On these very scores, softmax without it would give "
-        f"them {percent(float(share[rows].mean()))} of a row's weight on average, and {percent(float(share[row]))} in "
-        f"row {row + 1}{_row_name(head, row)}. With it they get exactly 0, and the unmasked cells share all of it."
+        f"them {percent(float(share[rows].mean()))} of {where} on average, and {percent(float(share[row]))} in row "
+        f"{row + 1}{_row_name(head, row)}. With it they get exactly 0, and the unmasked cells share all of it."
     )
 
 
@@ -125,6 +126,8 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     steps = masked.target_lengths[sentence]
     before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
     step = int(np.abs(after - before).argmax())
+    if abs(after[step] - before[step]) <= ROUNDING:
+        return f"Over {counted(steps, 'step')} no next token's probability changes by more than {tiny(ROUNDING)}."
     token = quoted(masked.next_tokens[sentence][step])
     firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
     changed = [index for index, (one, other) in enumerate(firsts) if one != other]
@@ -150,9 +153,12 @@ def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -
     """Whether attending to the next token helped this model, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
     gain = float((disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
-    verdict = "did not help" if gain <= 0 else "helped"
+    change = signed(gain, 2) if gain <= 0 else f"+{gain:.2f}"
+    verdict = f"{'helped' if gain > 0 else 'did not help'}: {change} on average in the next token's probability"
+    if abs(gain) < 0.005:
+        verdict = "changed the next token's probability by less than 0.005 on average"
     return (
-        f"Here attending to the next token {verdict}: {gain:+.2f} on average. These next tokens are the model's own "
+        f"Here attending to the next token {verdict}. These next tokens are the model's own "
         "choices, made with the mask. It was trained with it and never learned to copy from later tokens. A model "
         "trained without the mask would learn to copy the next column, and be useless for decoding, where that column "
         "does not exist yet."
@@ -209,8 +215,9 @@ def row_words(head: MaskedHead, row: int) -> str:
     key = int(powers.argmax())
     total, largest = _power(powers.sum()), _power(powers[key])
     return (
-        f"Row {row + 1}{_which_row(head, row)}: exp(score) summed over the {int(head.unmasked[row].sum())} unmasked "
-        f"cells is {total}. The largest term, {quoted(head.keys[key])}, is exp({signed(head.scores[row, key])}) = "
+        f"Row {row + 1}{_which_row(head, row)}: exp(score) summed over the "
+        f"{counted(int(head.unmasked[row].sum()), 'unmasked cell')} is {total}. The largest term, "
+        f"{quoted(head.keys[key])}, is exp({signed(head.scores[row, key])}) = "
         f"{largest}, so its weight is {largest} / {total} = {powers[key] / powers.sum():.4f}; the model's own is "
         f"{head.weights[row, key]:.4f}."
     )

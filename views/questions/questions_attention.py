@@ -4,7 +4,7 @@ import numpy as np
 
 import session
 from plots.heatmap import attention_map_figure, mask_figure
-from plots.text import quoted
+from plots.text import counted, quoted
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.head_patterns import measure_heads, representative_heads
@@ -66,8 +66,8 @@ def _masks(asked: Asked) -> Shown:
     return Shown(
         mask_figure(cells, tokens, {"it comes later": ~cells}),
         "The target mask of this sentence",
-        f"The target mask of this sentence: of {cells.size} cells {int((~cells).sum())} are masked. Its source mask, "
-        f"over {len(asked.trace.source_tokens)} source tokens, masks nothing, for a sentence alone has no "
+        f"The target mask of this sentence: {int((~cells).sum())} of {counted(cells.size, 'cell')} masked. Its source "
+        f"mask, over {len(asked.trace.source_tokens)} source tokens, masks nothing, for a sentence alone has no "
         "padding.",
     )
 
@@ -91,8 +91,9 @@ QUESTIONS = (
         "What is d_model, and why 512?",
         "d_model is the length of the one vector that stands for a token from the embedding to the logits; every "
         "sub-layer reads it and writes it back in the same length, so that they can be added. 512 was a choice: the "
-        "paper's table 3 also has 256 and 1024, and the larger did better and cost more. It must be a multiple of the "
-        "number of heads, since each head projects the whole vector to d_model / h dimensions.",
+        "paper's table 3 also has 256 and 1024, and the larger did better and cost more. With d_k = d_model / h, the "
+        "usual choice, it must be a multiple of the number of heads, each of which projects the whole vector to d_k "
+        "dimensions.",
         _widths,
         Link("pages/architecture.py", "See the blocks and their shapes"),
     ),
@@ -100,9 +101,10 @@ QUESTIONS = (
         "heads",
         "Why several heads rather than one large one?",
         "A head's row sums to 1, so one head can only take one weighted average a token: looking at a verb and at "
-        "its subject would blur both. Several heads take several averages side by side, at the same cost, since each "
-        "works on d_model / h dimensions. The paper's table 3 (A) found one head 0.9 BLEU worse than eight, and too "
-        "many worse again.",
+        "its subject would blur both. Several heads take several averages side by side, at a similar cost, since each "
+        "works on d_model / h dimensions. The paper's table 3 (A) found one head 0.9 BLEU worse than eight, and 32 "
+        "worse again; yet many heads can be removed after training at little loss (Michel et al. 2019; Voita et al. "
+        "2019).",
         _heads,
         Link("pages/attention.py", "See every head of your sentence", {"kind": "cross"}),
     ),
@@ -112,8 +114,8 @@ QUESTIONS = (
         "A dot product of two random vectors of d_k independent components with mean 0 and variance 1 has mean 0 and "
         "variance d_k (paper, footnote 4), so scores spread more the wider a head is. Softmax of widely spread scores "
         "gives nearly all to one key, and where a weight is nearly 0 or 1 its gradient is nearly 0; the paper suspects "
-        "that this is why unscaled products do worse for large d_k (3.2.1). Divided by √d_k the scores spread alike "
-        "whatever the width.",
+        "that this is why unscaled products do worse for large d_k (3.2.1). Divided by √d_k the scores of such vectors "
+        "have variance 1, whatever the width.",
         _root,
         Link("pages/inside.py", "See it for a head of this model", {"inside": "why √d_k"}),
     ),
@@ -121,17 +123,19 @@ QUESTIONS = (
         "weights",
         "Why does attention return its weights at all?",
         "Nothing that comes after needs them: the values' average is the result, and fused kernels never hold all "
-        "weights at once. They are returned for people, who want to see what was read. Here they are recomputed by "
-        "the same formula from the queries and keys that the kernel was given, and checked against its output.",
+        "weights at once (Dao et al. 2022). They are returned for people, who want to see where each query attends; "
+        "how far that explains the output is disputed (Jain and Wallace 2019; Wiegreffe and Pinter 2019). Here they "
+        "are recomputed by the same formula from the queries and keys that the kernel was given, and checked against "
+        "its output.",
         _weights,
         Link("pages/inside.py", "See weights times values"),
     ),
     Question(
         "masks",
         "What are memory, source mask and target mask?",
-        "The memory is what the encoder's last layer gives, a vector a source token, which every decoder layer reads "
-        "by cross-attention. The source mask closes the padding of the source, for the encoder and for "
-        "cross-attention. The target mask closes padding too, and all later tokens, for the decoder's self-attention.",
+        "The memory is the encoder's output, a vector a source token, which every decoder layer reads "
+        "by cross-attention. The source mask hides the padding of the source, in the encoder and in "
+        "cross-attention. The target mask hides padding too, and all later tokens, in the decoder's self-attention.",
         _masks,
         Link("pages/masks.py", "See the masks of a real batch"),
     ),
@@ -139,7 +143,7 @@ QUESTIONS = (
         "infinity",
         "Why is the mask -1e9 in some code and -inf in other, and what can go wrong?",
         "Both make a masked key's weight 0 as long as one key of its row is unmasked: exp(−∞) is 0, and exp(−1e9) is "
-        "too small for float32. A row with every key masked tells them apart: −∞ divides 0 by 0, and not-a-number "
+        "too small for float32. A row with every key masked tells them apart: −∞ divides 0 by 0, and the NaN "
         "spreads through the whole training; −1e9 shares the row out evenly, silently reading what was masked. In "
         "float16, whose largest number is 65,504, −1e9 cannot even be written.",
         _infinity,

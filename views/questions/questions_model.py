@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import quoted, signed
+from plots.text import counted, quoted, signed
 from transformer.decoding.sampling import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
@@ -20,7 +20,7 @@ from views.training.learning_rate_figure import rates_figure
 from .figures import norms_figure, passes_figure, shift_figure
 from .question import Asked, Link, Question, Shown
 
-_WARMUP, _FACTOR = 4000, 1.0  # the paper's, where the checkpoint does not say
+_WARMUP, _FACTOR, _EPSILON = 4000, 1.0, 0.1  # the paper's, where the checkpoint does not say
 
 
 def _gamma(asked: Asked) -> Shown:
@@ -43,8 +43,8 @@ def _twice(asked: Asked) -> Shown:
     return Shown(
         trajectory_figure(path),
         "Norm of one source token's vector after every sub-layer",
-        f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. Its second token's vector goes from "
-        f"{path.norms[1]:.1f} to {path.norms[-1]:.1f} in norm.",
+        f"This checkpoint is {norm}-norm: one LayerNorm a sub-layer, {last}. The second source token's vector has "
+        f"norm {path.norms[1]:.1f} before the encoder's layers and {path.norms[-1]:.1f} at the encoder's end.",
     )
 
 
@@ -89,14 +89,15 @@ def _waves(asked: Asked) -> Shown:
 def _smoothing(asked: Asked) -> Shown:
     classes = asked.translator.model.config.vocab_size
     settings = asked.translator.checkpoint.settings("label_smoothing")
-    own = settings.label_smoothing if settings else 0.1
+    own = settings.label_smoothing if settings else _EPSILON
     smoothings = [Smoothing(SmoothingForm.ALL, epsilon, classes) for epsilon in sorted({0.0, 0.1, own})]
     best, least = Smoothing(SmoothingForm.ALL, own, classes).find_minimum()
+    whose = "this model's" if settings else "the paper's"
+    entropy = f"{least:.3f}, not 0: the target's own entropy" if own else "0, for nothing is smoothed"
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]),
         "The loss over the probability of the right token, with and without smoothing",
-        f"With this model's ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is "
-        f"{least:.3f}, not 0: the target's own entropy.",
+        f"With {whose} ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is {entropy}.",
     )
 
 
@@ -105,11 +106,12 @@ def _rate(asked: Asked) -> Shown:
     warmup, factor = (settings.warmup_steps, settings.rate_factor) if settings else (_WARMUP, _FACTOR)
     curve = Noam(asked.translator.model.config.d_model, warmup, factor)
     rates = curve.rates(4 * warmup)
+    whose = "its" if settings else "the paper's"
     return Shown(
         rates_figure([curve], [rates], "linear"),
         "The rate over the steps, with its peak",
-        f"With this checkpoint's d_model {curve.d_model}, warm-up {warmup:,} and factor {factor:g} the rate peaks at "
-        f"step {int(rates.argmax()) + 1:,} with {rates.max():.2e}; the formula says {curve.peak:.2e}.",
+        f"With this checkpoint's d_model {curve.d_model}, and {whose} warm-up {warmup:,} and factor {factor:g}, the "
+        f"rate peaks at step {int(rates.argmax()) + 1:,} with {rates.max():.2e}; the formula says {curve.peak:.2e}.",
     )
 
 
@@ -119,7 +121,7 @@ def _shift(asked: Asked) -> Shown:
         shift_figure(fed, following),
         "What the decoder is fed in each row, and what it is to predict",
         f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}; the last is fed {quoted(fed[-1])} "
-        f"and is to predict {quoted(following[-1])}. The {len(fed)} rows are {len(fed)} tasks in one.",
+        f"and is to predict {quoted(following[-1])}. Each of the {counted(len(fed), 'row')} is a task of its own.",
     )
 
 
@@ -130,9 +132,10 @@ def _passes(asked: Asked) -> Shown:
     return Shown(
         passes_figure(measured),
         "Time of one pass over the target, and of as many steps as it has tokens",
-        f"Measured just now: one pass over all {steps} target tokens took {1000 * np.median(measured.parallel):.1f} "
-        f"ms, {steps} steps with cached keys and values {1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} "
-        f"times as long; their logits differ by at most {measured.difference:.0e}.",
+        f"Measured just now: one pass over {counted(steps, 'target token')} took "
+        f"{1000 * np.median(measured.parallel):.1f} ms, {counted(steps, 'step')} with cached keys and values "
+        f"{1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} times as long; their logits differ by at most "
+        f"{measured.difference:.0e}.",
     )
 
 
@@ -142,8 +145,9 @@ QUESTIONS = (
         "Why do LayerNorm's gamma and beta exist?",
         "LayerNorm forces every vector to mean 0 and standard deviation 1 over its dimensions. γ and β, a number a "
         "dimension each, then let the model choose how large each dimension is and around what it lies: γ stretches, β "
-        "moves. They begin at 1 and 0 and are learned. They cannot undo the normalisation, since mean and deviation "
-        "differ from vector to vector while γ and β are the same for all.",
+        "moves; they begin at 1 and 0 and are learned. They cannot undo the normalisation, since mean and deviation "
+        "differ from vector to vector while γ and β are the same for all. Whether they help is open: Xu et al. 2019 "
+        "find that in most of their experiments they do not.",
         _gamma,
         Link("pages/architecture.py", "See a LayerNorm's numbers", {"block": "encoder.0.self_attention_residual"}),
     ),
@@ -164,20 +168,19 @@ QUESTIONS = (
         "generator",
         "What does the generator do?",
         "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
-        "logit a piece. Softmax makes probabilities of the logits. Nothing else is in it, and often its matrix is "
-        "the embedding's.",
+        "logit a piece. Softmax makes probabilities of the logits. Here it has no bias, and often its matrix is "
+        "the embedding's (paper, 3.4; Press and Wolf 2017).",
         _generator,
         Link("pages/logits.py", "From the vector to the word"),
     ),
     Question(
         "scale",
         "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
-        "The rows are initialised with a standard deviation of 1 / √d_model, so that as the generator's matrix they "
-        "give logits of a moderate size; times √d_model it is 1, of the order of the positions that are added (sine "
-        "and cosine over whole turns: 0.71). One matrix for "
-        "both languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. "
-        "It saves two thirds of these parameters, and a piece that is written alike in both languages is learned "
-        "once.",
+        "The paper gives no reason for the factor. Here the rows are initialised with a standard deviation of 1 / "
+        "√d_model, so that as the generator's matrix they give logits of a moderate size; times √d_model it is 1, of "
+        "the order of the positions that are added (sine and cosine over whole turns: 0.71). One matrix for both "
+        "languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. It "
+        "saves two thirds of these parameters, and a piece that is written alike in both languages is learned once.",
         _scale,
         Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),
     ),
@@ -185,16 +188,17 @@ QUESTIONS = (
         "waves",
         "Why sine and cosine, and why a buffer and not a parameter?",
         "For each frequency, the pair at position p + k is the pair at p turned by an angle that depends on k alone, "
-        "so a head can learn to look k places away wherever it stands. Nothing in it is learned (the paper's table 3 "
-        "(E) found learned positions no better), so it is a buffer: it moves to the GPU with the model, and no "
-        "optimiser touches it. It is a function of the shape, so it need not be in the checkpoint either.",
+        "which the paper hypothesised would make attending by relative position easy to learn (3.5). Nothing in it "
+        "is learned (with learned positions the paper's table 3 (E) has nearly the same results), so it is a buffer: "
+        "it moves to the GPU with the model, and no optimiser touches it. It is a function of the shape, so it need "
+        "not be in the checkpoint either.",
         _waves,
         Link("pages/positions.py", "See the rotation", {"positions": "rotation"}),
     ),
     Question(
         "smoothing",
         "What does label smoothing do to the loss?",
-        "It takes a little mass from the right piece and spreads it over the others, so the loss is least at a "
+        "It takes a little mass from the right piece and spreads it over the vocabulary, so the loss is least at a "
         "probability below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
         "better than an unsmoothed 1.9. The paper (5.4) found perplexity worse and BLEU better.",
         _smoothing,
@@ -203,12 +207,12 @@ QUESTIONS = (
     Question(
         "warmup",
         "Why does the learning rate rise first?",
-        "The paper does not say; it raises the rate linearly to the end of the warm-up, and lets it fall with the root "
-        "of the step after it (equation 3). Offered since: Adam's estimates rest on few gradients at first and vary "
-        "much (Liu et al. 2020, RAdam); in a post-norm model the gradients near the output are large at the start, and "
-        "pre-norm models can do with little warm-up or none (Xiong et al. 2020); post-norm models lean heavily on "
-        "their sub-layers' outputs, which amplifies every change of the weights, while unbalanced gradients are not "
-        "the root cause (Liu et al. 2020, Admin).",
+        "The paper does not say; it raises the rate linearly to the end of the warm-up, and lets it fall with the "
+        "inverse square root of the step after it (equation 3). Offered since: Adam's estimates rest on few "
+        "gradients at first and vary much (Liu et al. 2020, RAdam); in a post-norm model the gradients near the "
+        "output are large at the start, and pre-norm models can do with little warm-up or none (Xiong et al. 2020); "
+        "post-norm models lean heavily on their sub-layers' outputs, which amplifies every change of the weights, "
+        "while unbalanced gradients are not the root cause (Liu et al. 2020, Admin).",
         _rate,
         Link("pages/training.py", "Draw the rate for other numbers", {"training": "learning-rate schedule"}),
     ),

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from plots.text import chance_words, counted, head_name, pattern_words, percent, placed, quoted, sentence_case, signed
+from plots.text import (
+    chance_words,
+    counted,
+    head_name,
+    pattern_words,
+    percent,
+    quoted,
+    quoted_at,
+    sentence_case,
+    signed,
+)
 from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
@@ -24,7 +34,7 @@ def least_probable_token(trace: Trace) -> str:
     other, probability = runner_up(trace, step)
     rank = int(trace.next_ranks[step])
     return (
-        f"Lowest-probability token: {placed(trace.next_tokens, step)}, {chance_words(trace.next_probabilities[step])}, "
+        f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, {chance_words(trace.next_probabilities[step])}, "
         f"{'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} got {chance_words(probability)}."
     )
 
@@ -74,7 +84,7 @@ def strongest_reading(chosen: AttentionMap) -> str:
     name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
     return (
         f"In the {name if name.startswith('average') else f'map of {name}'}, the row that predicts "
-        f"{placed(chosen.predicted, int(row))} attends to {placed(chosen.keys, int(column))} with weight "
+        f"{quoted_at(chosen.predicted, int(row))} attends to {quoted_at(chosen.keys, int(column))} with weight "
         f"{weights[row, column]:.2f}, the largest weight between two words."
     )
 

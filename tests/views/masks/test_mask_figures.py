@@ -189,7 +189,8 @@ def test_a_row_by_hand_ends_at_the_models_own_weight(decoder):
         total = f"{powers.sum():.4g}" if powers.sum() < 1000 else f"{powers.sum():,.0f}"
         assert lines["the model's weight"] == lines[f"exp / {total}"]
         assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.unmasked[row]).tolist()
-        assert f"unmasked cells is {total}." in row_words(decoder, row)
+        cells = "cell" if decoder.unmasked[row].sum() == 1 else "cells"
+        assert f"unmasked {cells} is {total}." in row_words(decoder, row)
         assert f"own is {decoder.weights[row].max():.4f}" in row_words(decoder, row)
 
 

@@ -65,7 +65,7 @@ def test_one_head_shows_scores_masked_scores_and_weights(kind, runs):
 def test_another_row_is_written_out_on_demand():
     app = open_masks(masks="one head", kind="decoder")
     app.selectbox(key="query").select("1").run()
-    assert "Row 1, input token “<s>”: exp(score) summed over the 1 unmasked cells" in page_text(app)
+    assert "Row 1, input token “<s>”: exp(score) summed over the 1 unmasked cell is" in page_text(app)
     assert "the model's own is 1.0000" in page_text(app)
 
 

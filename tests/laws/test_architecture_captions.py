@@ -1,0 +1,134 @@
+"""Laws of the captions on the architecture: sub-layers, hidden units, gradients and shares, counted again."""
+
+import re
+
+import numpy as np
+import pytest
+from support.claims import PERCENT, as_percent, as_printed, number
+from support.sentences import SENTENCES
+from support.streams import loaded, stream_of, trace_of
+
+from transformer.experiments.initial_gradients import GradientNorms
+from transformer.interpret.parameters import blocks_of
+from transformer.interpret.residual import record_hidden_units, trajectory
+from views.architecture.text import describe_gradients, describe_trajectory, describe_units, share_words
+
+_OURS = {"self-attention": "self_attention", "cross-attention": "cross_attention", "feed-forward": "feed_forward"}
+_CASES = [*(("en-de", text) for text in SENTENCES), ("reverse", "a b c d"), ("reverse", "x")]
+
+
+def _cosine(one, other) -> float:
+    one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    return float(one @ other / (one @ one) ** 0.5 / (other @ other) ** 0.5)
+
+
+@pytest.mark.parametrize(("name", "text"), _CASES)
+def test_the_sub_layers_that_turn_and_add_most(name, text):
+    trace, stream = trace_of(name, text), stream_of(name, text)
+    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
+        side = getattr(stream, stack)
+        for token in range(0, len(tokens), max(1, len(tokens) // 4)):
+            said = describe_trajectory(trajectory(side, token), tokens[token])
+            named, cosine, adding, most, onto, last, share = re.fullmatch(
+                rf"Of all sub-layers (layer .*) changes the direction of “{re.escape(tokens[token])}” most \(cosine "
+                r"(−?[\d.]+) with the vector before it\), and (layer .*) adds the largest norm \(([\d.]+), to a vector "
+                rf"of norm ([\d.]+)\)\. The last vector's cosine with the embedding is (−?[\d.]+): ({PERCENT}) of its "
+                r"squared norm lies along the embedding's direction\.",
+                said,
+            ).groups()
+            turns = {(p.layer, str(p.name)): _cosine(p.before[token], p.after[token]) for p in side.sublayers}
+            norms = {(p.layer, str(p.name)): _norm(p.change[token]) for p in side.sublayers}
+            before = {(p.layer, str(p.name)): _norm(p.before[token]) for p in side.sublayers}
+            turned, added = _place(named), _place(adding)
+            assert turns[turned] <= min(turns.values()) + 1e-9 and as_printed(cosine, turns[turned])
+            assert norms[added] >= max(norms.values()) - 1e-9 and as_printed(most, norms[added])
+            assert as_printed(onto, before[added])
+            end = _cosine(side.end[token], side.embedded[token])
+            assert as_printed(last, end) and as_percent(share, end * end)
+
+
+def _norm(vector) -> float:
+    return sum(float(value) ** 2 for value in vector) ** 0.5
+
+
+def _place(named: str) -> tuple[int, str]:
+    layer, kind = re.fullmatch(r"layer (\d+) (.*)", named).groups()
+    return int(layer) - 1, _OURS[kind]
+
+
+def _check_units(units: np.ndarray, token: int, tokens) -> None:
+    said = describe_units(units, token, tokens)
+    columns = [[float(row[unit]) for row in units] for unit in range(units.shape[1])]
+    own = sum(column[token] > 0 for column in columns)
+    share, width, count, verb = re.match(
+        rf"ReLU sets ({PERCENT}) of the ([\d,]+) units to 0 for “.*”: ([\d,]+) (stays?) active\.", said
+    ).groups()
+    assert number(width) == len(columns) and number(count) == own and (verb == "stays") == (own == 1)
+    assert as_percent(share, 1 - own / len(columns))
+    if len(units) == 1:
+        assert said.endswith("It is the only token of the sentence.")
+        return
+    always = [unit + 1 for unit, column in enumerate(columns) if min(column) > 0]
+    never = sum(max(column) <= 0 for column in columns)
+    silent = sum(value <= 0 for column in columns for value in column) / units.size
+    assert as_percent(re.search(rf"whole sentence ({PERCENT}) are 0", said)[1], silent)
+    assert number(re.search(r"and ([\d,]+) for none\.$", said)[1]) == never
+    found = re.search(r"([\d,]+) (is|are) active for every token \(([\d, …]+)\)", said)
+    if not always:
+        assert not found and "none is active for every token" in said
+        return
+    assert number(found[1]) == len(always) and (found[2] == "is") == (len(always) == 1)
+    assert found[3] == ", ".join(map(str, always[:5])) + (", …" if len(always) > 5 else "")
+
+
+@pytest.mark.parametrize(("at", "text"), list(enumerate(SENTENCES)))
+def test_how_many_hidden_units_are_active(at, text):
+    trace, model = trace_of("en-de", text), loaded("en-de").model
+    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
+        units = record_hidden_units(model, trace.source_ids, trace.fed_ids, stack, at % 3)
+        _check_units(units, at % len(tokens), tokens)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        [[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]],
+        [[0.0, 1.0, 0.0]],
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1.0] * 7, [2.0] * 7],
+        [[1.0, 0.0], [0.0, 1.0]],
+    ],
+)
+def test_units_are_counted_right_where_there_is_one_all_or_none(units):
+    for token in range(len(units)):
+        _check_units(np.array(units), token, ["word"] * len(units))
+
+
+@pytest.mark.parametrize("post", [(1.0, 1.2, 2.0), (2.0, 1.5, 1.0), (3.0, 3.0, 3.0)])
+def test_gradients_are_given_as_last_over_first_and_explained_only_where_post_norms_decoder_exceeds(post):
+    pre, encoder = (0.4, 0.3, 0.2), (5.0, 4.0, 6.0)
+    measured = (GradientNorms("post", encoder, post, 9.0), GradientNorms("pre", encoder, pre, 9.0))
+    said = describe_gradients(measured)
+    ratios = re.search(
+        r"decoder ([\d.]+) \(post-norm\) and ([\d.]+) \(pre-norm\); encoder ([\d.]+) \(post-norm\) and ([\d.]+) ", said
+    ).groups()
+    assert all(map(as_printed, ratios, (post[2] / post[0], 0.5, 1.2, 1.2)))
+    assert ("comes from cross-attention" in said) == (post[2] / post[0] > 1.2)
+
+
+@pytest.mark.parametrize("name", ["en-de", "reverse"])
+def test_shares_of_the_parameters_are_counted_from_the_models_own(name):
+    model = loaded(name).model
+    total = sum(parameter.numel() for parameter in model.parameters())
+    listed = 0
+    for block in blocks_of(model, stream_of(name, "a b")):
+        said = share_words(block, total)
+        if not said or said.startswith("shared with"):
+            continue
+        count, share = re.fullmatch(rf"([\d,]+) · ({PERCENT})", said).groups()
+        listed += number(count)
+        assert as_percent(share, number(count) / total)
+        if block.kind == "feed_forward":
+            layer = getattr(model, block.stack)[block.layer].feed_forward
+            assert number(count) == sum(parameter.numel() for parameter in layer.parameters())
+    assert listed == total

@@ -1,0 +1,30 @@
+"""How the laws of captions read a number back, and how far a printed one may be from the true one."""
+
+import re
+
+
+def number(text: str) -> float:
+    """A number as printed: a true minus sign, commas between thousands."""
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+def as_printed(text: str, value: float) -> bool:
+    """Whether `text` is `value` rounded to the digits that `text` has, give or take float32's own error."""
+    decimals = len(text.partition(".")[2])
+    return abs(number(text) - value) <= 0.5 * 10**-decimals + 1e-6 * max(1.0, abs(value))
+
+
+def as_percent(text: str, share: float) -> bool:
+    """Whether "37 %", "under 1 %", "over 99 %", "12.5 %", "< 0.0001 %" or "> 99.9 %" is true of a share."""
+    value = 100 * share
+    digits = re.fullmatch(r"(under |over |< |> )?([\d.,]+) %", text)
+    assert digits, text
+    bound, printed = digits[1], digits[2]
+    if bound in ("under ", "< "):
+        return 0 <= value < number(printed)
+    if bound in ("over ", "> "):
+        return number(printed) <= value <= 100 * (1 + 1e-6)
+    return as_printed(printed, value)
+
+
+PERCENT = r"(?:under |over |< |> )?[\d.,]+ %"
