@@ -97,8 +97,8 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
     largest = float(source_drops[int(np.nanargmax(np.abs(source_drops)))])
     change = _change(float(drops[place]), "falls", "rises", "changes")
     return (
-        f"Of the earlier input tokens {quoted_at(fed, place)} has the largest change: with attention to it masked, log P "
-        f"{change}; the source token with the largest change, masked alike, "
+        f"Of the earlier input tokens {quoted_at(fed, place)} has the largest change: with attention to it masked, "
+        f"log P {change}; the source token with the largest change, masked alike, "
         f"{_change(largest, 'lowers', 'raises', 'changes', 'it')}. The input token's gradient × input is "
         f"{signed(float(gradient[place]), 2)}. {quoted(fed[0])} is left out here, for no row was ever trained without "
         "it."

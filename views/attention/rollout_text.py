@@ -57,8 +57,8 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     tokens = "of a source token " if raw.kind == "cross" else ""
     text = (
         f"The largest weight of a row is {before[rows].max(axis=1).mean():.2f} on average, the largest share {tokens}"
-        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted_at(raw.keys, column)} has the largest share {tokens}"
-        f"({after[:, column].mean():.2f} on average); its average weight in this layer is "
+        f"{after[rows].max(axis=1).mean():.2f}. Over all rows {quoted_at(raw.keys, column)} has the largest "
+        f"share {tokens}({after[:, column].mean():.2f} on average); its average weight in this layer is "
         f"{before[:, column].mean():.2f}. "
     )
     if not moved:
@@ -70,8 +70,8 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     return (
         f"{text}In {len(moved)} of {counted(len(rows), 'row')} with a choice they belong to different tokens: in the "
         f"row of {quoted_at(raw.queries, row)} the largest weight of this layer is that of {quoted_at(raw.keys, old)} "
-        f"({before[row, old]:.2f}), the largest share {tokens}that of {quoted_at(raw.keys, new)} ({largest}); the share "
-        f"of {quoted_at(raw.keys, old)} is {other}."
+        f"({before[row, old]:.2f}), the largest share {tokens}that of {quoted_at(raw.keys, new)} ({largest}); the "
+        f"share of {quoted_at(raw.keys, old)} is {other}."
     )
 
 

@@ -34,8 +34,9 @@ def least_probable_token(trace: Trace) -> str:
     other, probability = runner_up(trace, step)
     rank = int(trace.next_ranks[step])
     return (
-        f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, {chance_words(trace.next_probabilities[step])}, "
-        f"{'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} got {chance_words(probability)}."
+        f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, "
+        f"{chance_words(trace.next_probabilities[step])}, {'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} "
+        f"got {chance_words(probability)}."
     )
 
 
