@@ -114,6 +114,12 @@ def test_rollout_and_shares_are_computed_in_float64_whatever_they_are_given():
     assert rolled.source_share().shape == (2, 3)
     with pytest.raises(ValueError, match="same layers and rows"):
         roll_out(maps(4, 4), maps(3, 3), maps(2, 4))
-    mixing = measured_mixing(record_residual_stream(unlike_model(3), SOURCE, FED))
-    assert mixing.encoder.dtype == np.float64 and ((mixing.encoder > 0) & (mixing.encoder < 1)).all()
+    stream = record_residual_stream(unlike_model(3), SOURCE, FED)
+    mixing = measured_mixing(stream)
+    blocks = [block for block in stream.encoder.sublayers if block.name == "self_attention"]
+    for layer, block in enumerate(blocks):
+        for token in range(len(SOURCE)):
+            added, kept = (sum(float(x) ** 2 for x in part[token]) ** 0.5 for part in (block.change, block.before))
+            assert mixing.encoder[layer, token] == pytest.approx(added / (added + kept))
+    assert mixing.encoder.dtype == np.float64
     np.testing.assert_allclose(shares(np.array([[0.1, 0.3], [0.0, 0.0]])), [[0.25, 0.75], [0.0, 0.0]])
