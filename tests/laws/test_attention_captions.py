@@ -83,6 +83,8 @@ def test_what_is_said_of_a_head_is_so_in_its_weights():
             assert "but a row has two equal maxima" in text and own.tied() and follow / could >= share
         else:
             assert follow / could >= share and not own.tied()
+            named = next(name for name, (words, *_) in labels.items() if words == pattern)
+            assert f", labelled {named} (from {100 * share:.0f} % on): in " in text
         spoken.add(pattern)
     assert len(spoken) >= 6, "the sentences show most patterns"
 

@@ -69,14 +69,15 @@ def rules() -> list[str]:
 
 
 def look_words(head: HeadMeasures, roles: HeadRoles | None = None) -> str:
-    """One head in a sentence of its numbers: its label's words, and how often it has the label over a corpus, or that
-    it has no clear pattern.
+    """One head in a sentence of its numbers: its label with threshold, rows and share, and how often it has the label
+    over a corpus; or that it has no clear pattern.
     """
     name = f"Layer {head.layer + 1}, head {head.head + 1}"
     sharp = f"a row's largest weight, </s> aside, is {_average(head.confidence)} on average"
     if head.label is not None:
         often = role_words(head, roles)
-        return f"{name}: {pattern_words(head, head.label)}{f' ({often})' if often else ''}; {sharp}."
+        labelled = f"{name}, labelled {head.label} (from {percent(THRESHOLDS[head.label])} on)"
+        return f"{labelled}: {pattern_words(head, head.label)}{f' ({often})' if often else ''}; {sharp}."
     notable = {label: share / THRESHOLDS[label] for label, share in head.shares.items() if share >= NOTABLE_SHARE}
     if not notable:
         return f"{name} has no clear pattern; {sharp}."
