@@ -38,7 +38,8 @@ def describe_device(device: torch.device) -> str:
         return f"GPU ({torch.cuda.get_device_name(device)})"
     if device.type == "mps":
         return "Apple GPU (MPS)"
-    return f"CPU ({torch.get_num_threads()} threads)"
+    threads = torch.get_num_threads()
+    return f"CPU ({threads} {'thread' if threads == 1 else 'threads'})"
 
 
 def keep_freed_memory() -> None:

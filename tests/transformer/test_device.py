@@ -73,8 +73,11 @@ def test_a_card_beyond_the_last_is_refused(cards):
         choose_device("cuda:2")
 
 
-def test_a_device_is_described_in_words():
-    assert describe_device(torch.device("cpu")) == f"CPU ({torch.get_num_threads()} threads)"
+def test_a_device_is_described_in_words(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert describe_device(torch.device("cpu")) == "CPU (2 threads)"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert describe_device(torch.device("cpu")) == "CPU (1 thread)"
     assert describe_device(torch.device("mps")) == "Apple GPU (MPS)"
 
 
