@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import tempfile
 import zlib
@@ -58,6 +59,21 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
         raise CheckpointError(f"{path} is missing.") from error
     except (OSError, *errors) as error:
         raise CheckpointError(f"{path} {complaint}: {error}.") from error
+
+
+@contextlib.contextmanager
+def reading_json(path: Path, version: int) -> Iterator[dict]:
+    """Read what `save_json` wrote; whatever is wrong with it, found here or in the block, is a CheckpointError."""
+    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != version:
+            raise ValueError(f"version {content['version']}")
+        yield content
+
+
+def save_json(path: Path, version: int, content: dict) -> None:
+    """Write an object with its version, short, in one piece; raises OSError when it cannot be written."""
+    write_atomically(path, json.dumps({"version": version, **content}, separators=(",", ":")).encode())
 
 
 def stored_name(name: str) -> str:

@@ -2,35 +2,18 @@
 
 import dataclasses
 import re
-from functools import cache
 
 import numpy as np
 import pytest
-from support.traced import traces, translator
+from support.traced import all_traces, is_printed, traces, translator
 
 from transformer import Beam, Greedy
 from transformer.decoding.beam import SearchRecord
-from transformer.decoding.sampling import Hypothesis, Sampling
+from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import attention_map
 from views.decoding.text import entropy_words, hardest_step, search_sentence, step_sentence
 
 SEARCHED = (0, 5, 7, 9, 12, 14, 36)
-
-
-def is_printed(words, probability):
-    if words[0] in "<>":
-        return probability < 1e-6 if words[0] == "<" else 0.999 < probability <= 1
-    number = words.removesuffix(" %")
-    return abs(float(number) - 100 * probability) <= 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-6
-
-
-@cache
-def all_traces():
-    """The greedy translations, and some that were drawn or begin with what was forced."""
-    asked = traces()[3:23:4]
-    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in asked]
-    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in asked]
-    return (*traces(), *drawn, *forced)
 
 
 def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_taken():

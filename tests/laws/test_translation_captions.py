@@ -2,33 +2,14 @@
 
 import json
 import re
-from functools import cache
 
 import numpy as np
 from support.head_rows import COUNTED, Head, thresholds, word
-from support.traced import CHECKPOINT, TOKEN, place_of, traces, translator
+from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, place_of, traces, translator
 
 from transformer.decoding.output_statistics import load_outputs
-from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import attention_map
 from views.translate.text import depth_words, describe_map, least_probable_token, sharpest_head, strongest_reading
-
-
-def is_printed(words, probability):
-    """Whether these words stand for this probability."""
-    if words[0] in "<>":
-        return probability < 1e-6 if words[0] == "<" else 0.999 < probability <= 1
-    number = words.removesuffix(" %")
-    return abs(float(number) - 100 * probability) <= 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-6
-
-
-@cache
-def all_traces():
-    """The greedy translations, and some that were drawn or begin with what was forced."""
-    asked = traces()[3:23:4]
-    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in asked]
-    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in asked]
-    return (*traces(), *drawn, *forced)
 
 
 def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen():

@@ -2,27 +2,37 @@
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 from support.sentences import SENTENCES
+from support.streams import CHECKPOINTS, loaded, trace_of
 
 from transformer import Translator
+from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import Trace
 
-CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "en-de"
+NAME = "en-de"
+CHECKPOINT = CHECKPOINTS / NAME
 TOKEN = r"“(.+?)”(?: \(position (\d+)\))?"  # two groups: the token and, where it is said, its position
 
 
-@cache
 def translator() -> Translator:
     """The checkpoint that the app opens with."""
-    return Translator.load(CHECKPOINT, "cpu")
+    return loaded(NAME)
 
 
 @cache
 def traces() -> tuple[Trace, ...]:
     """Every sentence with its greedy translation."""
-    return tuple(translator().trace(text) for text in SENTENCES)
+    return tuple(trace_of(NAME, text) for text in SENTENCES)
+
+
+@cache
+def all_traces() -> tuple[Trace, ...]:
+    """The greedy translations, and some that were drawn or begin with what was forced."""
+    asked = traces()[3:23:4]
+    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in asked]
+    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in asked]
+    return (*traces(), *drawn, *forced)
 
 
 def place_of(tokens: Sequence[str], token: str, position: str | None) -> int:
@@ -32,3 +42,11 @@ def place_of(tokens: Sequence[str], token: str, position: str | None) -> int:
         return list(tokens).index(token)
     assert tokens[int(position) - 1] == token
     return int(position) - 1
+
+
+def is_printed(words: str, probability: float) -> bool:
+    """Whether these words stand for this probability: "12.3 %", "> 99.9 %"."""
+    if words[0] in "<>":
+        return probability < 1e-6 if words[0] == "<" else 0.999 < probability <= 1
+    number = words.removesuffix(" %")
+    return abs(float(number) - 100 * probability) <= 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-6

@@ -4,21 +4,18 @@ Two figures a sentence: the mean log-probability of its output tokens, and how m
 many pieces, that is, are hardly known to the tokenizer.
 """
 
-import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.tokenizer import Tokenizer
-from ..errors import CheckpointError
-from ..files import write_atomically
+from ..data.tokenizer import SPACE, Tokenizer
+from ..files import reading_json, save_json
 from ..model.transformer import Transformer
 from .sampling import Greedy, decode
 
 OUTPUTS_FILE = "outputs.json"
 MANY_PIECES = 3
-WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
 _VERSION = 1
 _SENTENCES_A_BATCH = 50
 
@@ -57,9 +54,9 @@ def split_words(tokens: Sequence[str]) -> tuple[int, int]:
     """Words in MANY_PIECES or more pieces, and all words, of a sentence's tokens without its specials."""
     sizes: list[int] = []
     for token in tokens:
-        if token.startswith(WORD_BOUNDARY) or not sizes:
+        if token.startswith(SPACE) or not sizes:
             sizes.append(0)
-        sizes[-1] += token != WORD_BOUNDARY and any(character.isalnum() for character in token)
+        sizes[-1] += token != SPACE and any(character.isalnum() for character in token)
     return sum(size >= MANY_PIECES for size in sizes), sum(size > 0 for size in sizes)
 
 
@@ -90,26 +87,19 @@ def measure_outputs(
 
 def save_outputs(path: Path, measured: OutputStatistics) -> None:
     """Write the measurement as JSON, numbers to four decimals; raises OSError."""
-    content = {
-        "version": _VERSION,
-        "pairs": measured.pairs,
+    numbers = {
         "mean_log_probabilities": [round(value, 4) for value in measured.mean_log_probabilities],
         "split_shares": [round(value, 4) for value in measured.split_shares],
     }
-    write_atomically(path, json.dumps(content, separators=(",", ":")).encode())
+    save_json(path, _VERSION, {"pairs": measured.pairs, **numbers})
 
 
 def load_outputs(path: Path) -> OutputStatistics:
     """Read what `save_outputs` wrote; raises CheckpointError for anything else."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["version"] != _VERSION:
-            raise ValueError(f"version {content['version']}")
+    with reading_json(path, _VERSION) as content:
         means, shares = (tuple(map(float, content[name])) for name in ("mean_log_probabilities", "split_shares"))
         if not means or len(means) != len(shares) or not all(value <= 0 for value in means):
             raise ValueError("its numbers cannot be")
         if not all(0 <= value <= 1 for value in shares):
             raise ValueError("its shares cannot be")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}.") from error
     return OutputStatistics(str(content["pairs"]), tuple(sorted(means)), tuple(sorted(shares)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import entropy
+from ..data.tokenizer import SPACE
 from ..model.names import AttentionKind, Name
 
 LEAST_ROWS = 3  # with fewer rows, anything looks like a pattern
@@ -215,7 +216,7 @@ def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> li
 
 def is_punctuation(token: str) -> bool:
     """True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
-    marks = token.lstrip("▁")
+    marks = token.lstrip(SPACE)
     return bool(marks) and PUNCTUATION.issuperset(marks)
 
 

@@ -4,7 +4,6 @@ A label of one sentence is no role: few heads do the same in most sentences. The
 sentence by sentence, over teacher-forced passes in batches.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,7 @@ import numpy as np
 from ..arrays import to_array
 from ..data.batching import Example, Examples, piece_texts, random_batches
 from ..data.tokenizer import Tokenizer
-from ..errors import CheckpointError
-from ..files import write_atomically
+from ..files import reading_json, save_json
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import record
@@ -108,24 +106,18 @@ def save_roles(path: Path, roles: HeadRoles) -> None:
         name: {kind: _sparse(table[kind]) for kind in AttentionKind}
         for name, table in (("labelled", roles.labelled), ("rows", roles.rows), ("eligible", roles.eligible))
     }
-    content = {"version": _VERSION, "pairs": roles.pairs, "sentences": roles.sentences, **tables}
-    write_atomically(path, json.dumps(content, separators=(",", ":")).encode())
+    save_json(path, _VERSION, {"pairs": roles.pairs, "sentences": roles.sentences, **tables})
 
 
 def load_roles(path: Path, model: Transformer) -> HeadRoles:
     """Read what `save_roles` wrote for a model of this shape; raises CheckpointError for anything else."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["version"] != _VERSION:
-            raise ValueError(f"version {content['version']}")
+    with reading_json(path, _VERSION) as content:
         sentences = content["sentences"]
         if type(sentences) is not int or sentences < 1:
             raise ValueError(f"sentences {sentences}")
         tables = [_tables(content[name], model) for name in ("labelled", "rows", "eligible")]
         if any((tables[0][kind] > sentences).any() or (tables[1][kind] > tables[2][kind]).any() for kind in tables[0]):
             raise ValueError("counts that cannot be")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}.") from error
     return HeadRoles(str(content["pairs"]), sentences, *tables)
 
 

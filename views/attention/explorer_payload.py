@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plots.text import KIND_NAMES
+from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import (
     THRESHOLDS,
     HeadMeasures,
@@ -20,7 +21,6 @@ from transformer.interpret.trace import SPECIAL_TOKENS, Trace, masked_maps
 from .explorer_text import explorer_words, look_words, role_words
 
 KINDS = tuple(KIND_NAMES)
-WORD_BOUNDARY = "▁"  # as SentencePiece writes the blank before a word
 WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of a word
 
 # Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
@@ -90,9 +90,9 @@ def _side(tokens: tuple[str, ...]) -> dict:
 
 def _starts_word(before: str, token: str) -> bool:
     """Whether a new word begins with this token: after a blank, at a special token, between letters and punctuation."""
-    if token.startswith(WORD_BOUNDARY) or {before, token} & set(SPECIAL_TOKENS):
+    if token.startswith(SPACE) or {before, token} & set(SPECIAL_TOKENS):
         return True
-    return before != WORD_BOUNDARY and _is_mark(before) != _is_mark(token)
+    return before != SPACE and _is_mark(before) != _is_mark(token)
 
 
 def _is_mark(token: str) -> bool:
