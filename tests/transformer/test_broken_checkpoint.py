@@ -146,14 +146,30 @@ def test_another_version_is_named(checkpoint_folder, version):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"d_model": 10**15}, {"d_ff": 2**62}, {"vocab_size": 10**18}, {"max_length": 10**12}, {"num_heads": 7},
-        {"num_encoder_layers": 10**9}, {"num_decoder_layers": -1}, {"d_model": 65_536, "num_encoder_layers": 100},
-        {"d_ff": 262_144, "num_decoder_layers": 100}, {"num_encoder_layers": "2"}, {"norm": ["post"]},
-        {"dropout": float("nan")}, {"dropout": None}, {"share_embeddings": "no"}, {"layers": 3}, {"pad_id": 1},
-        {"end_id": 5}, {"d_model": 1e400}, {"norm": "pre"}, {"share_embeddings": False}, {"vocab_size": 91},
+        {"d_model": 10**15},
+        {"d_ff": 2**62},
+        {"vocab_size": 10**18},
+        {"max_length": 10**12},
+        {"num_heads": 7},
+        {"num_encoder_layers": 10**9},
+        {"num_decoder_layers": -1},
+        {"d_model": 65_536, "num_encoder_layers": 100},
+        {"d_ff": 262_144, "num_decoder_layers": 100},
+        {"num_encoder_layers": "2"},
+        {"norm": ["post"]},
+        {"dropout": float("nan")},
+        {"dropout": None},
+        {"share_embeddings": "no"},
+        {"layers": 3},
+        {"pad_id": 1},
+        {"end_id": 5},
+        {"d_model": 1e400},
+        {"norm": "pre"},
+        {"share_embeddings": False},
+        {"vocab_size": 91},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_config_that_does_not_fit_or_asks_for_the_impossible_is_refused(checkpoint_folder, changes):
     change_config(checkpoint_folder, **changes)
     refusal(checkpoint_folder)
@@ -161,9 +177,10 @@ def test_a_config_that_does_not_fit_or_asks_for_the_impossible_is_refused(checkp
 
 @pytest.mark.parametrize("name", ["config.json", "training.json"])
 @pytest.mark.parametrize(
-    "content", ["[]", "3", "null", '"text"', "[" * 100_000, '{"a":' * 100_000, "{", "1" * 5000, "NaN", "{'a': 1}"],
+    "content",
+    ["[]", "3", "null", '"text"', "[" * 100_000, '{"a":' * 100_000, "{", "1" * 5000, "NaN", "{'a': 1}"],
     ids=lambda content: content[:8],
-)  # fmt: skip
+)
 def test_json_of_another_type_or_nested_too_deep_is_refused(checkpoint_folder, name, content):
     (checkpoint_folder / name).write_text(content)
     assert name in refusal(checkpoint_folder)

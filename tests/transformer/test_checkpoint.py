@@ -69,8 +69,9 @@ def test_scores_are_added_to_training_json_and_kept(checkpoint_folder):
     checkpoint.add_score(checkpoint_folder, "test.tsv", "greedy", {"bleu": 10.0})
     checkpoint.add_score(checkpoint_folder, "test.tsv", "beam 4", {"bleu": 11.0})
     assert load_checkpoint(checkpoint_folder).training == {
-        "steps": 7, "scores": {"test.tsv greedy": {"bleu": 10.0}, "test.tsv beam 4": {"bleu": 11.0}},
-    }  # fmt: skip
+        "steps": 7,
+        "scores": {"test.tsv greedy": {"bleu": 10.0}, "test.tsv beam 4": {"bleu": 11.0}},
+    }
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch):

@@ -51,12 +51,26 @@ def test_a_model_that_cannot_be_is_refused_with_its_setting_named(changes, messa
 @pytest.mark.parametrize(
     "changes",
     [
-        {"max_steps": 0}, {"batch_tokens": 0}, {"warmup_steps": 0}, {"validate_every": 0}, {"save_every": -1},
-        {"average_last": 0}, {"validate_sentences": 0}, {"cooldown_steps": 200_000}, {"schedule": "cosine"},
-        {"precision": "float16"}, {"label_smoothing": 1.0}, {"rate_factor": 0.0}, {"clip_norm": float("nan")},
-        {"join_probability": 1.1}, {"seed": "one"}, {"compile": 1}, {"accumulate": 0}, {"patience": -1},
+        {"max_steps": 0},
+        {"batch_tokens": 0},
+        {"warmup_steps": 0},
+        {"validate_every": 0},
+        {"save_every": -1},
+        {"average_last": 0},
+        {"validate_sentences": 0},
+        {"cooldown_steps": 200_000},
+        {"schedule": "cosine"},
+        {"precision": "float16"},
+        {"label_smoothing": 1.0},
+        {"rate_factor": 0.0},
+        {"clip_norm": float("nan")},
+        {"join_probability": 1.1},
+        {"seed": "one"},
+        {"compile": 1},
+        {"accumulate": 0},
+        {"patience": -1},
     ],
-)  # fmt: skip
+)
 def test_a_training_that_cannot_be_is_refused_with_its_setting_named(changes):
     with pytest.raises(ConfigError, match=next(iter(changes))):
         TrainingConfig(**changes)
@@ -136,5 +150,9 @@ def test_unreadable_configuration_files_are_named(tmp_path):
 
 def test_data_says_all_of_where_it_comes_from():
     assert [field.name for field in dataclasses.fields(DataConfig)] == [
-        "name", "source_language", "target_language", "licence", "attribution",
-    ]  # fmt: skip
+        "name",
+        "source_language",
+        "target_language",
+        "licence",
+        "attribution",
+    ]

@@ -13,9 +13,21 @@ from transformer.interpret.hooks import zero_ablated
 from transformer.interpret.trace import Trace
 
 HOSTILE = [
-    "\u200b\u200d", "🙂👩‍👩‍👧", "<script>alert(1)</script>"[:12], "日本語", "red \ud800 dog", "\udfff", "red\0dog",
-    "\0", "\u202ered", "ﬁne ½", "á", "red</s>dog", "a\rb\nc", "%s {} \\",
-]  # fmt: skip
+    "\u200b\u200d",
+    "🙂👩‍👩‍👧",
+    "<script>alert(1)</script>"[:12],
+    "日本語",
+    "red \ud800 dog",
+    "\udfff",
+    "red\0dog",
+    "\0",
+    "\u202ered",
+    "ﬁne ½",
+    "á",
+    "red</s>dog",
+    "a\rb\nc",
+    "%s {} \\",
+]
 
 
 @pytest.fixture(scope="module")

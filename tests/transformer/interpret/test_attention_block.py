@@ -25,16 +25,31 @@ from transformer.model.names import AttentionKind
 ROOT = Path(__file__).parents[3]
 SENTENCES = {
     "en-de": [
-        "I love my teacher.", "The dog didn't eat because it was too old.", "Yes.", "Where is my cat?",
-        "I think that he has never read this book.", "He bought a ticket at the train station.",
-        "I can't swim, and I don't want to learn it.", "Tom lives in Boston with his three sisters.",
-        "☃ Ærøskøbing 12,345!", " ".join(["we all sing and the birds sing too ,"] * 6) + " today.",
+        "I love my teacher.",
+        "The dog didn't eat because it was too old.",
+        "Yes.",
+        "Where is my cat?",
+        "I think that he has never read this book.",
+        "He bought a ticket at the train station.",
+        "I can't swim, and I don't want to learn it.",
+        "Tom lives in Boston with his three sisters.",
+        "☃ Ærøskøbing 12,345!",
+        " ".join(["we all sing and the birds sing too ,"] * 6) + " today.",
     ],
-}  # fmt: skip
+}
 SENTENCES["en-fr"] = SENTENCES["en-de"]
 SENTENCES["reverse"] = [
-    "abc", "headlight", "x", "12345", "reverse me", "aaaa", "zyx wvu", "noon", "a b c d e f", "the quick brown fox",
-]  # fmt: skip
+    "abc",
+    "headlight",
+    "x",
+    "12345",
+    "reverse me",
+    "aaaa",
+    "zyx wvu",
+    "noon",
+    "a b c d e f",
+    "the quick brown fox",
+]
 
 
 @pytest.fixture(scope="module", params=SENTENCES)

@@ -27,11 +27,18 @@ def label_of(kind: str, weights: np.ndarray) -> str | None:
     return measure_heads(kind, weights[None, None], TOKENS)[0].label
 
 
-@pytest.mark.parametrize("label, columns", [
-    ("previous", [0, 0, 1, 2, 3, 4, 5]), ("same", range(7)), ("next", [1, 2, 3, 4, 5, 6, 0]),
-    ("mirrored", [6, 5, 4, 3, 2, 1, 0]), ("end of sentence", [6] * 7), ("punctuation", [5] * 7),
-    (None, [3, 0, 5, 1, 6, 2, 2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "label, columns",
+    [
+        ("previous", [0, 0, 1, 2, 3, 4, 5]),
+        ("same", range(7)),
+        ("next", [1, 2, 3, 4, 5, 6, 0]),
+        ("mirrored", [6, 5, 4, 3, 2, 1, 0]),
+        ("end of sentence", [6] * 7),
+        ("punctuation", [5] * 7),
+        (None, [3, 0, 5, 1, 6, 2, 2]),
+    ],
+)
 def test_a_map_of_known_kind_gets_its_label_and_another_none(label, columns):
     assert label_of("encoder", looking(list(columns))) == label
 
@@ -54,9 +61,19 @@ def test_a_decoder_head_that_rests_on_the_beginning_is_called_that():
     assert np.isnan(head.shares["end of sentence"]), "no decoder row can read it"
 
 
-@pytest.mark.parametrize("token, expected", [
-    (".", True), ("...", True), ("▁“", True), ("▁", False), ("a.", False), ("</s>", False), ("'", True), ("", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "token, expected",
+    [
+        (".", True),
+        ("...", True),
+        ("▁“", True),
+        ("▁", False),
+        ("a.", False),
+        ("</s>", False),
+        ("'", True),
+        ("", False),
+    ],
+)
 def test_punctuation_is_marks_and_nothing_else(token, expected):
     assert is_punctuation(token) == expected
 
@@ -108,8 +125,10 @@ def test_too_few_rows_make_no_pattern():
 
 
 def test_three_heads_worth_a_look_differ_in_label_first():
-    maps = np.stack([looking(list(range(7)), weight=weight) for weight in (0.99, 0.98, 0.97)]
-                    + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])])  # fmt: skip
+    maps = np.stack(
+        [looking(list(range(7)), weight=weight) for weight in (0.99, 0.98, 0.97)]
+        + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])]
+    )
     measured = measure_heads("encoder", maps[None], TOKENS)
     found = representative_heads(measured)
     assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (4, None)]

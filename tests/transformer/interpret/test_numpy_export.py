@@ -44,8 +44,9 @@ def test_it_prints_the_numbers_of_the_model(tmp_path, kind, norm):
     out = run(tmp_path, bundle(stages, parameters, program))
     assert len(program.splitlines()) < 40
     assert sorted(zipfile.ZipFile(io.BytesIO(bundle(stages, parameters, program))).namelist()) == [
-        "attention.npz", "attention.py",
-    ]  # fmt: skip
+        "attention.npz",
+        "attention.py",
+    ]
     assert np.abs(printed_weights(out) - stages.weights[0, 2]).max() <= 5.1e-5
     gaps = [float(line.split("differs by ")[1].split()[0]) for line in out.splitlines() if "differs by" in line]
     assert len(gaps) == 9 and max(gaps) < 1e-4

@@ -92,8 +92,9 @@ def test_the_gradient_is_that_of_a_small_step(norm):
     logits = record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)
     assert found.log_probability == pytest.approx(float(logits[7]), abs=1e-6)
     for side, table, ids, values in (
-        ("source", model.source_embedding, SOURCE, found.source), ("prefix", model.target_embedding, FED, found.prefix),
-    ):  # fmt: skip
+        ("source", model.source_embedding, SOURCE, found.source),
+        ("prefix", model.target_embedding, FED, found.prefix),
+    ):
         place, step = 2, 1e-5
         assert values.shape == (len(ids),), side
         grown = _log_probability_with(model, table, ids[place], 1 + step, place, side)

@@ -21,9 +21,16 @@ def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor)
     config = ours.config
     torch.manual_seed(3)
     theirs = nn.Transformer(
-        config.d_model, config.num_heads, config.num_encoder_layers, config.num_decoder_layers, config.d_ff,
-        dropout=0.0, batch_first=True, norm_first=config.norm == "pre", dtype=torch.float64,
-    )  # fmt: skip
+        config.d_model,
+        config.num_heads,
+        config.num_encoder_layers,
+        config.num_decoder_layers,
+        config.d_ff,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=config.norm == "pre",
+        dtype=torch.float64,
+    )
     if config.norm == "post":  # PyTorch adds a last norm there too, which the paper has not
         theirs.encoder.norm = theirs.decoder.norm = None
     with torch.no_grad():
@@ -40,10 +47,13 @@ def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor)
 
     padded = source == config.pad_id
     hidden = theirs(
-        embed(source, ours.source_embedding.weight), embed(target, ours.target_embedding.weight),
+        embed(source, ours.source_embedding.weight),
+        embed(target, ours.target_embedding.weight),
         tgt_mask=~causal_mask(target.shape[1]),
-        src_key_padding_mask=padded, memory_key_padding_mask=padded, tgt_key_padding_mask=target == config.pad_id,
-    )  # fmt: skip
+        src_key_padding_mask=padded,
+        memory_key_padding_mask=padded,
+        tgt_key_padding_mask=target == config.pad_id,
+    )
     return hidden @ ours.output_projection.weight.T
 
 
@@ -136,9 +146,11 @@ def test_shared_embeddings_are_one_matrix_and_counted_once():
 def test_the_papers_base_model_has_its_65_million_parameters():
     """Table 3: 65 x 10^6 with a shared vocabulary of about 37,000."""
     with torch.device("meta"):
-        model = Transformer(small_config(
-            vocab_size=37_000, num_encoder_layers=6, num_decoder_layers=6, num_heads=8, d_model=512, d_ff=2048
-        ))  # fmt: skip
+        model = Transformer(
+            small_config(
+                vocab_size=37_000, num_encoder_layers=6, num_decoder_layers=6, num_heads=8, d_model=512, d_ff=2048
+            )
+        )
     assert 62e6 < model.count_parameters() < 66e6
 
 

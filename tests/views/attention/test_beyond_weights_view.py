@@ -51,9 +51,11 @@ def table(app: AppTest) -> str:
 
 def some_values(**changed: list[float]) -> dict[str, np.ndarray]:
     values = {
-        RAW: [0.1, 0.5, 0.3, 0.1], NORMED: [0.2, 0.4, 0.3, 0.1], GRADIENT: [0.1, -0.9, 0.2, 0.0],
+        RAW: [0.1, 0.5, 0.3, 0.1],
+        NORMED: [0.2, 0.4, 0.3, 0.1],
+        GRADIENT: [0.1, -0.9, 0.2, 0.0],
         LEFT_OUT: [2.0, -0.1, 0.5, 0.3],
-    }  # fmt: skip
+    }
     return {name: np.array(changed.get(name, value)) for name, value in values.items()}
 
 

@@ -21,9 +21,15 @@ PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
 START = {"kind": "cross", "heads": "1.1", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
-    "specials": "shown", "together": "mean", "scale": "0 to 1", "kinds": "one", "label": "all", "sort": "layer",
-    "top": "100", "least": "0",
-}  # fmt: skip
+    "specials": "shown",
+    "together": "mean",
+    "scale": "0 to 1",
+    "kinds": "one",
+    "label": "all",
+    "sort": "layer",
+    "top": "100",
+    "least": "0",
+}
 
 
 def sent(app: AppTest) -> tuple[dict, bytes]:
@@ -140,9 +146,16 @@ def test_without_an_address_the_first_cross_attention_head_is_shown():
 
 def test_the_url_restores_the_choice():
     asked = {"kind": "decoder", "heads": "1.2-3.8", "tokens": "k2-4", "view": "lines", "rows": "fed"} | {
-        "words": "words", "specials": "renormalised", "together": "sum", "scale": "per map", "kinds": "all three",
-        "label": "none", "sort": "entropy", "top": "60", "least": "35",
-    }  # fmt: skip
+        "words": "words",
+        "specials": "renormalised",
+        "together": "sum",
+        "scale": "per map",
+        "kinds": "all three",
+        "label": "none",
+        "sort": "entropy",
+        "top": "60",
+        "least": "35",
+    }
     assert set(asked) == set(START)
     assert sent(open_page(PAGE, **{f"see_{name}": value for name, value in asked.items()}))[0] == asked
 
@@ -155,13 +168,16 @@ def test_a_value_that_makes_no_sense_falls_back(value):
     assert sent(app)[0] == START
 
 
-@pytest.mark.parametrize("query, kind, heads", [
-    ({"kind": "encoder"}, "encoder", "1.1"),
-    ({"kind": "cross", "layer": "2", "head": "3"}, "cross", "2.3"),
-    ({"layer": "2"}, "cross", "-".join(f"2.{head}" for head in range(1, 9))),
-    ({"kind": "evil", "layer": "9", "head": "x"}, "cross", "1.1"),
-    ({"kind": "cross", "layer": "2", "head": "3", "see_kind": "decoder", "see_heads": "1.4"}, "decoder", "1.4"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "query, kind, heads",
+    [
+        ({"kind": "encoder"}, "encoder", "1.1"),
+        ({"kind": "cross", "layer": "2", "head": "3"}, "cross", "2.3"),
+        ({"layer": "2"}, "cross", "-".join(f"2.{head}" for head in range(1, 9))),
+        ({"kind": "evil", "layer": "9", "head": "x"}, "cross", "1.1"),
+        ({"kind": "cross", "layer": "2", "head": "3", "see_kind": "decoder", "see_heads": "1.4"}, "decoder", "1.4"),
+    ],
+)
 def test_a_link_to_one_head_opens_on_it_and_the_explorers_own_words_win(query, kind, heads):
     choice, _ = sent(open_page(PAGE, **query))
     assert (choice["kind"], choice["heads"]) == (kind, heads)

@@ -157,9 +157,11 @@ def test_token_text_is_escaped(example):
     _, trace, halves, _ = example
     evil = "<b>x</b>"
     spoilt = dataclasses.replace(
-        trace, fed_tokens=(evil, *trace.fed_tokens[1:]), next_tokens=(evil, *trace.next_tokens[1:]),
+        trace,
+        fed_tokens=(evil, *trace.fed_tokens[1:]),
+        next_tokens=(evil, *trace.next_tokens[1:]),
         source_tokens=(evil, *trace.source_tokens[1:]),
-    )  # fmt: skip
+    )
     maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
     for figure in (*(shares_figure(each, "share") for each in maps), parts_figure(spoilt, halves, 0)):
         text = figure.to_json().encode().decode("unicode_escape")

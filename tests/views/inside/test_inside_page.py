@@ -51,8 +51,11 @@ def test_every_matrix_on_the_page_is_what_the_file_gives(checkpoint, text, kind)
     pairs["head_output"] = expected["concatenated"][:, own]
     for name, values in pairs.items():
         np.testing.assert_allclose(array(given, name), values, atol=1e-4 * np.abs(values).max(), err_msg=name)
-    weights = by_hand.weights[f"{'encoder' if kind == 'encoder' else 'decoder'}.1." + (
-        "cross_attention" if kind == "cross" else "self_attention") + ".query_key_value.weight"]  # fmt: skip
+    weights = by_hand.weights[
+        f"{'encoder' if kind == 'encoder' else 'decoder'}.1."
+        + ("cross_attention" if kind == "cross" else "self_attention")
+        + ".query_key_value.weight"
+    ]
     np.testing.assert_array_equal(array(given, "w_query"), np.split(weights, 3)[0].T[:, own])
     assert given["arrays"]["w_query"]["half"], "shipped weights are exact in half precision"
     assert max(step["gap"] for step in given["steps"] if step["gap"] is not None) < 1e-4

@@ -154,9 +154,13 @@ def test_token_text_is_escaped_everywhere(masked, runs):
     one, other = spoilt(masked), spoilt(runs["causal"])
     heads = [masked_head(run, "decoder", SHORT, 0, 0) for run in (one, other)]
     figures = [
-        grid(one), scores_figure(heads[0], "fed"), masked_scores_figure(heads[0], "predicted"),
-        weights_figure(heads[0], "fed"), leaking_figure(*heads, "fed"), next_tokens_figure(one, other, SHORT),
-    ]  # fmt: skip
+        grid(one),
+        scores_figure(heads[0], "fed"),
+        masked_scores_figure(heads[0], "predicted"),
+        weights_figure(heads[0], "fed"),
+        leaking_figure(*heads, "fed"),
+        next_tokens_figure(one, other, SHORT),
+    ]
     for figure in figures:
         text = figure.to_json().encode().decode("unicode_escape")
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -40,8 +40,13 @@ def test_every_view_is_a_link_and_says_what_to_look_for_and_to_try(view):
 
 def test_without_a_view_in_the_url_the_curves_are_shown():
     assert [trace["name"] for trace in specs(open_page())[0]["data"]] == [
-        "8 (sin)", "9 (cos)", "16 (sin)", "17 (cos)", "24 (sin)", "25 (cos)",
-    ]  # fmt: skip
+        "8 (sin)",
+        "9 (cos)",
+        "16 (sin)",
+        "17 (cos)",
+        "24 (sin)",
+        "25 (cos)",
+    ]
 
 
 @pytest.mark.parametrize("view", CHARTS)
@@ -65,8 +70,10 @@ def test_the_settings_are_restored_from_the_url():
 def test_the_hand_of_the_clock_is_restored_from_the_url():
     app = open_page(positions="rotation", pair="7", position="11", offset="5")
     assert (app.number_input(key="pair").value, app.slider(key="position").value, app.slider(key="offset").value) == (
-        7, 11, 5,
-    )  # fmt: skip
+        7,
+        11,
+        5,
+    )
     assert [trace.get("name") for trace in specs(app)[0]["data"]][-2:] == ["PE(11)", "PE(16)"]
     assert f"{math.degrees(5 / 10000 ** (14 / 64)):.2f}°" in said(app)
     assert len(app.latex) == 3, "the paper's formula, and a rotation each for settings and model"
@@ -87,9 +94,16 @@ def test_an_odd_d_model_is_refused_with_a_sentence(view, d_model):
 @pytest.mark.parametrize("view", [*CHARTS, "evil"])
 def test_what_makes_no_sense_in_the_url_falls_back(view):
     app = open_page(
-        positions=view, d_model="abc", length="-4", base="evil", dims=["x", "-1", "9999"], pair="99999",
-        position="none", offset="0", first_dims="?",
-    )  # fmt: skip
+        positions=view,
+        d_model="abc",
+        length="-4",
+        base="evil",
+        dims=["x", "-1", "9999"],
+        pair="99999",
+        position="none",
+        offset="0",
+        first_dims="?",
+    )
     assert not app.warning
     assert len(app.get("plotly_chart")) == CHARTS.get(view, CHARTS["curves"])
 

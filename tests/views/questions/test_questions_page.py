@@ -27,9 +27,13 @@ def diagram(app: AppTest) -> dict:
     return json.loads(component.proto.json)
 
 
-@pytest.mark.parametrize("page, key, views", [
-    ("pages/architecture.py", "architecture", ARCHITECTURE), ("pages/logits.py", "logits", LOGITS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "page, key, views",
+    [
+        ("pages/architecture.py", "architecture", ARCHITECTURE),
+        ("pages/logits.py", "logits", LOGITS),
+    ],
+)
 @pytest.mark.parametrize("text", SENTENCES)
 def test_no_view_breaks_on_any_sentence(page, key, views, text):
     for view in [*views, "evil"]:
@@ -37,10 +41,13 @@ def test_no_view_breaks_on_any_sentence(page, key, views, text):
         assert not app.exception, view
 
 
-@pytest.mark.parametrize("checkpoint, layers, kinds", [
-    ("en-de", 3, ["self_attention", "add_and_norm", "feed_forward", "add_and_norm"]),
-    ("reverse", 2, ["norm", "self_attention", "add", "norm", "feed_forward", "add"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "checkpoint, layers, kinds",
+    [
+        ("en-de", 3, ["self_attention", "add_and_norm", "feed_forward", "add_and_norm"]),
+        ("reverse", 2, ["norm", "self_attention", "add", "norm", "feed_forward", "add"]),
+    ],
+)
 def test_the_diagram_is_the_loaded_checkpoints(checkpoint, layers, kinds):
     given = diagram(open_page("pages/architecture.py", checkpoint=checkpoint, text="abc"))
     assert len(given["encoder"]["layers"]) == len(given["decoder"]["layers"]) == layers
@@ -127,10 +134,14 @@ def test_every_question_has_an_answer_a_figure_and_a_link(question, checkpoint):
 
 def test_the_links_go_to_views_that_there_are():
     known = {
-        "inside": INSIDE, "architecture": ARCHITECTURE, "logits": LOGITS, "training": TRAINING,
-        "kind": ["encoder", "decoder", "cross"], "positions": ["rotation"],
+        "inside": INSIDE,
+        "architecture": ARCHITECTURE,
+        "logits": LOGITS,
+        "training": TRAINING,
+        "kind": ["encoder", "decoder", "cross"],
+        "positions": ["rotation"],
         "block": ["encoder.0.self_attention_residual"],
-    }  # fmt: skip
+    }
     for question in QUESTIONS:
         assert (Path(ROOT) / question.link.page).is_file(), question.name
         for name, value in question.link.query.items():
