@@ -13,7 +13,12 @@ st.html(UI / "page.css")
 
 with starting():
     from ui import sidebar
+    from ui.line import in_turn
     from ui.navigation import navigation, run_page
 
-run_page(navigation(), sidebar.show())
+place = st.empty()  # for a word to who has to wait
+with in_turn(place):
+    page, choice = navigation(), sidebar.show()
+with in_turn(place, choice):
+    run_page(page, choice)
 freeze_imports()

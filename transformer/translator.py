@@ -63,6 +63,11 @@ class Translator:
                 progress(start + len(indices))
         return translations
 
+    def best(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[Hypothesis]:
+        """The best hypothesis for each of a few texts, in one batch; raises as `translate`."""
+        found = self._search([self._source_ids(text) for text in texts], strategy or Greedy(), None)
+        return [hypotheses[0] for hypotheses in found]
+
     def hypotheses(self, text: str, strategy: Strategy | None = None, prefix: str | Ids = ()) -> list[Hypothesis]:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
@@ -106,6 +111,14 @@ class Translator:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
         self._checked_ids(text, "text")
         return self.tokenizer.pieces(_well_formed(text))
+
+    def can_read(self, text: str) -> bool:
+        """True for a text that is neither empty nor too long."""
+        try:
+            self._checked_ids(text, "text")
+        except (EmptyTextError, TooLongError):
+            return False
+        return True
 
     def may_begin_with(self, prefix: Ids) -> bool:
         """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""

@@ -7,7 +7,7 @@ raises UserError, which is not kept.
 
 import atexit
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -43,10 +43,13 @@ from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
+from .together import Together
+from .turns import Turns
+
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
-CHECKPOINTS = Path(__file__).parent / "checkpoints"
+CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 PAIRS_FOR_GRADIENTS = 16
 _FILES = (
     "config.json",
@@ -84,6 +87,9 @@ class Choice:
     strategy: Strategy = Greedy()
     prefix: tuple[int, ...] = ()
     rank: int = 1
+
+
+turns = Turns()
 
 
 def checkpoint_names() -> list[str]:
@@ -176,10 +182,32 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
     own = translator(choice.checkpoint)
+    if _is_greedy(choice):
+        return own.trace(choice.text, target=_greedy_translation(choice))
     if not isinstance(choice.strategy, Beam):
         return own.trace(choice.text, strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
     return own.trace(choice.text, target=found[min(choice.rank, len(found)) - 1])
+
+
+def _is_greedy(choice: Choice) -> bool:
+    return isinstance(choice.strategy, Greedy) and not choice.prefix
+
+
+def _greedy_translation(choice: Choice) -> Hypothesis | None:
+    """Made in one batch with those of the visitors who wait for theirs; None for a text that cannot be translated."""
+    waiting = (wish for wish in turns.wishes() if _is_greedy(wish) and wish.checkpoint == choice.checkpoint)
+    return _greedy.result(choice, waiting)
+
+
+def _decode(choices: Sequence[Choice]) -> list[Hypothesis | None]:
+    own = translator(choices[0].checkpoint)
+    readable = [choice for choice in choices if own.can_read(choice.text)]
+    found = dict(zip(readable, own.best([choice.text for choice in readable]), strict=True)) if readable else {}
+    return [found.get(choice) for choice in choices]
+
+
+_greedy = Together(_decode)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Following the vectors …")

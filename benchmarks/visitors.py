@@ -1,0 +1,181 @@
+"""Many visitors at once: how long each waits for a new sentence, how many the server serves, and whose sentence it is.
+
+    python -m benchmarks.visitors --visitors 30 60 300 --pages translate attention
+
+Each visitor speaks Streamlit's own protocol over a websocket and asks for a sentence that nobody asked for before,
+every few seconds, or as soon as the last one is there if that is later. Beside it, under the same load, the bare app of
+`bare.py`. The visitors' own work shares the processor with the server.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import random
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .timing import describe_machine, print_table
+from .visit import ROOT, serve
+from .websocket_visitor import Run, WebsocketVisitor, marked
+
+PAGES = ("translate", "decoding", "attention", "inside", "architecture", "logits", "positions", "masks", "questions")
+FIRST_MARK = 10_000
+AFTER = 5.0  # seconds of rest after a load, then a single visitor
+
+
+@dataclass
+class Load:
+    """What visitors met under a load; `runs` are those that ended in the measured time, `seconds` long."""
+
+    seconds: float
+    runs: list[Run] = field(default_factory=list)
+    strangers: int = 0  # runs in which a sentence of someone else came
+    unanswered: int = 0  # runs in which the visitor's own did not come
+    broken: int = 0  # connections that ended on the server's side
+
+    @property
+    def rate(self) -> float:
+        """Runs a second."""
+        return len(self.runs) / self.seconds
+
+    def quantile(self, share: float) -> float:
+        """Seconds within which this share of the runs ended; NaN without any."""
+        ordered = sorted(run.seconds for run in self.runs)
+        return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else float("nan")
+
+    @property
+    def exceptions(self) -> list[str]:
+        """All messages of exceptions that came."""
+        return [message for run in self.runs for message in run.exceptions]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--visitors", type=int, nargs="+", default=[1, 30, 60], help="how many at once, one load after the other"
+    )
+    parser.add_argument(
+        "--pages", nargs="+", default=list(PAGES), choices=PAGES, metavar="PAGE", help="by address; default: all"
+    )
+    parser.add_argument("--every", type=float, default=5.0, help="seconds from one sentence of a visitor to the next")
+    parser.add_argument("--seconds", type=float, default=25.0, help="how long each load is measured")
+    parser.add_argument("--address", help="measure a server that runs already, without memory and bare app")
+    arguments = parser.parse_args()
+    print(describe_machine("streamlit"))
+    marks = itertools.count(FIRST_MARK)
+    rows = []
+    with contextlib.ExitStack() as servers:
+        app = servers.enter_context(serve("app.py")) if arguments.address is None else None
+        bare = servers.enter_context(serve("benchmarks/bare.py")) if arguments.address is None else None
+        address = app.address if app else arguments.address
+        for page, count in itertools.product(arguments.pages, arguments.visitors):
+            numbers = (count, arguments.every, arguments.seconds)
+            floor = asyncio.run(load(bare.address, "", *numbers, marks)) if bare else None
+            before = asyncio.run(alone(address, page, marks))
+            measured = asyncio.run(load(address, page, *numbers, marks))
+            memory = app.megabytes if app else float("nan")
+            time.sleep(AFTER)
+            after = asyncio.run(alone(address, page, marks))
+            rows.append(_row(page, count, measured, floor, memory, before, after))
+            print("; ".join(rows[-1]), flush=True)
+            for message in sorted(set(measured.exceptions))[:3]:
+                print(f"    {message}")
+    head = ["page", "visitors", "median s", "95 % s", "bare median", "ratio", "runs/s", "MB", "alone before, after s"]
+    print_table("From a sentence asked for to the run's end", [*head, "exceptions, strange, missing, broken"], rows)
+
+
+def _row(
+    page: str, count: int, measured: Load, floor: Load | None, memory: float, before: float, after: float
+) -> list[str]:
+    bare = floor.quantile(0.5) if floor else float("nan")
+    middle = measured.quantile(0.5)
+    faults = (len(measured.exceptions), measured.strangers, measured.unanswered, measured.broken)
+    return [
+        page,
+        str(count),
+        f"{middle:.2f}",
+        f"{measured.quantile(0.95):.2f}",
+        f"{bare:.3f}",
+        f"{middle / bare:.1f} x",
+        f"{measured.rate:.1f}",
+        f"{memory:.0f}",
+        f"{before:.2f}, {after:.2f}",
+        ", ".join(map(str, faults)),
+    ]
+
+
+async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
+    """The median of one visitor's seconds, nobody else there."""
+    async with WebsocketVisitor(address, page_name(page)) as visitor:
+        await visitor.arrive()
+        if page[:8] not in visitor.title.lower():
+            raise RuntimeError(f"asked for the page {page!r}, got {visitor.title!r}")
+        return statistics.median([(await visitor.ask(next(_texts(marks))[1])).seconds for _ in range(sentences)])
+
+
+async def load(
+    address: str, page: str, visitors: int, every: float, seconds: float, marks: Iterator[int], settle: float = 0.0
+) -> Load:
+    """So many visitors at once on a page. Measured is what ends within `seconds`, once all have arrived."""
+    found = Load(seconds)
+    arrived, over = asyncio.Semaphore(0), asyncio.Event()
+    ended: list[Run] = []
+
+    async def visit(start: float) -> None:
+        await asyncio.sleep(start)
+        try:
+            async with WebsocketVisitor(address, page_name(page)) as visitor:
+                await visitor.arrive()
+                arrived.release()
+                due = time.monotonic() + every * random.random()
+                for mark, text in _texts(marks):
+                    await asyncio.sleep(max(0.0, due - time.monotonic()))
+                    run = await visitor.ask(text)
+                    ended.append(run)
+                    found.strangers += bool(run.marks - {mark})
+                    found.unanswered += mark not in run.marks and bool(page)
+                    due = max(due + every, run.ended)
+        except Exception as error:
+            if not over.is_set():
+                found.broken += 1
+                print(f"    a visitor's session ended: {type(error).__name__}: {error}")
+                arrived.release()
+
+    tasks = [asyncio.create_task(visit(every * number / visitors)) for number in range(visitors)]
+    for _ in tasks:
+        await arrived.acquire()
+    await asyncio.sleep(settle or every)
+    since = time.monotonic()
+    await asyncio.sleep(seconds)
+    until = time.monotonic()
+    over.set()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    found.runs = [run for run in ended if since <= run.ended <= until]
+    return found
+
+
+def page_name(page: str) -> str:
+    """A page's name in its address; that of the first page is empty."""
+    return "" if page == PAGES[0] else page
+
+
+def _texts(marks: Iterator[int]) -> Iterator[tuple[int, str]]:
+    """Sentences of the shipped sample, each with a mark of its own."""
+    sentences = _sentences()
+    for mark in marks:
+        yield mark, marked(sentences[mark * 37 % len(sentences)], mark)
+
+
+def _sentences() -> Sequence[str]:
+    lines = (ROOT / "checkpoints/en-de/samples.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t")[0] for line in lines]
+
+
+if __name__ == "__main__":
+    main()

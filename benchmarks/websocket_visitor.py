@@ -1,0 +1,112 @@
+"""A visitor without a browser: Streamlit's own messages over its websocket, so that hundreds fit on one machine."""
+
+import re
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+FIELD = "Sentence to translate"
+_MARK = re.compile(rb"Ask (\d{5,})")  # in every sentence: whose it is
+_LARGEST_PARSED = 50_000  # bytes; what is larger is a figure, and no message about the run
+
+
+@dataclass
+class Run:
+    """One run of the page's script: when it was asked for and over (time.monotonic), and what came."""
+
+    asked: float
+    ended: float = 0.0
+    exceptions: list[str] = field(default_factory=list)
+    marks: set[int] = field(default_factory=set)
+
+    @property
+    def seconds(self) -> float:
+        """From the question to the last message of the answer."""
+        return self.ended - self.asked
+
+
+def marked(sentence: str, mark: int) -> str:
+    """A sentence that no one else asks for, and that can be told from all others in whatever the server sends."""
+    return f"{sentence} Ask {mark}."
+
+
+class WebsocketVisitor:
+    """One visitor's session on one page of the app, or of any Streamlit app.
+
+    address: of the server, with its base path where it has one; page: its address below that, "" for the first.
+    """
+
+    def __init__(self, address: str, page: str = "", cookie: str = ""):
+        self._address, self._page, self._cookie = address.rstrip("/"), page, cookie
+        self._field = ""  # the text field's id, from the first run
+        self._script = ""  # the page's hash
+        self.title = ""  # of the page that came
+
+    async def __aenter__(self) -> "WebsocketVisitor":
+        parts = urlsplit(self._address)
+        scheme = {"http": "ws", "https": "wss"}[parts.scheme]
+        self._socket = await websockets.connect(
+            f"{scheme}://{parts.netloc}{parts.path}/_stcore/stream",
+            subprotocols=["streamlit"],
+            origin=f"{parts.scheme}://{parts.netloc}",
+            additional_headers={"Cookie": self._cookie} if self._cookie else None,
+            max_size=None,
+            compression=None,
+            open_timeout=120,
+            ping_interval=None,
+        )
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self._socket.close()
+
+    async def arrive(self, **parameters: str) -> Run:
+        """Open the page, with these parameters in its address."""
+        message = BackMsg()
+        message.rerun_script.query_string = urlencode(parameters)
+        message.rerun_script.page_name = self._page
+        return await self._run(message)
+
+    async def ask(self, text: str) -> Run:
+        """Type another text into the field and send it."""
+        message = BackMsg()
+        message.rerun_script.query_string = urlencode({"text": text})
+        message.rerun_script.page_script_hash = self._script
+        if self._field:
+            state = message.rerun_script.widget_states.widgets.add()
+            state.id, state.string_value = self._field, text
+        return await self._run(message)
+
+    async def _run(self, message: BackMsg) -> Run:
+        run = Run(time.monotonic())
+        await self._socket.send(message.SerializeToString())
+        while not self._over(await self._socket.recv(), run):
+            pass
+        run.ended = time.monotonic()
+        return run
+
+    def _over(self, data: bytes, run: Run) -> bool:
+        """Note what a message says; True when it ends the run."""
+        run.marks.update(int(mark) for mark in _MARK.findall(data))
+        if len(data) > _LARGEST_PARSED:
+            return False
+        message = ForwardMsg.FromString(data)
+        if message.WhichOneof("type") == "navigation":
+            self._script = message.navigation.page_script_hash
+        element = message.delta.new_element
+        if element.HasField("heading") and element.heading.tag == "h1":
+            self.title = element.heading.body
+        if element.HasField("exception"):
+            run.exceptions.append(element.exception.message)
+        if element.HasField("text_area") and element.text_area.label == FIELD:
+            self._field = element.text_area.id
+        finished = message.script_finished
+        if message.WhichOneof("type") != "script_finished":
+            return False
+        if finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+            run.exceptions.append("the script could not be compiled")
+        return finished in (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR)

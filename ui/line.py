@@ -1,0 +1,29 @@
+"""Runs take turns (see `session.turns`); who has to wait is told how long the line is."""
+
+import contextlib
+from collections.abc import Iterator
+
+from streamlit.delta_generator import DeltaGenerator
+
+import session
+from session import Choice
+
+
+@contextlib.contextmanager
+def in_turn(place: DeltaGenerator, choice: Choice | None = None) -> Iterator[None]:
+    """Within the block it is this visitor's turn, who will ask for the translation of `choice`.
+
+    `place` says how many are ahead, where that takes long enough to read it.
+    """
+    told = False
+
+    def tell(ahead: int) -> None:
+        nonlocal told
+        told = True
+        others = "One other visitor is" if ahead == 1 else f"{ahead} other visitors are"
+        place.info(f"{others} ahead of you: the server takes one after the other.", icon=":material/hourglass_top:")
+
+    with session.turns.turn(choice, tell):
+        if told:
+            place.empty()
+        yield
