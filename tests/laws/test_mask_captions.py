@@ -1,11 +1,12 @@
 """Laws of the captions on masks: cells, weights and probabilities of padded batches, counted again cell by cell."""
 
+import math
 import re
 from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed
+from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import KINDS, loaded, trace_of
 
@@ -131,3 +132,132 @@ def test_whether_attending_to_the_next_token_helped(pair):
         assert bool(told) == (abs(gain) >= 0.005)
         if told:
             assert (told[1] == "helped") == (gain > 0) and as_printed(told[2].lstrip("+"), gain)
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_the_shapes_and_how_much_of_the_batch_is_padding(pair):
+    run = _run(pair)
+    ids = [(trace_of("en-de", text).source_ids, trace_of("en-de", text).fed_ids) for text in pair]
+    source, target = (max(len(each[side]) for each in ids) for side in (0, 1))
+    padding = sum((source - len(one)) + (target - len(other)) for one, other in ids)
+    verb = "is" if padding == 1 else "are"
+    assert captions.describe_shapes(run) == (
+        f"source [2, {source}], decoder input [2, {target}]; {padding} of {2 * (source + target)} positions {verb} "
+        f"padding. source_mask [2, 1, 1, {source}] is broadcast over all heads and queries; target_mask "
+        f"[2, 1, {target}, {target}] is the target's padding mask [2, 1, 1, {target}] and the causal mask "
+        f"[{target}, {target}], cell by cell."
+    )
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+@pytest.mark.parametrize("disabled, kind", [("causal", "decoder"), ("padding", "cross"), ("padding", "encoder")])
+def test_what_leaks_to_the_masked_cells_and_in_which_head_most(pair, disabled, kind):
+    with_mask, without = _run(pair), _run(pair, disabled)
+    weights = without.attention(kind).weights.astype(np.float64)
+    for sentence in (0, 1):
+        target, source = with_mask.target_lengths[sentence], with_mask.source_lengths[sentence]
+        width, rows = weights.shape[-1], source if kind == "encoder" else target
+        hidden = {row: range(row + 1, target) if disabled == "causal" else range(source, width) for row in range(rows)}
+        hidden = {row: list(columns) for row, columns in hidden.items() if columns}
+        means = {}
+        for layer in range(weights.shape[0]):
+            for head in range(weights.shape[2]):
+                one = weights[layer, sentence, head]
+                leaked = {row: sum(one[row, column] for column in columns) for row, columns in hidden.items()}
+                means[layer, head] = sum(leaked.values()) / max(1, len(leaked)), leaked
+        for (layer, at), (mean, leaked) in means.items():
+            head = masked_head(without, kind, sentence, layer, at)
+            said = captions.describe_leak(with_mask, without, head)
+            if not hidden:
+                assert said == ""
+                continue
+            whose, goes, highest, row = re.match(
+                rf"In layer {layer + 1}, head {at + 1}, ([\d.]+ of .+) now goes to (later tokens|<pad>) on average, "
+                r"and ([\d.]+) in row (\d+) ",
+                said,
+            ).groups()
+            average, whose = whose.split(" of ", 1)
+            assert (whose == "a row's weight") == (len(hidden) == rows)
+            assert (goes == "<pad>") == (disabled == "padding")
+            assert as_printed(average, mean) and as_printed(highest, leaked[int(row) - 1])
+            assert leaked[int(row) - 1] >= max(leaked.values()) - 1e-6
+            if len(leaked) > 1:
+                assert number(highest) >= number(average)
+            best = max(each for each, _ in means.values())
+            other = re.search(r"try layer (\d+), head (\d+), where the most leaks on average: ([\d.]+)\.$", said)
+            if other:
+                there = means[int(other[1]) - 1, int(other[2]) - 1][0]
+                assert there >= best - 1e-6 and there > mean and as_printed(other[3], there)
+                assert number(other[3]) > number(average) or there - mean < 1e-6
+            else:
+                assert said.endswith("; the most of all heads of this kind, on average.") and mean >= best - 1e-6
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_how_much_weight_is_on_the_token_to_be_predicted(pair):
+    without = _run(pair, "causal")
+    for sentence in (0, 1):
+        steps = without.target_lengths[sentence]
+        for layer, at in ((0, 0), (1, 3), (2, 7)):
+            head = masked_head(without, "decoder", sentence, layer, at)
+            said = captions.describe_answer(without, head)
+            if steps == 1:
+                assert said == ""
+                continue
+            fed, wanted = without.fed_tokens[sentence], without.next_tokens[sentence]
+            assert [wanted[row] == fed[row + 1] for row in range(steps - 1)] == [True] * (steps - 1)
+            assert said.startswith("In each row but the last the next token itself is now unmasked")
+            cells = [float(without.decoder.weights[layer, sentence, at, row, row + 1]) for row in range(steps - 1)]
+            assert as_printed(re.search(r"a weight of ([\d.]+) on average\.$", said)[1], sum(cells) / len(cells))
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_that_a_sentence_without_padding_does_not_need_its_mask_and_the_other_one_does(pair):
+    with_mask, without = _run(pair), _run(pair, "padding")
+    lengths = [len(trace_of("en-de", text).source_ids) for text in pair]
+    for sentence in (0, 1):
+        steps, missing = with_mask.target_lengths[sentence], max(lengths) - lengths[sentence]
+        change = np.abs(without.next_probabilities - with_mask.next_probabilities)[sentence, :steps].max()
+        if missing:
+            said = captions.describe_reading_padding(with_mask, sentence)
+            words = f"the {missing} position{'s are' if missing > 1 else ' is'} there"
+            assert words in re.sub(r" after its \d+ tokens?", "", said)
+            assert f"after its {lengths[sentence]} token" in said
+            continue
+        said = captions.describe_no_padding(with_mask, without, sentence)
+        most = re.search(r"no probability by more than (?:(\d)·10⁻(.)|0)\)", said)
+        least = int(most[1]) * 10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(most[2]) if most[1] else 0.0
+        assert change < 1e-4 and change <= 1.5 * least
+        other = [place for place in (0, 1) if lengths[place] < max(lengths)]
+        assert f"choose sentence {other[0] + 1}, which does" in said if other else "no sentence of this batch" in said
+
+
+@pytest.mark.parametrize("pair", _PAIRS[::3])
+def test_a_row_by_hand_and_how_exactly_it_is_the_models(pair):
+    run = _run(pair)
+    for at, kind in enumerate(KINDS):
+        for sentence in (0, 1):
+            head = masked_head(run, kind, sentence, at, 5 - sentence)
+            worst = 0.0
+            for row in range(len(head.fed)):
+                lines = dict(captions.row_by_hand(head, row))
+                total = next(name for name in lines if name.startswith("exp / ")).removeprefix("exp / ")
+                true = [math.exp(score) if free else 0.0 for score, free in zip(*_cells(head, row), strict=True)]
+                assert math.isclose(number(total), sum(true), rel_tol=6e-4)
+                for column, (score, free) in enumerate(zip(*_cells(head, row), strict=True)):
+                    texts = [line[column] for line in lines.values()]
+                    assert as_printed(texts[0], score) and texts[1] == (texts[0] if free else "−∞")
+                    share = true[column] / sum(true)
+                    worst = max(worst, abs(share - float(head.weights[row, column])))
+                    if not free:
+                        assert texts[2:] == ["0", "0", "0"] and head.weights[row, column] == 0
+                        continue
+                    assert math.isclose(number(texts[2]), true[column], rel_tol=6e-4)
+                    assert as_printed(texts[3], share) and as_printed(texts[4], head.weights[row, column])
+            told = re.findall(r"by (?:(\d)·10⁻(.)|0)\b", captions.describe_check(head).replace("at most", ""))
+            sizes = [int(digit) * 10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(power) if digit else 0.0 for digit, power in told]
+            assert len(sizes) == 2 and sizes[0] == pytest.approx(worst, rel=0.5) and sizes[1] < 1e-5
+
+
+def _cells(head, row: int) -> tuple[list[float], list[bool]]:
+    return head.scores[row].astype(np.float64).tolist(), head.unmasked[row].tolist()

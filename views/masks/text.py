@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import chance_words, counted, head_name, percent, quoted, signed, tiny
+from plots.text import apart, chance_words, counted, head_name, percent, quoted, signed, tiny
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
@@ -14,9 +14,10 @@ def describe_shapes(run: MaskedPass) -> str:
     sentences, source = len(run.source_tokens), len(run.source_tokens[0])
     target = len(run.fed_tokens[0])
     padded = sentences * (source + target) - sum(run.source_lengths) - sum(run.target_lengths)
+    verb = "is" if padded == 1 else "are"
     return (
         f"source {[sentences, source]}, decoder input {[sentences, target]}; {padded} of "
-        f"{sentences * (source + target)} tokens are padding. source_mask {list(run.source_mask.shape)} is "
+        f"{sentences * (source + target)} positions {verb} padding. source_mask {list(run.source_mask.shape)} is "
         f"broadcast over all heads and queries; target_mask {list(run.target_mask.shape)} is the target's padding mask "
         f"{list(run.target_padding_mask.shape)} and the causal mask {list(run.causal_mask.shape)}, cell by cell."
     )
@@ -28,8 +29,8 @@ def describe_masks(run: MaskedPass, sentence: int) -> str:
     padding = int((~run.target_padding_mask[sentence, 0, 0]).sum()) * size
     causal, together = int((~run.causal_mask).sum()), int((~run.target_mask[sentence, 0]).sum())
     counts = (
-        f"Sentence {sentence + 1}, {real} tokens in a batch {size} wide: the padding mask covers {padding} of "
-        f"{size * size} cells, the causal mask {causal}, both together {together}."
+        f"Sentence {sentence + 1}, {counted(real, 'token')} in a batch {size} wide: the padding mask covers {padding} "
+        f"of {size * size} cells, the causal mask {causal}, both together {together}."
     )
     if not padding:
         others = any(length < size for length in run.target_lengths)
@@ -99,12 +100,14 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     row = int(np.flatnonzero(may_leak)[own.argmax()])
     leaked_to = "later tokens" if disabled.disabled == "causal" else "<pad>"
     name = head_name(head.layer, head.head, head.layers, head.heads)
-    most = "the most of all heads of this kind"
+    rows = "a row's weight" if may_leak.all() else "the weight of a row that has masked cells"
+    mean, highest, largest = apart(own.mean(), own.max(), means.max())
+    most = "the most of all heads of this kind, on average"
     if (layer, number) != (head.layer, head.head):
         other = head_name(int(layer), int(number), head.layers, head.heads)
-        most = f"try {other}, where the most leaks: {means[layer, number]:.2f}"
+        most = f"try {other}, where the most leaks on average: {largest}"
     return (
-        f"In {name}, {own.mean():.2f} of a row's weight now goes to {leaked_to} on average, and {own.max():.2f} in row "
+        f"In {name}, {mean} of {rows} now goes to {leaked_to} on average, and {highest} in row "
         f"{row + 1}{_row_name(head, row)}; {most}."
     )
 
@@ -116,8 +119,8 @@ def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
         return ""
     answer = disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
     return (
-        "In each row the next token itself is now unmasked, one column right of the diagonal: this head gives that "
-        f"cell a weight of {answer.mean():.2f} on average."
+        "In each row but the last the next token itself is now unmasked, one column right of the diagonal: this head "
+        f"gives that cell a weight of {answer.mean():.2f} on average."
     )
 
 
@@ -182,10 +185,12 @@ def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int)
 def describe_reading_padding(masked: MaskedPass, sentence: int) -> str:
     """What it means that a sentence attends to its padding: its translation depends on the other sentence's length."""
     real, width = masked.source_lengths[sentence], len(masked.source_tokens[sentence])
+    verb = "is" if width - real == 1 else "are"
     return (
-        f"The model never attended to <pad> in training, and the sentence itself has not changed: the {width - real} "
-        f"positions after its {real} tokens are there only because the other sentence is longer. Without the padding "
-        "mask a translation depends on the rest of the batch. Try a longer second sentence, then a shorter one."
+        "The model never attended to <pad> in training, and the sentence itself has not changed: the "
+        f"{counted(width - real, 'position')} after its {counted(real, 'token')} {verb} there only because the other "
+        "sentence is longer. Without the padding mask the probabilities depend on the rest of the batch. Try a longer "
+        "second sentence, then a shorter one."
     )
 
 

@@ -233,10 +233,10 @@ def test_the_leak_of_a_head_and_the_leakiest_head_are_named(masked, runs, decode
     leaked = leaked_weights(masked, runs["causal"], "decoder", SHORT)[..., :-1].mean(-1)
     layer, head = np.unravel_index(leaked.argmax(), leaked.shape)
     text = captions.describe_leak(masked, runs["causal"], decoder)
-    assert f"{leaked[1, 2]:.2f} of a row's weight now goes to later tokens" in text
+    assert f"{leaked[1, 2]:.2f} of the weight of a row that has masked cells now goes to later tokens" in text
     best = masked_head(masked, "decoder", SHORT, int(layer), int(head))
     if (layer, head) != (1, 2):
-        assert f"try layer {layer + 1}, head {head + 1}, where the most leaks: {leaked.max():.2f}" in text
+        assert f"try layer {layer + 1}, head {head + 1}, where the most leaks on average: {leaked.max():.2f}" in text
     assert "the most of all heads" in captions.describe_leak(masked, runs["causal"], best)
     cross = masked_head(masked, "cross", LONG, 0, 0)
     assert captions.describe_leak(masked, runs["padding"], cross) == "", "nothing can leak without padding"
