@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.text import counted, quoted, tiny
+from plots.text import apart, counted, quoted, signed, tiny
 from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
@@ -68,7 +68,9 @@ def try_matrix(settings: Encoding) -> str:
     """How many columns would hardly change with another base."""
     return _try_another_base(
         settings,
-        lambda other: f"then {_still(other)} of {other.d_model} columns hardly change, instead of {_still(settings)}",
+        lambda other: (
+            f"then {_still(other)} of {other.d_model} columns hardly change, {_beside(_still(other), _still(settings))}"
+        ),
     )
 
 
@@ -102,7 +104,7 @@ def try_wavelengths(settings: Encoding) -> str:
 
     def words(other: Encoding) -> str:
         pairs = f"{_turning(other)} of {other.d_model // 2} pairs"
-        return f"then {pairs} rotate fully at least once, instead of {_turning(settings)}"
+        return f"then {pairs} rotate fully at least once, {_beside(_turning(other), _turning(settings))}"
 
     return _try_another_base(settings, words)
 
@@ -145,6 +147,10 @@ def _try_another_base(settings: Encoding, words: Callable[[Encoding], str]) -> s
     return f"base {other.base:,.0f}: {words(other)}."
 
 
+def _beside(there: int, here: int) -> str:
+    return "as many as here" if there == here else f"instead of {here}"
+
+
 def _wave(shown: Encoding, dimension: int) -> str:
     """A wavelength: 6.3, 112, 47,117."""
     wavelength = shown.wavelengths[dimension // 2]
@@ -177,18 +183,20 @@ def _turned(shown: Encoding, pair: int, offset: int) -> str:
 
 
 def _fading(law: DistanceLaw) -> str:
-    """At which distance half of the dot product is lost, and how far it rises again."""
+    """At which distance half of the dot product is lost, and the largest rise that follows a fall."""
     shares = law.means / law.means[0]
     below = np.flatnonzero(shares < 0.5)
     if not len(below):
-        return f"up to distance {len(shares) - 1} at least half of that remains"
-    text = f"at distance {below[0]} more than half of that is lost"
+        text = f"up to distance {len(shares) - 1} at least half of that remains"
+    else:
+        text = f"at distance {below[0]} more than half of that is lost"
     gains = shares - np.minimum.accumulate(shares)
     best = int(gains.argmax())
     if gains[best] < NOTABLE_RISE:
         return text
     low = int(shares[:best].argmin())
-    return f"{text}, yet from {shares[low]:.2f} of it at distance {low} it rises again to {shares[best]:.2f} at {best}"
+    before, after = (signed(shares[distance], 2) for distance in (low, best))
+    return f"{text}, and from {before} of it at distance {low} it rises again to {after} at {best}"
 
 
 def _named(values: np.ndarray, name: str) -> str:
@@ -205,11 +213,12 @@ def describe_sum(summed: EmbeddingSum) -> str:
     embeddings, added, _ = summed.norms
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
+    lowest, highest = apart(cosines[least], cosines[most])
     return (
         f"Every position has norm √(d_model / 2) = {added[0]:.2f}; times √d_model, the embeddings have norms from "
         f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
-        f"from {quoted(summed.tokens[least])} at position {least} (cosine {cosines[least]:.2f}), least from "
-        f"{quoted(summed.tokens[most])} at position {most} ({cosines[most]:.2f})."
+        f"from {quoted(summed.tokens[least])} at position {least} (cosine {lowest}), least from "
+        f"{quoted(summed.tokens[most])} at position {most} ({highest})."
     )
 
 
@@ -228,8 +237,8 @@ def try_dimensions(summed: EmbeddingSum) -> str:
     """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
     still = int((np.ptp(summed.positions, axis=0) < STILL).sum())
     return (
-        f"all dimensions: {still} of the {summed.positions.shape[1]} position columns differ by less than {STILL} from "
-        f"the first to the last of these {len(summed.tokens)} tokens; the fast ones on the left distinguish them."
+        f"all dimensions: {still} of the {summed.positions.shape[1]} position columns vary by less than {STILL} over "
+        f"these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
     )
 
 
@@ -239,8 +248,11 @@ def describe_repetition(summed: EmbeddingSum) -> str:
     if not found:
         return ""
     chosen = next((one for one in found if is_word(one.token)), found[0])
+    places = summed.tokens.count(chosen.token)
+    often = "is" if places == 2 else f"occurs {places} times, first"
+    cosine = "over 0.99" if chosen.cosine >= 0.995 else signed(chosen.cosine, 2)
     return (
-        f"{quoted(chosen.token)} is at positions {chosen.first} and {chosen.second}. Before the addition both are "
+        f"{quoted(chosen.token)} {often} at positions {chosen.first} and {chosen.second}. Before the addition both are "
         f"the same vector (distance {chosen.before:.2f}), after it they are {chosen.after:.2f} apart (cosine "
-        f"{chosen.cosine:.2f}): only now can attention distinguish them."
+        f"{cosine}): only now can attention distinguish them."
     )
