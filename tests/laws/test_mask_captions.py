@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, number
+from support.claims import PERCENT, TINY, as_percent, as_printed, number, scientific_number
 from support.sentences import SENTENCES
 from support.streams import KINDS, loaded, trace_of
 
@@ -225,9 +225,8 @@ def test_that_a_sentence_without_padding_does_not_need_its_mask_and_the_other_on
             assert f"after its {lengths[sentence]} token" in said
             continue
         said = captions.describe_no_padding(with_mask, without, sentence)
-        most = re.search(r"no probability by more than (?:(\d)·10⁻(.)|0)\)", said)
-        least = int(most[1]) * 10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(most[2]) if most[1] else 0.0
-        assert change < 1e-4 and change <= 1.5 * least
+        most = re.search(rf"no probability by more than ({TINY})\)", said)[1]
+        assert change < 1e-4 and scientific_number(most) == pytest.approx(change, rel=0.5)
         other = [place for place in (0, 1) if lengths[place] < max(lengths)]
         assert f"choose sentence {other[0] + 1}, which does" in said if other else "no sentence of this batch" in said
 
@@ -254,8 +253,7 @@ def test_a_row_by_hand_and_how_exactly_it_is_the_models(pair):
                         continue
                     assert math.isclose(number(texts[2]), true[column], rel_tol=6e-4)
                     assert as_printed(texts[3], share) and as_printed(texts[4], head.weights[row, column])
-            told = re.findall(r"by (?:(\d)·10⁻(.)|0)\b", captions.describe_check(head).replace("at most", ""))
-            sizes = [int(digit) * 10.0 ** -"⁰¹²³⁴⁵⁶⁷⁸⁹".index(power) if digit else 0.0 for digit, power in told]
+            sizes = [scientific_number(each) for each in re.findall(rf"by ({TINY})", captions.describe_check(head))]
             assert len(sizes) == 2 and sizes[0] == pytest.approx(worst, rel=0.5) and sizes[1] < 1e-5
 
 

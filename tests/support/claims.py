@@ -28,3 +28,21 @@ def as_percent(text: str, share: float) -> bool:
 
 
 PERCENT = r"(?:under |over |< |> )?[\d.,]+ %"
+
+_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+TINY = r"(?:[\d.]+·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|0(?![\d.]))"
+
+
+def scientific_number(text: str) -> float:
+    """A number as printed with a power of ten: 6·10⁻⁸, or 0."""
+    digits, _, power = text.partition("·10")
+    return float(digits) * 10.0 ** int(power.translate(_DIGITS) or 0)
+
+
+def as_scientific(text: str, value: float) -> bool:
+    """Whether a value rounded to the digits that `text` has is that number."""
+    digits, _, power = text.partition("·10")
+    scale = 10.0 ** int(power.translate(_DIGITS) or 0)
+    return (
+        abs(float(digits) - value / scale) <= 0.5 * 10.0 ** -len(digits.partition(".")[2]) * (1 + 1e-6) + 1e-12 / scale
+    )

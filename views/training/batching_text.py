@@ -10,8 +10,8 @@ def describe_batch(batch: OpenedBatch, padding: Padding, budget: int) -> str:
     longest = max(source, target)
     text = (
         f"{counted(sentences, 'sentence')}: {sentences} x {source} cells of source and {sentences} x {target} of "
-        f"target. Of these {padding.cells:,}, {padding.padding:,} are padding: {percent(padding.ratio)} of what the "
-        f"model computes here is for nothing. "
+        f"target. Of these {padding.cells:,}, {padding.padding:,} {'is' if padding.padding == 1 else 'are'} padding: "
+        f"{percent(padding.ratio)} of the cells are computed for nothing. "
     )
     if sentences * longest > budget:
         return f"{text}This one sentence is longer than the budget, so it stands alone."
@@ -37,18 +37,23 @@ def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> 
     (one, bucketed), (other, shuffled) = paddings.items()
     text = (
         f"Batched {one}, {percent(bucketed.ratio)} of the cells are padding; {other}, {percent(shuffled.ratio)}. "
-        f"The same {bucketed.tokens:,} tokens take {bucketed.cells:,} cells in {counts[one]} batches, or "
-        f"{shuffled.cells:,} in {counts[other]}"
+        f"The same {bucketed.tokens:,} tokens take {bucketed.cells:,} cells in {_batches(counts[one])}, or "
+        f"{shuffled.cells:,} in {_batches(counts[other])}"
     )
     ratio = shuffled.cells / bucketed.cells
-    return f"{text}: {ratio:.2g} times as many." if ratio >= 1.01 else f"{text}."
+    return f"{text}: {ratio:.3g} times as many cells." if ratio >= 1.01 else f"{text}."
+
+
+def _batches(count: int) -> str:
+    return f"{count:,} batch" if count == 1 else f"{count:,} batches"
 
 
 def describe_size(part: int, part_padding: Padding, whole: int, whole_padding: Padding, trained: int | None) -> str:
     """How the padding shrinks with the number of pairs that are batched, in the sample itself."""
     few, all_of_it = (f"{padding.ratio * 100:.1f} %" for padding in (part_padding, whole_padding))
-    text = f"{part} of these pairs alone, bucketed by length, have {few} of padding; all {whole} have {all_of_it}."
-    if part_padding.ratio <= whole_padding.ratio:
+    verb = "has" if part == 1 else "have"
+    text = f"{part} of these pairs alone, bucketed by length, {verb} {few} of padding; all {whole} have {all_of_it}."
+    if part_padding.ratio <= whole_padding.ratio or few == all_of_it:
         return text
     text += " The more pairs there are, the more of them have the same length"
     return f"{text}." if trained is None else f"{text}, and training had {trained:,}."

@@ -1,6 +1,9 @@
 """Sentences and formulas on label smoothing, computed from its two forms and from a checkpoint's own."""
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from plots.text import counted, quoted, tiny
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
@@ -32,7 +35,7 @@ def describe_targets(over_all: Smoothing, over_others: Smoothing) -> str:
         f"{_mass(over_others.right)}, each of the {over_others.others} others gets {_mass(over_others.wrong)}, padding "
         "nothing. "
     )
-    beaten = [s.form for s in (over_all, over_others) if s.right < s.wrong]
+    beaten = [s.form for s in (over_all, over_others) if s.right < s.wrong and not math.isclose(s.right, s.wrong)]
     if beaten:
         text += f"So much is taken that a wrong class now has more than the right one (spread over {beaten[0]}). "
     return text + "The row of padding is blank: nothing is trained there."
@@ -112,20 +115,29 @@ def describe_confidence(trace: Trace, own: Smoothing) -> str:
     above = int((values > own.right).sum())
     text = (
         f"In this sentence the surest of {counted(len(values), 'step')} is {quoted(trace.next_tokens[surest])} with "
-        f"{values[surest]:.4f}, {abs(values[surest] - own.right):.4f} {_side(values[surest], own.right)} "
-        f"{own.right:.4f}; {above} of {len(values)} are above it. "
+        f"{values[surest]:.4f}, {_beside(float(values[surest]), own.right)}; "
+        f"{above} of {len(values)} {'is' if above == 1 else 'are'} above {own.right:.4f}. "
     )
     sure = values[values > SURE]
     if len(sure):
-        text += f"Those above {SURE}, {len(sure)} of {len(values)}, are {sure.mean():.3f} on average. "
+        text += f"The mean of those above {SURE}, {len(sure)} of {len(values)}, is {_mean(sure)}. "
     return text + (
         "The line is no bound for a single step: it is where the loss is least for a piece that is right beyond doubt. "
         "Look for how close to it the sure steps are."
     )
 
 
-def _side(value: float, other: float) -> str:
-    return "above" if value > other else "below"
+def _beside(value: float, other: float) -> str:
+    """How far a value is above or below another, to the digits of both."""
+    difference = round(value, 4) - round(other, 4)
+    if not round(difference, 4):
+        return f"to four decimals the {other:.4f} that the loss asks for"
+    return f"{abs(difference):.4f} {'above' if difference > 0 else 'below'} {other:.4f}"
+
+
+def _mean(sure: np.ndarray) -> str:
+    mean = float(sure.mean())
+    return "over 0.999" if 0.9995 <= mean < 1 else f"{mean:.3f}"
 
 
 def _mass(mass: float) -> str:

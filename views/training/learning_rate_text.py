@@ -89,8 +89,9 @@ def describe_trained(
     last = settings.max_steps
     top_step = min(settings.warmup_steps, last)
     top, end = (learning_rate(step, d_model, settings) for step in (top_step, last))
+    when = "At the end of its warm-up" if settings.warmup_steps <= last else "At its last step, still in the warm-up"
     text = (
-        f"At the end of its warm-up, step {top_step:,}, the rate was {scientific(top)}: {top / PAPER.peak:.3g} times "
+        f"{when}, step {top_step:,}, the rate was {scientific(top)}: {top / PAPER.peak:.3g} times "
         f"the paper's peak, {scientific(PAPER.peak)} at step {PAPER.warmup_steps:,}."
     )
     if settings.schedule == "noam":
@@ -119,7 +120,8 @@ def _difference(place: int, curves: Sequence[Noam], rates: Sequence[np.ndarray])
     """How a curve differs from the first, in settings and in what is drawn."""
     first, curve = curves[0], curves[place]
     name = f"Curve {place + 1}"
-    higher = f"its peak is {rates[place].max() / rates[0].max():.3g} times as high"
+    ratio = rates[place].max() / rates[0].max()
+    higher = "its peak is as high" if math.isclose(ratio, 1) else f"its peak is {_times(ratio)} times as high"
     changed = [
         (noun, getattr(curve, key) / getattr(first, key))
         for key, noun in (("warmup_steps", "warm-up"), ("d_model", "d_model"), ("factor", "factor"))
@@ -131,14 +133,22 @@ def _difference(place: int, curves: Sequence[Noam], rates: Sequence[np.ndarray])
         *most, last = (noun for noun, _ in changed)
         return f"{name} differs in {', '.join(most)} and {last}: {higher}."
     ((noun, ratio),) = changed
-    text = f"{name} has {ratio:.3g} times the {noun} of curve 1: {higher}"
+    text = f"{name} has {_times(ratio)} times the {noun} of curve 1: {higher}"
     if noun == "factor":
         return f"{text}."
-    text += f", which is 1/√{ratio:.3g}"
+    text += f", which is 1/√{_times(ratio)}"
     later = max(first.warmup_steps, curve.warmup_steps)
     if noun == "warm-up" and np.allclose(rates[0][later - 1 :], rates[place][later - 1 :], rtol=EXACT, atol=0):
         text += f", and from step {later:,} on the two are one: the second half knows nothing of the warm-up"
     return f"{text}."
+
+
+def _times(ratio: float) -> str:
+    """A ratio with three digits, or more where it would look like 1 and is not."""
+    digits = 3
+    while digits < 12 and float(f"{ratio:.{digits}g}") == 1 and not math.isclose(ratio, 1):
+        digits += 1
+    return f"{ratio:.{digits}g}"
 
 
 def _power_of_ten(value: float) -> str:

@@ -196,7 +196,7 @@ def test_the_captions_compare_both_ways_and_the_sizes():
     text = captions.describe_both_ways(paddings, dict(zip(WAYS, (3, 5), strict=True)))
     assert (
         "10 % of the cells are padding; at random, 55 %" in text
-        and "100 cells in 3 batches, or 200 in 5: 2 times" in text
+        and "100 cells in 3 batches, or 200 in 5 batches: 2 times as many cells" in text
     )
     text = captions.describe_size(25, Padding(70, 30), 100, Padding(90, 10), 5000)
     assert "25 of these pairs alone, bucketed by length, have 30.0 % of padding; all 100 have 10.0 %" in text

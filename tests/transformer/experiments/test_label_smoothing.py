@@ -220,7 +220,7 @@ def test_what_a_checkpoint_was_trained_towards_and_how_sure_it_is(tokenizer):
     trace = translator.trace("red dog.", target="rot Hund.")
     text = captions.describe_confidence(trace, own)
     assert f"{trace.next_probabilities.max():.4f}" in text
-    assert f"{(trace.next_probabilities > own.right).sum()} of {len(trace.next_tokens)} are above it" in text
+    assert f"{(trace.next_probabilities > own.right).sum()} of {len(trace.next_tokens)} are above 0.9000" in text
     figure = confidence_figure(trace, own.right)
     np.testing.assert_array_equal(figure.data[0].x, trace.next_probabilities)
     assert list(figure.data[1].x) == [own.right] * 2

@@ -170,7 +170,7 @@ def test_a_sentence_without_a_repetition_is_offered_one():
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
     assert "old dog" in app.text_area(key="text").value
-    assert "“▁old” is at positions" in said(app)
+    assert "“▁old” occurs 3 times, first at positions" in said(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
