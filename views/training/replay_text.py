@@ -133,11 +133,11 @@ def head_story(focus: Focus, layer: int, head: int) -> str:
     if len(values) < _LEAST_SNAPSHOTS:
         return story
     jump = int(np.abs(focus.changes()[:, layer, head]).argmax())
+    low, high = (short_weight(values[snapshot]) for snapshot in (jump, jump + 1))
+    if low == high:
+        return f"{story} Between no two neighbouring snapshots does it change by 0.01 or more."
     before, after = (step_text(int(focus.steps[snapshot])) for snapshot in (jump, jump + 1))
-    return (
-        f"{story} Of all neighbouring snapshots it changes most between {before} and {after}: from "
-        f"{short_weight(values[jump])} to {short_weight(values[jump + 1])}."
-    )
+    return f"{story} Of all neighbouring snapshots it changes most between {before} and {after}: from {low} to {high}."
 
 
 def heads_story(focus: Focus) -> str:
@@ -146,10 +146,12 @@ def heads_story(focus: Focus) -> str:
     if not focus.known or snapshots < _LEAST_SNAPSHOTS or layers * heads < 2:
         return ""
     layer, head = focus.most_changed()
-    values = focus.values[:, layer, head]
+    first, last = (short_weight(focus.values[snapshot, layer, head]) for snapshot in (0, -1))
+    if first == last:
+        return "No head of this kind differs by 0.01 or more between the first snapshot and the last."
     story = (
         f"Of all {counted(layers * heads, 'head')} of this kind, {head_name(layer, head, layers, heads)} differs most "
-        f"between the first snapshot and the last: {short_weight(values[0])} and {short_weight(values[-1])}."
+        f"between the first snapshot and the last: {first} and {last}."
     )
     if layers == 1 or heads == 1:
         return story
