@@ -121,7 +121,8 @@ def _shift(asked: Asked) -> Shown:
         shift_figure(fed, following),
         "What the decoder is fed in each row, and what it is to predict",
         f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}; the last is fed {quoted(fed[-1])} "
-        f"and is to predict {quoted(following[-1])}. Each of the {counted(len(fed), 'row')} is a task of its own.",
+        f"and is to predict {quoted(following[-1])}. Each row is a task of its own, "
+        f"{counted(len(fed), 'task')} in all.",
     )
 
 
