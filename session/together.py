@@ -1,7 +1,7 @@
 """Greedy translations that several visitors wait for, made in one batch: eight take hardly longer than two.
 
-Each is decoded before its owner's turn comes and waits here. What a page shows is then recorded in a pass of its own, so
-that no number depends on whose sentences happened to be in the batch.
+Each is decoded before its owner's turn comes and waits here. What a page shows is then recorded in a pass of its own,
+so that no number depends on whose sentences happened to be in the batch.
 """
 
 import threading

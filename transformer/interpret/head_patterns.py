@@ -88,13 +88,21 @@ def measure_heads(
     "same" and "next" are asked of self-attention, whose rows and columns are the same tokens; "mirrored" of all but the
     masked decoder. Raises ValueError where `keys` are not as many as the columns, or `outputs` as the rows.
     """
-    layers, heads = weights.shape[:2]
+    if len(keys) != weights.shape[-1]:
+        raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
+    kind, (layers, heads) = AttentionKind(kind), weights.shape[:2]
     compared = kind == AttentionKind.CROSS and layers * heads > 1 and outputs is not None
     aligned = aligned_keys(weights, keys, outputs) if compared else None
-    return [
-        _measure(AttentionKind(kind), layer, head, weights[layer, head], keys, aligned)
-        for layer, head in np.ndindex(layers, heads)
-    ]
+    shares = _all_shares(kind, weights, keys, aligned)
+    entropies, certain, tied = _mean_entropies(weights), confidences(weights, keys), _tied(weights)
+    measured = []
+    for place in np.ndindex(layers, heads):
+        counts = {pattern: Share(int(found[place]), int(rows[place])) for pattern, (found, rows) in shares.items()}
+        reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
+        label = None if tied[place] else next(reached, None)
+        numbers = (float(entropies[place]), float(certain[place]))
+        measured.append(HeadMeasures(kind, *place, counts, *numbers, label, bool(tied[place])))
+    return measured
 
 
 def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str]) -> np.ndarray:
@@ -118,90 +126,41 @@ def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[
     return measure_heads(kind, weights[None, None], keys)[0]
 
 
-def _measure(
-    kind: AttentionKind, layer: int, head: int, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
-) -> HeadMeasures:
-    if len(keys) != weights.shape[-1]:
-        raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
-    counts = {pattern: Share() for pattern in Pattern} | _column_shares(weights, keys)
-    if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
-        counts |= {
-            pattern: offset_share(weights, offset)
-            for pattern, offset in _OFFSETS.items()
-            if kind == AttentionKind.ENCODER or offset <= 0
-        }
-    if kind != AttentionKind.DECODER:
-        counts[Pattern.MIRRORED] = mirrored_share(weights)
-    if aligned is not None:
-        inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
-        counts[Pattern.OUTPUT_ALIGNMENT] = _alignment_share(weights, aligned)
-        counts[Pattern.INPUT_ALIGNMENT] = _alignment_share(weights, inputs)
-    reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
-    tied = _tied(weights)
-    label = None if tied else next(reached, None)
-    return HeadMeasures(kind, layer, head, counts, mean_entropy(weights), confidence(weights, keys), label, tied)
-
-
-def _alignment_share(weights: np.ndarray, aligned: np.ndarray) -> Share:
-    """Rows whose maximum is on the key given for them, among those for which one is given."""
-    rows = np.flatnonzero(aligned >= 0)
-    return Share(int((_maxima(weights[rows]) == aligned[rows]).sum()), len(rows))
-
-
-def _column_shares(weights: np.ndarray, keys: Sequence[str]) -> dict[Pattern, Share]:
-    """The share of rows with their maximum on a certain sort of token, for the sorts that are among the keys."""
-    columns = {
-        Pattern.END: np.array([token == "</s>" for token in keys]),
-        Pattern.BEGINNING: np.array([token == "<s>" for token in keys]),
-        Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
-    }
-    rows = rows_with_choice(weights)
-    maxima = _maxima(weights[rows])
-    return {pattern: Share(int(own[maxima].sum()), len(rows)) for pattern, own in columns.items() if own.any()}
-
-
-def offset_share(weights: np.ndarray, offset: int) -> Share:
-    """Rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
-    rows = rows_with_choice(weights)
-    columns = rows + offset
-    inside = (columns >= 0) & (columns < weights.shape[1])
-    rows, columns = rows[inside], columns[inside]
-    readable = ~np.isnan(weights[rows, columns])
-    rows, columns = rows[readable], columns[readable]
-    return Share(int((_maxima(weights[rows]) == columns).sum()), len(rows))
-
-
 def mirrored_share(weights: np.ndarray) -> Share:
-    """Rows whose maximum lies on one line against the diagonal, the best of all such lines.
+    """Rows of a map whose maximum lies on one line against the diagonal, the best of all such lines.
 
     A row counts for the line on which row + column is the same. Short maps have many lines and few rows: no row is
     eligible below twice LEAST_ROWS rows.
     """
-    rows = rows_with_choice(weights)
-    if len(rows) < 2 * LEAST_ROWS:
-        return Share()
-    return Share(int(np.bincount(rows + _maxima(weights[rows])).max()), len(rows))
+    found, rows = _mirrored(rows_with_choice(weights), _maxima(weights))
+    return Share(int(found), int(rows))
 
 
 def mean_maximum(weights: np.ndarray) -> float:
     """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
-    rows = rows_with_choice(weights)
-    return float(np.nanmax(weights[rows], axis=1).mean()) if len(rows) else float("nan")
+    largest = np.nan_to_num(weights, nan=-1.0).max(axis=-1)
+    return float(_mean(largest, rows_with_choice(weights)))
 
 
 def mean_entropy(weights: np.ndarray) -> float:
     """Mean entropy in nats of the rows that have a choice, NaN without such a row."""
-    rows = rows_with_choice(weights)
-    return float(entropy(weights[rows]).mean()) if len(rows) else float("nan")
+    return float(_mean_entropies(weights))
 
 
 def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:
     """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 4): a head that only
     rests there is not confident of anything. 0 where no other key is left, for a row as for all of them.
     """
+    return float(confidences(weights, keys))
+
+
+def confidences(weights: np.ndarray, keys: Sequence[str]) -> np.ndarray:
+    """The `confidence` of many maps at once: [..., queries, keys] -> [...]."""
     others = np.array(keys) != "</s>"
-    rows = rows_with_choice(weights)
-    return float(np.nan_to_num(weights[rows][:, others]).max(axis=1).mean()) if len(rows) and others.any() else 0.0
+    if not others.any():
+        return np.zeros(weights.shape[:-2])
+    largest = np.nan_to_num(weights)[..., others].max(axis=-1)
+    return np.nan_to_num(_mean(largest, rows_with_choice(weights)))
 
 
 def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:
@@ -226,15 +185,80 @@ def is_word(token: str) -> bool:
 
 
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:
-    """The rows that have more than one key to read, by number."""
-    return np.flatnonzero((~np.isnan(weights)).sum(axis=1) > 1)
+    """True for the rows that have more than one key to read: [..., queries, keys] -> [..., queries]."""
+    return (~np.isnan(weights)).sum(axis=-1) > 1
 
 
-def _maxima(rows: np.ndarray) -> np.ndarray:
-    """The column of each row's largest weight, never a masked one."""
-    return np.nan_to_num(rows, nan=-1.0).argmax(axis=-1)
+# What follows measures many maps at once, [..., queries, keys]; a share is how many rows, of how many: two of [...].
+_Counts = tuple[np.ndarray, np.ndarray]
 
 
-def _tied(weights: np.ndarray) -> bool:
-    """Whether a row has two equal maxima."""
-    return bool(((weights == np.nanmax(weights, axis=1, keepdims=True)).sum(axis=1) > 1).any())
+def _all_shares(
+    kind: AttentionKind, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
+) -> dict[Pattern, _Counts]:
+    """The counts of every pattern; 0 of 0 rows for one that makes no sense for the kind."""
+    choice, maxima = rows_with_choice(weights), _maxima(weights)
+    none = np.zeros(weights.shape[:-2], dtype=int)
+    shares = dict.fromkeys(Pattern, (none, none))
+    columns = {
+        Pattern.END: np.array([token == "</s>" for token in keys]),
+        Pattern.BEGINNING: np.array([token == "<s>" for token in keys]),
+        Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
+    }
+    shares |= {pattern: _counted(own[maxima], choice) for pattern, own in columns.items() if own.any()}
+    if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
+        shares |= {
+            pattern: _offset(weights, choice, maxima, offset)
+            for pattern, offset in _OFFSETS.items()
+            if kind == AttentionKind.ENCODER or offset <= 0
+        }
+    if kind != AttentionKind.DECODER:
+        shares[Pattern.MIRRORED] = _mirrored(choice, maxima)
+    if aligned is not None:
+        inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
+        for pattern, own in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
+            shares[pattern] = _counted(maxima == own, np.broadcast_to(own >= 0, maxima.shape))
+    return shares
+
+
+def _counted(found: np.ndarray, rows: np.ndarray) -> _Counts:
+    return (found & rows).sum(axis=-1), rows.sum(axis=-1)
+
+
+def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset: int) -> _Counts:
+    """Rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
+    columns = np.arange(weights.shape[-2]) + offset
+    inside = (columns >= 0) & (columns < weights.shape[-1])
+    cells = weights[..., np.arange(len(columns)), np.where(inside, columns, 0)]
+    return _counted(maxima == columns, choice & inside & ~np.isnan(cells))
+
+
+def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> _Counts:
+    lines = np.where(choice, np.arange(maxima.shape[-1]) + maxima, -1)  # row + column
+    found = (lines[..., :, None] == lines[..., None, :]).sum(axis=-1)  # rows on the same line as this one
+    rows = choice.sum(axis=-1)
+    enough = rows >= 2 * LEAST_ROWS
+    return np.where(enough, np.where(choice, found, 0).max(axis=-1, initial=0), 0), np.where(enough, rows, 0)
+
+
+def _mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The mean over these rows, NaN without any: [..., queries] -> [...]."""
+    count = rows.sum(axis=-1)
+    return np.where(
+        count > 0, np.where(rows, values, 0.0).sum(axis=-1, dtype=np.float64) / np.maximum(count, 1), np.nan
+    )
+
+
+def _mean_entropies(weights: np.ndarray) -> np.ndarray:
+    return _mean(entropy(weights), rows_with_choice(weights))
+
+
+def _maxima(weights: np.ndarray) -> np.ndarray:
+    """The column of each row's largest weight, never a masked one: [..., queries, keys] -> [..., queries]."""
+    return np.nan_to_num(weights, nan=-1.0).argmax(axis=-1)
+
+
+def _tied(weights: np.ndarray) -> np.ndarray:
+    """Whether a row has two equal maxima: [..., queries, keys] -> [...]."""
+    filled = np.nan_to_num(weights, nan=-1.0)
+    return ((filled == filled.max(axis=-1, keepdims=True)).sum(axis=-1) > 1).any(axis=-1)

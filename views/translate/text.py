@@ -16,7 +16,7 @@ from plots.text import (
 from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
-    confidence,
+    confidences,
     is_word,
     mean_maximum,
     measure_head,
@@ -93,7 +93,7 @@ def strongest_reading(chosen: AttentionMap) -> str:
 def describe_map(chosen: AttentionMap) -> str:
     """What most rows of a map attend to, with the share; or that no single pattern holds."""
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    if len(rows_with_choice(chosen.weights)) < LEAST_ROWS:
+    if rows_with_choice(chosen.weights).sum() < LEAST_ROWS:
         return f"{name}: the sentence is too short to find a pattern."
     measured = measure_head(chosen.kind, chosen.weights, chosen.keys)
     sharp = mean_maximum(chosen.weights)
@@ -109,6 +109,6 @@ def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
     """The head of the greatest confidence, end of sentence left out: (layer, head, confidence), counted from 0."""
     maps = masked_maps(trace, kind)
     keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-    sharp = np.array([[confidence(weights, keys) for weights in layer] for layer in maps])  # layers heads
+    sharp = confidences(maps, keys)  # layers heads
     layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
     return int(layer), int(head), float(sharp[layer, head])

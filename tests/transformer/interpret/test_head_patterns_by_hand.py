@@ -132,7 +132,7 @@ def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence
     assert confidence(single, ("a",)) == 0.0
     assert confidence(np.full((4, 2), 0.5), ("</s>", "</s>")) == 0.0
     assert mean_maximum(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
-    assert list(rows_with_choice(np.array([[0.25, 0.75], [1.0, np.nan]]))) == [0]
+    assert rows_with_choice(np.array([[0.25, 0.75], [1.0, np.nan]])).tolist() == [True, False]
 
 
 def test_exactly_at_a_threshold_a_head_has_the_label():
