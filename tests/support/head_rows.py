@@ -81,7 +81,7 @@ def thresholds():
     few, more, name = int(enough[1]), int(enough[2]), enough[3]
     found = {}
     for line in lines:
-        match = re.fullmatch(r"([\w ]+): at least (\d+) ?% of its rows have their largest weight (on .+)\.", line)
+        match = re.fullmatch(r"([\w ]+): at least (\d+) % of its rows have their largest weight (on .+)\.", line)
         if match:
             found[match[1]] = (match[3], int(match[2]) / 100, more if match[1] == name else few)
     return found

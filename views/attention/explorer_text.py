@@ -46,7 +46,7 @@ def explorer_words() -> dict:
 def rules() -> list[str]:
     """How heads are measured and labelled, thresholds and sources stated, a sentence or two each."""
     labels = [
-        f"{name}: at least {THRESHOLDS[name]:.0%} of its rows have their largest weight {words}."
+        f"{name}: at least {percent(THRESHOLDS[name])} of its rows have their largest weight {words}."
         for name, (_, words) in PATTERNS.items()
     ]
     return [

@@ -44,8 +44,9 @@ def test_cached_greedy_decoding_equals_plain_decoding(model):
     assert len({len(ids) for ids in found}) > 3, "the test needs translations of various lengths"
 
 
-def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model):
-    sources = random_sources(9, 2, 20, 5, 5, 13, 3, 17, seed=30)
+@pytest.mark.parametrize("lengths", [(9, 2, 20, 5, 5, 13, 3, 17), (17, 3, 17, 3), (1, 9)])
+def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model, lengths):
+    sources = random_sources(*lengths, seed=30)
     together = decode(model, sources, Greedy())
     for source, found in zip(sources, together, strict=True):
         alone = decode(model, [source], Greedy())[0]
@@ -178,7 +179,7 @@ def test_sources_without_ids_or_too_long_are_refused(model, sources):
 
 
 def test_a_prefix_without_room_or_without_a_source_is_refused(model):
-    with pytest.raises(ValueError, match="as long as"):
+    with pytest.raises(ValueError, match="^a prefix is as long as its translation may become$"):
         decode(model, random_sources(5), Greedy(), [[7] * 20])
     with pytest.raises(ValueError, match="one prefix a source"):
         decode(model, random_sources(5), Greedy(), [[7], [8]])

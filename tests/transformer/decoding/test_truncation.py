@@ -49,6 +49,30 @@ def test_top_p_counts_what_top_k_left():
     assert np.flatnonzero(truncate(LOGITS, top_p=0.7).kept).tolist() == [1, 3]
 
 
+def test_the_fewest_that_hold_half_are_one_of_two_equal_ones():
+    assert truncate(np.zeros(2), top_p=0.5).kept.tolist() == [True, False]
+
+
+def test_what_is_too_improbable_to_count_is_kept_where_nothing_is_cut_off():
+    assert truncate(np.array([50.0, 0.0, 0.0])).kept.all()
+
+
+def test_equal_logits_stand_in_the_order_of_their_ids():
+    assert truncate(np.tile([0.0, 1.0], 20)).order.tolist() == [*range(1, 40, 2), *range(0, 40, 2)]
+
+
+def test_what_is_forbidden_is_never_drawn_though_it_were_the_best():
+    result = truncate(LOGITS, top_k=2, forbidden=(1, 4))
+    assert np.flatnonzero(result.kept).tolist() == [0, 3] and result.forbidden == (1, 4)
+    assert result.final[3] == pytest.approx(1 / (1 + math.exp(-1))) and result.final[1] == 0
+    assert np.flatnonzero(truncate(LOGITS, top_p=0.01, forbidden=(1,)).kept).tolist() == [3]
+
+
+def test_the_logits_stay_beside_what_became_of_them_in_float64():
+    result = truncate(LOGITS.astype(np.float32), temperature=0.5)
+    assert result.logits.tolist() == LOGITS.tolist() and result.logits.dtype == result.own.dtype == np.float64
+
+
 @pytest.mark.parametrize(
     "options", [{"temperature": 0}, {"temperature": math.nan}, {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}]
 )

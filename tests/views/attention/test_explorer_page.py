@@ -128,7 +128,7 @@ def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
 def test_the_words_state_every_threshold_and_claim_no_more_than_the_numbers(shipped):
     assert set(PATTERNS) == set(THRESHOLDS)
     for name, least in THRESHOLDS.items():
-        assert any(rule.startswith(f"{name}: at least {least:.0%}") for rule in rules())
+        assert any(rule.startswith(f"{name}: at least {percent(least)}") for rule in rules())
     trace = shipped.trace(FIRST)
     for head in measure_heads("cross", masked_maps(trace, "cross"), trace.source_tokens):
         words = look_words(head)
