@@ -53,10 +53,12 @@ def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: 
         ranked = f", ranked above {others} {'other' if others == 1 else 'others'}" if others else ""
         return f"Greedy decoding finds the same translation here{ranked}. Try a longer sentence."
     words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
-    likelier = "log P {} against {}".format(*apart(best.log_probability, greedy.log_probability))
+    found, own = apart(best.log_probability, greedy.log_probability)
     if best.log_probability > greedy.log_probability:
+        likelier = f"log P {found} against {own}"
         return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they differ."
-    return f"{words}, which is likelier ({likelier}). {_fate_words(record.fate(greedy.ids), greedy, beam)}"
+    fate = _fate_words(record.fate(greedy.ids), greedy, beam)
+    return f"{words}, which is likelier (log P {own} against {found}). {fate}"
 
 
 def _fate_words(fate: Fate, greedy: Hypothesis, beam: Beam) -> str:

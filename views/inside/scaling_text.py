@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import percent, quoted_at
+from plots.text import apart, percent, quoted_at
 from transformer.arrays import softmax
 from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages
@@ -29,19 +29,23 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
     products, scores = (
         part[0, head][np.broadcast_to(unmasked, part[0, head].shape)].std() for part in (stages.products, stages.scores)
     )
-    means = [part[choices].max(axis=-1).mean() for part in (without, divided)]
+    means = [float(part[choices].max(axis=-1).mean()) for part in (without, divided)]
     change = np.where(choices, without.max(axis=-1) - divided.max(axis=-1), -np.inf)
     most = int(change.argmax())
     jacobians = [softmax_jacobian_norm(part[choices]).mean() for part in (without, divided)]
-    rows = "a row" if choices.all() else "a row with more than one unmasked key"
-    text = (
-        f"In this head the unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
-        f"Without the division the largest weight of {rows} would be {means[0]:.2f} on average instead of "
-        f"{means[1]:.2f}; the row of {quoted_at(queries, most, 'query')} changes most, from {divided[most].max():.2f} "
-        f"to {without[most].max():.2f}."
-    )
+    rows = "row" if choices.all() else "row with more than one unmasked key"
+    text = f"In this head the unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}."
     if jacobians[1] < _SATURATED:
-        return f"{text} Each of these rows gives one key all of its weight already, so softmax passes no gradient."
+        return (
+            f"{text} Each {rows} gives one key all of its weight, with the division as without it, so softmax passes "
+            "no gradient."
+        )
+    mean_without, mean_divided = apart(*means, most=4)
+    high, low = apart(float(without[most].max()), float(divided[most].max()), most=4)
+    text += (
+        f" Without the division the largest weight of a {rows} would be {mean_without} on average instead of "
+        f"{mean_divided}; the row of {quoted_at(queries, most, 'query')} changes most, from {low} to {high}."
+    )
     ratio = jacobians[0] / jacobians[1]
     return (
         f"{text} Softmax's Jacobian with respect to the scores, the sum of its absolute entries averaged over these "
