@@ -57,21 +57,23 @@ def try_curves(settings: Encoding, dimensions: Sequence[int]) -> str:
 
 def describe_matrix(settings: Encoding, model: Encoding) -> str:
     """How many columns hardly change over the positions shown, here and in the model."""
+    still = _still(settings)
     return (
-        f"Each row is one position's vector; the farther right a column, the slower it changes. {_still(settings)} of "
-        f"{settings.d_model} columns change by less than {STILL} over these {settings.length} positions; in this model "
-        f"{_still(model)} of {model.d_model}, over {model.length}."
+        f"Each row is one position's vector; the farther right a column, the slower it changes. {still} of "
+        f"{settings.d_model} columns {_verb(still, 'change')} by less than {STILL} over these {settings.length} "
+        f"positions; in this model {_still(model)} of {model.d_model}, over {model.length}."
     )
 
 
 def try_matrix(settings: Encoding) -> str:
     """How many columns would hardly change with another base."""
-    return _try_another_base(
-        settings,
-        lambda other: (
-            f"then {_still(other)} of {other.d_model} columns hardly change, {_beside(_still(other), _still(settings))}"
-        ),
-    )
+
+    def words(other: Encoding) -> str:
+        still = _still(other)
+        change = _verb(still, "change")
+        return f"then {still} of {other.d_model} columns hardly {change}, {_beside(still, _still(settings))}"
+
+    return _try_another_base(settings, words)
 
 
 def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
@@ -103,8 +105,9 @@ def try_wavelengths(settings: Encoding) -> str:
     """How many pairs would rotate fully with another base."""
 
     def words(other: Encoding) -> str:
-        pairs = f"{_turning(other)} of {other.d_model // 2} pairs"
-        return f"then {pairs} rotate fully at least once, {_beside(_turning(other), _turning(settings))}"
+        turning, pairs = _turning(other), other.d_model // 2
+        rotate = f"{_verb(turning, 'rotate')} fully at least once"
+        return f"then {turning} of {pairs} pairs {rotate}, {_beside(turning, _turning(settings))}"
 
     return _try_another_base(settings, words)
 
@@ -166,12 +169,17 @@ def _turning(shown: Encoding) -> int:
 
 
 def _turns(shown: Encoding) -> str:
-    pairs = shown.d_model // 2
+    pairs, turning = shown.d_model // 2, _turning(shown)
     degrees = float(np.degrees((shown.length - 1) * shown.frequencies[-1]))
     return (
-        f"{_turning(shown)} of {pairs} {'pair rotates' if pairs == 1 else 'pairs rotate'} fully at least once within "
-        f"{shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
+        f"{turning} of {counted(pairs, 'pair')} {_verb(1 if pairs == 1 else turning, 'rotate')} fully at least once "
+        f"within {shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
     )
+
+
+def _verb(count: int, verb: str) -> str:
+    """The verb of so many: one of 7 pairs rotates, two of them rotate."""
+    return f"{verb}s" if count == 1 else verb
 
 
 def _turned(shown: Encoding, pair: int, offset: int) -> str:
@@ -237,8 +245,8 @@ def try_dimensions(summed: EmbeddingSum) -> str:
     """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
     still = int((np.ptp(summed.positions, axis=0) < STILL).sum())
     return (
-        f"all dimensions: {still} of the {summed.positions.shape[1]} position columns vary by less than {STILL} over "
-        f"these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
+        f"all dimensions: {still} of the {summed.positions.shape[1]} position columns {'varies' if still == 1 else 'vary'} by less "
+        f"than {STILL} over these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
     )
 
 

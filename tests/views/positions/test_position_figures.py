@@ -236,7 +236,7 @@ def test_the_caption_of_the_products_says_how_exact_the_law_is_and_where_half_is
 def test_the_caption_of_the_wavelengths_counts_turning_pairs(settings, model):
     turning = sum(2 * math.pi * 100 ** (2 * i / D_MODEL) <= LENGTH - 1 for i in range(7))
     text = captions.describe_wavelengths(settings, model)
-    assert f"{turning} of 7 pairs rotate fully" in text
+    assert f"{turning} of 7 pairs rotate" in text
     assert f"{math.degrees(29 / 100 ** (12 / D_MODEL)):,.2f}°" in text
     slow = sum(2 * math.pi * 10000 ** (2 * i / D_MODEL) <= LENGTH for i in range(7))
     assert f"then {slow} of 7" in captions.try_wavelengths(settings) and slow != turning
