@@ -38,11 +38,11 @@ def describe_masks(run: MaskedPass, sentence: int) -> str:
         return f"{counts} It fills the whole width, so there is no padding to mask here: {advice}."
     if not mask_ablation.padding_only_concerns_padding(run, sentence):
         return f"{counts} The padding mask covers cells of real tokens that the causal mask does not."
-    rows = counted(size - real, "row")
+    rows, whose = counted(size - real, "row"), "its" if size - real == 1 else "their"
     return (
         f"{counts} In the {counted(real, 'row')} of real tokens both together are the causal mask alone, because "
-        f"padding on the right is always later. Only the {rows} of padding could attend to padding, and their output "
-        "is discarded."
+        f"padding on the right is always later. Only the {rows} of padding could attend to padding, and {whose} "
+        "output is discarded."
     )
 
 
@@ -175,7 +175,7 @@ def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int)
     other = next((n for n, size in enumerate(masked.source_lengths) if size < len(masked.source_tokens[0])), None)
     advice = "no sentence of this batch has any: make one of them longer."
     if other is not None:
-        advice = f"choose sentence {other + 1}, which does."
+        advice = f"choose sentence {other + 1}, which has some."
     return (
         f"The source of sentence {sentence + 1} has no padding, so disabling its mask changes nothing (no probability "
         f"by more than {tiny(change)}); {advice}"
