@@ -54,9 +54,9 @@ def test_a_head_without_a_label_is_told_by_the_pattern_nearest_to_its_threshold(
         "Layer 2, head 3 has no clear pattern: in 6 of the 10 rows that could (60 %) the largest weight is on the "
         "token after, too few for a label; a row's largest weight, </s> aside, is 0.88 on average."
     )
-    assert look_words(head(next=7, punctuation=7)) == (
-        "Layer 2, head 3 has no clear pattern: in 7 of the 10 rows (70 %) the largest weight is on a punctuation "
-        "mark, too few for a label; a row's largest weight, </s> aside, is 0.88 on average."
+    assert look_words(head(previous=7, end=7)) == (
+        "Layer 2, head 3 has no clear pattern: in 7 of the 10 rows that could (70 %) the largest weight is on the "
+        "end of sentence </s>, too few for a label; a row's largest weight, </s> aside, is 0.88 on average."
     )
 
 

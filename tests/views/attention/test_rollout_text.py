@@ -54,6 +54,15 @@ def test_rows_whose_maximum_stays_are_said_to_be_all():
     )
 
 
+def test_both_of_two_rows_are_all_and_any_column_may_have_most():
+    two = made_map(RAW[1:2] * 2)
+    assert describe_shares(two, two) == (
+        "The largest weight of a row is 0.60 on average, the largest share of a source token 0.60. Over all rows "
+        "“▁cat” has the largest share of a source token (0.60 on average); its average weight in this layer is "
+        "0.60. In all 2 rows with a choice both belong to the same token."
+    )
+
+
 def test_without_any_choice_there_is_nothing_to_compare():
     alone = made_map([[1.0]], "decoder", keys=("<s>",))
     assert describe_shares(alone, alone) == "Each row has a single unmasked cell: there is nothing to compare."
