@@ -120,3 +120,5 @@ def test_gradients_are_told_by_the_last_layers_over_the_first_ones():
         "not the root cause. Adam divides each gradient by a running mean of its size, so a small gradient alone "
         "does not make a small step."
     )
+    slight = describe_gradients([norms(Norm.POST, 1.25, 1.5)])
+    assert "decoder 1.5 (post-norm); encoder 1.2 (post-norm). With post-norm the decoder's excess comes from" in slight

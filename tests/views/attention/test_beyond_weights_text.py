@@ -41,7 +41,7 @@ def test_measures_that_agree_on_the_first_token_are_said_together():
 
 
 def test_measures_that_differ_are_grouped_by_their_first_token():
-    differ = measured(gradient=[0.1, 0.2, -0.3, 0.0], left_out=[0.3, -0.1, 0.3, 0.0])
+    differ = measured(gradient=[-0.1, 0.2, -0.3, 0.0], left_out=[0.0, -0.3, 0.3, 0.0])
     assert describe_measures(differ, TOKENS) == (
         "They differ in which token is first by absolute value: “▁cat” by raw weight, norm-weighted; “▁no” "
         "(position 3) by gradient × input; no single token by leave-one-out. Gradient × input and leave-one-out "
@@ -91,6 +91,11 @@ def test_the_token_on_which_two_measures_disagree_most_comes_with_both_ranks():
     )
 
 
+def test_a_token_whose_masking_raises_log_p_is_said_to_raise_it():
+    values = measured(raw=[0.6, 0.2, 0.1, 0.1], left_out=[-0.01, -0.5, 0.3, 0.2])
+    assert describe_disagreement(values, TOKENS).endswith("number 4 by leave-one-out, which raises log P by 0.010.")
+
+
 def test_where_both_measures_give_the_same_order_no_token_is_named():
     values = measured(raw=[0.2, 0.5, 0.3], left_out=[0.1, -0.9, 0.4])
     assert (
@@ -123,6 +128,11 @@ def test_the_input_token_that_changes_most_stands_beside_the_source_token_that_d
         "less than 0.0005. The input token's gradient × input is −0.46. “<s>” is left out here, for no row was "
         "ever trained without it."
     )
+
+
+def test_one_earlier_input_token_is_enough():
+    said = describe_prefix(np.zeros(2), np.array([1.0, 0.5]), np.ones(3), ("<s>", "▁keine"))
+    assert said.startswith("Of the earlier input tokens “▁keine” has the largest change")
 
 
 def test_an_earlier_input_token_is_not_named_where_there_is_none():

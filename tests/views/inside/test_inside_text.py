@@ -164,11 +164,12 @@ def test_the_weights_without_the_division_are_softmax_of_the_products_themselves
 
 
 def random_products(gradient: float, typical: float) -> RandomProducts:
-    rising = np.array([1.0, 7.96])
-    largest, scaled = np.array([0.3, 0.94]), np.array([0.31, 0.32])
-    return RandomProducts(
-        (1, 64), 10, rising, rising / 8, largest, scaled, *np.array([[1, 0.1], [1, gradient]]), [1, typical]
-    )
+    """What was measured at 1, 8 and 64 dimensions; the two ratios at the largest are given."""
+    rising = np.array([1.0, 2.8, 7.96])
+    largest, scaled = np.array([0.3, 0.6, 0.94]), np.array([0.31, 0.33, 0.32])
+    steep, steep_scaled = np.array([1, 0.5, 0.1]), np.array([1, 0.9, gradient])
+    typical_ratio = np.array([1, 2, typical])
+    return RandomProducts((1, 8, 64), 10, rising, rising / 8, largest, scaled, steep, steep_scaled, typical_ratio)
 
 
 def test_random_vectors_are_told_by_the_smallest_and_the_largest_size():

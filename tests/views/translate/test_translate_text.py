@@ -52,6 +52,17 @@ def test_nothing_is_said_of_a_sentence_like_most_or_without_a_measurement():
     assert depth_words(made_trace(source_tokens=("</s>",)), nothing_split, drawn=True) == ""
 
 
+def test_one_in_twenty_is_still_rare():
+    said = depth_words(made_trace(next_probabilities=np.exp([-0.65] * 3)), USUAL)
+    assert "its output tokens is −0.65, and lower in 5 % of them. Read" in said
+    assert depth_words(made_trace(next_probabilities=np.exp([-0.62] * 3)), USUAL) == ""
+
+
+def test_split_words_that_are_usual_are_not_told():
+    often = OutputStatistics("made pairs", USUAL.mean_log_probabilities, (0.25,) * 18 + (0.5,) * 2)
+    assert depth_words(made_trace(source_tokens=SPLIT), often, drawn=True) == ""
+
+
 def test_one_sentence_and_one_word_are_one():
     one = OutputStatistics("made pairs", (-0.1,), (0.5,))
     trace = made_trace(source_tokens=("▁z", "y", "x", "</s>"))
