@@ -40,8 +40,8 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> str:
             f"{text} Each {rows} gives one key all of its weight, with the division as without it, so softmax passes "
             "no gradient."
         )
-    mean_without, mean_divided = apart(*means, most=4)
-    high, low = apart(float(without[most].max()), float(divided[most].max()), most=4)
+    mean_without, mean_divided = apart(*means)
+    high, low = apart(float(without[most].max()), float(divided[most].max()))
     text += (
         f" Without the division the largest weight of a {rows} would be {mean_without} on average instead of "
         f"{mean_divided}; the row of {quoted_at(queries, most, 'query')} changes most, from {low} to {high}."

@@ -62,6 +62,12 @@ def test_a_step_is_told_by_its_tokens_and_by_what_the_maps_attend_to_most():
     )
 
 
+def test_an_average_over_layers_is_named():
+    average = made_map(CROSS, layer=None)
+    said = step_sentence(made_trace(), 1, average, made_map(DECODER, "decoder"))
+    assert "The average over head 1 of all 3 layers attends most to “.” (0.40)" in said
+
+
 def test_an_entropy_has_its_perplexity():
     assert [entropy_words(value) for value in (1.5, 0.0, -0.0)] == [
         "1.50 nats, perplexity 4.5",

@@ -1,5 +1,7 @@
 """The texts of an attention block's steps, and the sentences on its division, spelled out for blocks made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from transformer.arrays import softmax
@@ -138,6 +140,22 @@ def test_a_head_whose_rows_are_all_decided_passes_no_gradient():
     )
 
 
+def test_a_head_may_have_more_keys_than_queries():
+    products = np.array([[[4.0, 0.0, 1.0], [0.0, 1.0, 9.0]]])
+    assert describe_head(made_stages(products, np.ones((2, 3), dtype=bool), 4), 0, ("<s>", "▁nein")) == (
+        "In this head the unmasked products have a standard deviation of 3.20, the scores 1.60. Without the "
+        "division the largest weight of a row would be 0.97 on average instead of 0.85; the row of “<s>” changes "
+        "most, from 0.74 to 0.94. Softmax's Jacobian with respect to the scores, the sum of its absolute entries "
+        "averaged over these rows, would be 26 % of what it is; with respect to the products q·k, where the "
+        "division adds a factor of 1/√4, 51 %."
+    )
+
+
+def test_nearly_decided_weights_look_different_too():
+    said = describe_head(made_stages(np.array([[[24.0, 0.0]] * 2]), ALL[:2, :2], 4), 0, ("▁no", "▁cat"))
+    assert "would be 1.00000 on average instead of 0.99999; the row of “▁no” changes most, from 0.99999 to 1" in said
+
+
 def test_weights_that_differ_look_different():
     said = describe_head(made_stages(np.array([[[12.0, 0.0]] * 2]), ALL[:2, :2], 4), 0, ("▁no", "▁cat"))
     assert said == (
@@ -161,6 +179,9 @@ def test_the_weights_without_the_division_are_softmax_of_the_products_themselves
     assert np.allclose(without[2], np.exp([0, 1, 3]) / np.exp([0, 1, 3]).sum()) and np.allclose(without[0], [1, 0, 0])
     assert np.allclose(divided[2], np.exp([0, 0.5, 1.5]) / np.exp([0, 0.5, 1.5]).sum())
     assert without.dtype == divided.dtype == np.float64
+    stages = made_stages(PRODUCTS, CAUSAL, 4)
+    coarse = replace(stages, products=stages.products.astype(np.float32), weights=stages.weights.astype(np.float32))
+    assert [each.dtype for each in undivided(coarse, 1)] == [np.float64] * 2
 
 
 def random_products(gradient: float, typical: float) -> RandomProducts:

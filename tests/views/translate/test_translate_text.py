@@ -108,6 +108,9 @@ def test_a_map_is_told_by_its_pattern_or_by_how_even_it_is():
 
 
 def test_two_rows_are_too_few_for_a_pattern():
+    assert describe_map(made_map(WORDS[:2], layer=None)).startswith(
+        "Average over head 1 of all 3 layers: the sentence is"
+    )
     assert describe_map(made_map(WORDS[:2])) == "Layer 2, head 1: the sentence is too short to find a pattern."
 
 
