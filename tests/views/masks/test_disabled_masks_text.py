@@ -124,6 +124,11 @@ def test_a_sentence_without_padding_is_sent_to_one_that_has_some():
     )
 
 
+def test_what_changes_in_rows_of_padding_means_nothing():
+    masked, run = made_pass(source_lengths=(3, 3)), made_pass("padding", [[0.5, 0.5, 0.9, 0.9], [0.5] * 4])
+    assert "changes nothing (no probability by more than 0); no sentence" in describe_no_padding(masked, run, 0)
+
+
 def test_what_it_means_to_read_padding():
     assert describe_reading_padding(made_pass(), 0) == (
         "The model never attended to <pad> in training, and the sentence itself has not changed: the 1 position "

@@ -59,6 +59,14 @@ def test_curves_are_told_by_their_wavelengths_here_and_in_the_model():
     assert describe_curves(SMALL, MODEL, [8]) == "These settings have none of the chosen dimensions."
 
 
+def test_a_single_dimension_and_the_ends_of_three_are_told():
+    assert describe_curves(SMALL, MODEL, [7]).startswith("Dimension 7 repeats every 6,283 positions. The two")
+    assert describe_curves(SMALL, MODEL, [6]).startswith("Dimension 6 repeats every 6,283 positions. The two")
+    assert describe_curves(SMALL, MODEL, [3, 0, 5]).startswith(
+        "Dimension 0 repeats every 6.3 positions, dimension 5 every"
+    )
+
+
 def test_what_another_base_does_to_a_curve_is_to_be_tried():
     assert try_curves(SMALL, [0, 5]) == "base 100: dimension 5 repeats every 62.8 positions instead of 628."
     assert try_curves(FAST, [2, 8]) == "base 10,000: dimension 2 repeats every 62.8 positions instead of 19.9."
@@ -129,6 +137,11 @@ def test_one_pair_of_several_and_a_single_one_rotates_and_none_rotate():
     assert "1 of 4 pairs rotates fully at least once within 30" in describe_wavelengths(SMALL, PAIR)
     assert "0 of 4 pairs rotate fully at least once within 6" in describe_wavelengths(encoding(6, 8, 10000.0), PAIR)
     assert "1 of 8 columns changes by less" in describe_matrix(encoding(9, 8, 100.0), PAIR)
+
+
+def test_one_pair_rotates_with_another_base():
+    said = try_wavelengths(encoding(8, 8, 10000.0))
+    assert said == "base 100: then 1 of 4 pairs rotates fully at least once, instead of 1."
 
 
 def test_a_wave_as_long_as_the_table_rotates_fully_within_it():
