@@ -243,10 +243,10 @@ def _outweighed(summed: EmbeddingSum) -> str:
 
 def try_dimensions(summed: EmbeddingSum) -> str:
     """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
-    still = int((np.ptp(summed.positions, axis=0) < STILL).sum())
+    still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
     return (
-        f"all dimensions: {still} of the {summed.positions.shape[1]} position columns {'varies' if still == 1 else 'vary'} by less "
-        f"than {STILL} over these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
+        f"all dimensions: {still} of the {columns} position columns {'varies' if still == 1 else 'vary'} by less than "
+        f"{STILL} over these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
     )
 
 

@@ -30,16 +30,18 @@ def leaking(kind: str, disabled: str, **places: float) -> tuple[MaskedPass, Mask
 def test_what_leaks_is_told_of_this_head_and_of_the_one_where_most_leaks():
     passes = leaking("decoder", "causal", _11201=0.25, _11213=0.5, _11223=0.125, _11101=0.125)
     assert describe_leak(*passes, made_head("decoder", 1)) == (
-        "In layer 2, head 3, 0.29 of a row's weight now goes to later tokens on average, and 0.50 in row 2 (input "
-        "“▁die”, output “▁Katze”); the most of all heads of this kind."
+        "In layer 2, head 3, 0.29 of the weight of a row that has masked cells now goes to later tokens on average, "
+        "and 0.50 in row 2 (input “▁die”, output “▁Katze”); the most of all heads of this kind, on average."
     )
     assert describe_leak(*passes, made_head("decoder", 1, head=1)) == (
-        "In layer 2, head 2, 0.04 of a row's weight now goes to later tokens on average, and 0.12 in row 1 (input "
-        "“<s>”, output “▁die”); try layer 2, head 3, where the most leaks: 0.29."
+        "In layer 2, head 2, 0.04 of the weight of a row that has masked cells now goes to later tokens on "
+        "average, and 0.12 in row 1 (input "
+        "“<s>”, output “▁die”); try layer 2, head 3, where the most leaks on average: 0.29."
     )
     assert describe_leak(*passes, made_head("decoder", 1, layer=0)) == (
-        "In layer 1, head 3, 0.00 of a row's weight now goes to later tokens on average, and 0.00 in row 1 (input "
-        "“<s>”, output “▁die”); try layer 2, head 3, where the most leaks: 0.29."
+        "In layer 1, head 3, 0.00 of the weight of a row that has masked cells now goes to later tokens on "
+        "average, and 0.00 in row 1 (input "
+        "“<s>”, output “▁die”); try layer 2, head 3, where the most leaks on average: 0.29."
     )
 
 
@@ -47,7 +49,7 @@ def test_what_leaks_to_padding_is_told_so():
     passes = leaking("encoder", "padding", _10202=0.25, _10212=0.75)
     assert describe_leak(*passes, made_head("encoder")) == (
         "In layer 2, head 3, 0.50 of a row's weight now goes to <pad> on average, and 0.75 in row 2 (“</s>”); the "
-        "most of all heads of this kind."
+        "most of all heads of this kind, on average."
     )
     assert describe_leak(*passes, made_head("encoder", 1)) == ""
 
@@ -132,11 +134,11 @@ def test_what_changes_in_rows_of_padding_means_nothing():
 def test_what_it_means_to_read_padding():
     assert describe_reading_padding(made_pass(), 0) == (
         "The model never attended to <pad> in training, and the sentence itself has not changed: the 1 position "
-        "after its 2 tokens is there only because the other sentence is longer. Without the padding mask a "
-        "translation depends on the rest of the batch. Try a longer second sentence, then a shorter one."
+        "after its 2 tokens is there only because the other sentence is longer. Without the padding mask the "
+        "probabilities depend on the rest of the batch. Try a longer second sentence, then a shorter one."
     )
     assert describe_reading_padding(made_pass(source_lengths=(1, 3)), 0) == (
         "The model never attended to <pad> in training, and the sentence itself has not changed: the 2 positions "
-        "after its 1 token are there only because the other sentence is longer. Without the padding mask a "
-        "translation depends on the rest of the batch. Try a longer second sentence, then a shorter one."
+        "after its 1 token are there only because the other sentence is longer. Without the padding mask the "
+        "probabilities depend on the rest of the batch. Try a longer second sentence, then a shorter one."
     )

@@ -18,12 +18,12 @@ from views.masks.text import (
 
 def test_the_batch_is_told_by_its_shapes():
     assert describe_shapes(made_pass()) == (
-        "source [2, 3], decoder input [2, 4]; 3 of 14 tokens are padding. source_mask [2, 1, 1, 3] is broadcast "
+        "source [2, 3], decoder input [2, 4]; 3 of 14 positions are padding. source_mask [2, 1, 1, 3] is broadcast "
         "over all heads and queries; target_mask [2, 1, 4, 4] is the target's padding mask [2, 1, 1, 4] and the "
         "causal mask [4, 4], cell by cell."
     )
     assert describe_shapes(made_pass(target_lengths=(4, 4))) == (
-        "source [2, 3], decoder input [2, 4]; 1 of 14 tokens is padding. source_mask [2, 1, 1, 3] is broadcast "
+        "source [2, 3], decoder input [2, 4]; 1 of 14 positions is padding. source_mask [2, 1, 1, 3] is broadcast "
         "over all heads and queries; target_mask [2, 1, 4, 4] is the target's padding mask [2, 1, 1, 4] and the "
         "causal mask [4, 4], cell by cell."
     )

@@ -99,7 +99,7 @@ def test_products_are_told_by_how_fast_they_fall():
     assert describe_products(law(4.0, 1.96, 1.0, 1.21, 1.1), law(3.0)) == (
         "Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more "
         "than 0 (this model: 0) from the mean of its distance, which is rounding. The product of a position with "
-        "itself is d_model / 2 = 4; at distance 1 more than half of that is lost, yet from 0.25 of it at distance 2 it "
+        "itself is d_model / 2 = 4; at distance 1 more than half of that is lost, and from 0.25 of it at distance 2 it "
         "rises again to 0.30 at 3."
     )
     assert describe_products(law(4.0, 3.0, 1.0, 1.19, 0.5, 0.6), law(3.0)) == (
@@ -110,12 +110,12 @@ def test_products_are_told_by_how_fast_they_fall():
     assert describe_products(law(8.0, 3.0, 0.4, 0.8, 2.0, 1.8), law(3.0)) == (
         "Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more "
         "than 0 (this model: 0) from the mean of its distance, which is rounding. The product of a position with "
-        "itself is d_model / 2 = 8; at distance 1 more than half of that is lost, yet from 0.05 of it at distance "
+        "itself is d_model / 2 = 8; at distance 1 more than half of that is lost, and from 0.05 of it at distance "
         "2 it rises again to 0.25 at 4."
     )
     assert try_products(encoding(6, 8, 10000.0)) == (
         "base 100: the product of a position with itself is 4 there too, but at distance 3 more than half of that "
-        "is lost, yet from 0.39 of it at distance 3 it rises again to 0.53 at 5."
+        "is lost, and from 0.39 of it at distance 3 it rises again to 0.53 at 5."
     )
 
 
@@ -141,7 +141,7 @@ def test_one_pair_of_several_and_a_single_one_rotates_and_none_rotate():
 
 def test_one_pair_rotates_with_another_base():
     said = try_wavelengths(encoding(8, 8, 10000.0))
-    assert said == "base 100: then 1 of 4 pairs rotates fully at least once, instead of 1."
+    assert said == "base 100: then 1 of 4 pairs rotates fully at least once, as many as here."
 
 
 def test_a_wave_as_long_as_the_table_rotates_fully_within_it():
@@ -219,15 +219,15 @@ def test_a_sum_is_told_by_its_norms_and_by_whose_direction_changes():
 
 def test_columns_that_hardly_tell_the_tokens_apart_are_counted():
     assert try_dimensions(SUM) == (
-        "all dimensions: 0 of the 2 position columns differ by less than 0.1 from the first to the last of these "
+        "all dimensions: 0 of the 2 position columns vary by less than 0.1 over these "
         "4 tokens; the fast ones on the left distinguish them."
     )
     slow = summed(("▁no", "</s>"), np.ones((2, 4)), [[0.0, 1.0, 0.0, 1.0], [0.8, 0.5, 0.09, 0.9]])
-    assert "1 of the 2 position columns differs by" in try_dimensions(
+    assert "1 of the 2 position columns varies by" in try_dimensions(
         summed(("a", "b"), np.ones((2, 2)), [[0, 1], [1, 1]])
     )
     assert try_dimensions(slow) == (
-        "all dimensions: 2 of the 4 position columns differ by less than 0.1 from the first to the last of these "
+        "all dimensions: 2 of the 4 position columns vary by less than 0.1 over these "
         "2 tokens; the fast ones on the left distinguish them."
     )
 
