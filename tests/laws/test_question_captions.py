@@ -88,7 +88,7 @@ def test_what_is_said_of_the_checkpoint(name):
         each.size for each in weights.values() if each.shape == (model.config.vocab_size, model.config.d_model)
     )
     d_model, count, share, wider = re.match(
-        r"This checkpoint has d_model (\d+) and ([\d,]+) parameters, (\d+)% of them in its embeddings\. With 512 the "
+        r"This checkpoint has d_model (\d+) and ([\d,]+) parameters, (\d+) % of them in its embeddings\. With 512 the "
         r"same layers would have ([\d,]+)\.$",
         questions_attention._widths(asked).see,
     ).groups()

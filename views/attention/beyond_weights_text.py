@@ -60,6 +60,9 @@ def describe_agreement(found: np.ndarray, tokens: int) -> str:
             return "No two of the measures have ranks to compare here."
         return f"The source has {counted(tokens, 'token')}: too few to compare ranks (at least {FEWEST})."
     (least, *apart), (most, *close) = min(pairs), max(pairs)
+    if len(pairs) == 1:
+        two = f"{close[1]} and {close[0]}"
+        return f"Over these {tokens} tokens the ranks of {two} have the correlation {signed(most, 2)}."
     if signed(least, 2) == signed(most, 2):
         return f"Over these {tokens} tokens each pair of ranks has the same correlation ({signed(most, 2)})."
     return (

@@ -58,6 +58,8 @@ def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: 
         likelier = f"log P {found} against {own}"
         return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they differ."
     fate = _fate_words(record.fate(greedy.ids), greedy, beam)
+    if best.log_probability == greedy.log_probability:
+        return f"{words}, which is as likely (log P {own}). {fate}"
     return f"{words}, which is likelier (log P {own} against {found}). {fate}"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 import session
 from plots.heatmap import attention_map_figure, mask_figure
-from plots.text import counted, quoted
+from plots.text import counted, percent, quoted
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.head_patterns import measure_heads, representative_heads
@@ -28,8 +28,8 @@ def _widths(asked: Asked) -> Shown:
     return Shown(
         share_of_parameters_figure(counts, config.d_model),
         "Parameters of this model's shape at several widths",
-        f"This checkpoint has d_model {config.d_model} and {own:,} parameters, {embedding / own:.0%} of them in its "
-        f"embeddings. With 512 the same layers would have {counts[512]:,}.",
+        f"This checkpoint has d_model {config.d_model} and {own:,} parameters, {percent(embedding / own)} of them in "
+        f"its embeddings. With 512 the same layers would have {counts[512]:,}.",
     )
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 import session
 from plots.heatmap import mask_figure
+from plots.text import percent
 from session import Choice
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
@@ -59,7 +60,7 @@ def _show_source(translator: Translator, count: int) -> None:
     text = f"{count} sentence pairs that come with this checkpoint{f' ({whose})' if whose else ''}."
     if settings is not None:
         text += f" Its training had batches of {settings.batch_tokens:,} tokens"
-        joined = f", and read {settings.join_probability:.0%} of the pairs joined with the next one; here none is"
+        joined = f", and read {percent(settings.join_probability)} of the pairs joined with the next one; here none is"
         text += f"{joined if settings.join_probability else ''}."
     st.caption(plain(text))
 

@@ -75,7 +75,8 @@ def test_what_cannot_be_ranked_is_said_to_be_so():
     assert describe_agreement(nothing, 2) == "The source has 2 tokens: too few to compare ranks (at least 3)."
     assert describe_agreement(nothing, 1) == "The source has 1 token: too few to compare ranks (at least 3)."
     one_pair = np.where(correlations(_10=0.75) == 0.75, 0.75, NONE)
-    assert describe_agreement(one_pair, 4) == "Over these 4 tokens each pair of ranks has the same correlation (0.75)."
+    said = describe_agreement(one_pair, 4)
+    assert said == "Over these 4 tokens the ranks of raw weight and norm-weighted have the correlation 0.75."
 
 
 def test_the_token_on_which_two_measures_disagree_most_comes_with_both_ranks():

@@ -116,6 +116,13 @@ def test_what_the_length_penalty_ranks_lower_is_told_with_its_place():
     )
 
 
+def test_of_two_that_are_equally_likely_none_is_called_likelier():
+    found = SearchRecord((hypothesis(3, log_probability=-2.0), GREEDY), (), ())
+    assert search_sentence(found, GREEDY, Beam(size=2, alpha=0.6), text).startswith(
+        "Greedy decoding writes “ein zwei”, which is as likely (log P −2.00). The length penalty"
+    )
+
+
 def test_what_ended_below_the_shown_ones_is_told_with_its_rank():
     found = SearchRecord((BEST, hypothesis(3), GREEDY), (), ())
     assert search_sentence(found, GREEDY, Beam(size=2, alpha=0.6), text) == (
