@@ -72,14 +72,21 @@ class WebsocketVisitor:
         return await self._run(message)
 
     async def ask(self, text: str) -> Run:
-        """Type another text into the field and send it."""
+        """Type another text into the field, send it, and wait for the end of the run."""
+        return await self._run(self._question(text))
+
+    async def send(self, text: str) -> None:
+        """The same without waiting."""
+        await self._socket.send(self._question(text).SerializeToString())
+
+    def _question(self, text: str) -> BackMsg:
         message = BackMsg()
         message.rerun_script.query_string = urlencode({"text": text})
         message.rerun_script.page_script_hash = self._script
         if self._field:
             state = message.rerun_script.widget_states.widgets.add()
             state.id, state.string_value = self._field, text
-        return await self._run(message)
+        return message
 
     async def _run(self, message: BackMsg) -> Run:
         run = Run(time.monotonic())

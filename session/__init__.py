@@ -44,7 +44,7 @@ from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 from .together import Together
-from .turns import Turns
+from .turn_taking import Turns
 
 logger = logging.getLogger(__name__)
 

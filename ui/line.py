@@ -1,8 +1,10 @@
 """Runs take turns (see `session.turns`); who has to wait is told how long the line is."""
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import session
@@ -27,3 +29,14 @@ def in_turn(place: DeltaGenerator, choice: Choice | None = None) -> Iterator[Non
         if told:
             place.empty()
         yield
+
+
+def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:
+    """A part of the page that runs by itself, as from `st.fragment`, and takes turns with all other runs."""
+
+    @functools.wraps(function)
+    def run(*given: object) -> None:
+        with session.turns.turn():
+            function(*given)
+
+    return st.fragment(run, run_every=run_every)

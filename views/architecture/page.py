@@ -115,7 +115,8 @@ def _show_norm_placement(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
         seed = slider("Seed", 1, 20, "norm_seed", width=200)
-    measured = session.gradients(choice.checkpoint, layers, seed)
+    with session.turns.aside():
+        measured = session.gradients(choice.checkpoint, layers, seed)
     show_panels(
         "gradient norm of every layer's W_2, pre-norm and post-norm",
         *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),

@@ -61,6 +61,7 @@ def _left_out(choice: Choice, step: int) -> Attribution:
     for number, part in enumerate(parts):
         if len(parts) > _QUICK_PARTS:
             place.progress(number / len(parts), "Leaving out one token after the other …")
+        session.turns.let_others_go_first()
         done.append(session.left_out(choice, step, part))
     place.empty()
     return concatenate(done, len(trace.source_ids))

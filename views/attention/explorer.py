@@ -9,6 +9,7 @@ from browser.attention_explorer import attention_explorer
 from session import Choice
 from transformer.interpret.trace import Trace
 from ui import url_state
+from ui.line import fragment
 from ui.selectors import AVERAGE, take_head
 from ui.sentences import show_sentences
 
@@ -43,7 +44,7 @@ def show(choice: Choice) -> None:
     _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)))
 
 
-@st.fragment  # a choice need not bring the whole page, nor measure every head, again
+@fragment  # a choice need not bring the whole page, nor measure every head, again
 def _show_linked(trace: Trace, blob: bytes) -> None:
     written = read_choice(trace)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen))

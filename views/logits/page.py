@@ -116,6 +116,7 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Part by part, each kept once it is there, so that leaving the page stops it."""
     progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
     for part in range(_PARTS):
+        session.turns.let_others_go_first()
         parts.append(session.confidence(checkpoint, part, _PARTS))
         progress.progress((part + 1) / _PARTS, "Reading the sentence pairs …")
     progress.empty()

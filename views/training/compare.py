@@ -11,6 +11,7 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 from ui.choices import one_of
+from ui.line import fragment
 from ui.widgets import plain, show_finding
 
 from . import live_run
@@ -111,7 +112,7 @@ def _show_started(names: list[str], end) -> None:
         st.info(text, icon=":material/edit:")
     elif any(view.active for view in views):
         end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
-        st.fragment(_follow, run_every=live_run.SECONDS)(names, called)
+        fragment(_follow, run_every=live_run.SECONDS)(names, called)
     else:
         _show_runs(views, called)
 

@@ -10,6 +10,7 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task
 from ui.choices import one_of, slider
+from ui.line import fragment
 from ui.selectors import take_head
 from ui.widgets import plain, show_finding
 
@@ -54,7 +55,7 @@ def show(choice: Choice) -> None:
         return
     if view.active:
         end.button("Stop", on_click=live_run.stop, args=[_JOB], icon=":material/stop:")
-        st.fragment(_follow, run_every=live_run.SECONDS)(names[0])
+        fragment(_follow, run_every=live_run.SECONDS)(names[0])
     else:
         _show_run(names[0], view)
 

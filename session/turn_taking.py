@@ -28,6 +28,7 @@ class Turns:
         self._free = most
         self._line: deque[_Place] = deque()
         self._own = threading.local()
+        self._beside = threading.Lock()
 
     @contextlib.contextmanager
     def turn(self, wish: Hashable = None, tell: Callable[[int], None] = lambda ahead: None) -> Iterator[None]:
@@ -47,17 +48,27 @@ class Turns:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """Within the block the others go on: for what takes seconds. After it, the caller waits for a turn anew.
+        """Within the block the others go on: for what takes seconds, one such block at a time.
 
-        Never inside a cached function: someone else, whose turn it is, may wait for its result.
+        After it, the caller waits for a turn anew. Never inside a cached function: someone else, whose turn it is, may
+        wait for its result.
         """
         if not self._has():
             yield
             return
         self._pass_on()
         try:
-            yield
+            with self._beside:
+                yield
         finally:
+            self._wait(None, lambda ahead: None)
+
+    def let_others_go_first(self) -> None:
+        """To be called between the parts of something long: those in the line have their turns, then it goes on."""
+        with self._lock:
+            alone = not self._line
+        if not alone and self._has():
+            self._pass_on()
             self._wait(None, lambda ahead: None)
 
     def wishes(self) -> list[Hashable]:

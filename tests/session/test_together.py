@@ -1,0 +1,95 @@
+"""Translations that several wait for are made in one batch, and are those that each would get alone."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.sentences import SENTENCES
+
+import session
+from session import Choice
+from session.together import KEPT, MOST, Together
+from transformer import Beam, Translator, UserError
+
+
+@pytest.fixture
+def batches() -> list[list[str]]:
+    return []
+
+
+@pytest.fixture
+def together(batches) -> Together[str, str | None]:
+    def compute(requests):
+        batches.append(list(requests))
+        return [None if request == "nothing" else request.upper() for request in requests]
+
+    return Together(compute)
+
+
+def test_a_request_takes_others_along_and_these_are_not_computed_again(together, batches):
+    assert together.result("a", ["b", "a", "c", "b"]) == "A"
+    assert together.result("c", ["b", "d"]) == "C" and together.result("b") == "B"
+    assert batches == [["a", "b", "c"]]
+    assert together.result("e", ["c", "d"]) == "E"
+    assert batches[1:] == [["e", "d"]]
+
+
+def test_what_has_no_result_is_remembered_as_such(together, batches):
+    assert together.result("nothing") is None and together.result("nothing") is None
+    assert batches == [["nothing"]]
+
+
+def test_a_batch_holds_no_more_than_it_may_and_the_oldest_results_go(together, batches):
+    names = [f"n{number}" for number in range(3 * MOST)]
+    together.result("first", names)
+    assert batches == [["first", *names[: MOST - 1]]]
+    for number in range(KEPT):
+        together.result(f"other {number}")
+    together.result("first")
+    assert batches[-1] == ["first"]
+
+
+def test_each_sentence_gets_from_a_batch_what_it_gets_alone(shipped):
+    readable = [text for text in SENTENCES if shipped.can_read(text)]
+    assert len(readable) > 30
+    for start in range(0, len(readable), MOST):
+        texts = readable[start : start + MOST]
+        for text, found in zip(texts, shipped.best(texts), strict=True):
+            (alone,) = shipped.hypotheses(text)
+            assert found.ids == alone.ids
+            assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+
+
+@pytest.fixture
+def asked(trained_folder, tmp_path, monkeypatch):
+    """A checkpoint of this test alone, and the batches that its translator was asked for."""
+    shutil.copytree(trained_folder, tmp_path / "own")
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    batches, best = [], Translator.best
+    monkeypatch.setattr(Translator, "best", lambda own, texts: batches.append(list(texts)) or best(own, texts))
+    return session.checkpoint("own"), batches
+
+
+def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_traced_alone(asked, monkeypatch):
+    checkpoint, batches = asked
+    first = Choice(checkpoint, "big old tree.")
+    waiting = [
+        replace(first, text="old tree."),
+        replace(first, text=""),
+        replace(first, strategy=Beam(2)),
+        replace(first, prefix=(5,)),
+        replace(first, text="big tree.", checkpoint=replace(checkpoint, written=())),
+        "no choice at all",
+        replace(first, text="big tree."),
+    ]
+    monkeypatch.setattr(session.turns, "wishes", lambda: [wish for wish in waiting if isinstance(wish, Choice)])
+    traces = {text: session.trace(replace(first, text=text)) for text in ("big old tree.", "old tree.", "big tree.")}
+    assert batches == [["big old tree.", "old tree.", "big tree."]]
+    for text, trace in traces.items():
+        alone = session.translator(checkpoint).trace(text)
+        assert trace.source_text == text and trace.next_ids == alone.next_ids and trace.origin == alone.origin
+        for kind in ("encoder", "decoder", "cross"):
+            assert np.array_equal(trace.attention(kind), alone.attention(kind))
+    with pytest.raises(UserError):
+        session.trace(replace(first, text=""))
