@@ -17,12 +17,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .timing import describe_machine, print_table
-from .visit import ROOT, serve
+from .timing import describe_machine, print_table, verdict
+from .visit import ROOT, Server, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
 PAGES = ("translate", "decoding", "attention", "inside", "architecture", "logits", "positions", "masks", "questions")
 FIRST_MARK = 10_000
+MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor
 
 
@@ -63,9 +64,14 @@ def main() -> None:
     )
     parser.add_argument("--every", type=float, default=5.0, help="seconds from one sentence of a visitor to the next")
     parser.add_argument("--seconds", type=float, default=25.0, help="how long each load is measured")
+    parser.add_argument("--wander", type=float, metavar="MINUTES", help="visitors go through all pages; memory alone")
     parser.add_argument("--address", help="measure a server that runs already, without memory and bare app")
     arguments = parser.parse_args()
     print(describe_machine("streamlit"))
+    if arguments.wander:
+        with serve("app.py") as server:
+            asyncio.run(wander(server, arguments.visitors[0], arguments.every, arguments.wander * 60))
+        return
     marks = itertools.count(FIRST_MARK)
     rows = []
     with contextlib.ExitStack() as servers:
@@ -158,6 +164,41 @@ async def load(
     await asyncio.gather(*tasks, return_exceptions=True)
     found.runs = [run for run in ended if since <= run.ended <= until]
     return found
+
+
+async def wander(server: Server, visitors: int, every: float, seconds: float) -> None:
+    """Visitors who go from page to page, a new sentence on each; prints the memory, and what became of it."""
+    marks, megabytes, faults, runs = itertools.count(FIRST_MARK), [], [], 0
+
+    async def visit() -> None:
+        nonlocal runs
+        async with WebsocketVisitor(server.address) as visitor:
+            await visitor.arrive()
+            for _, text in _texts(marks):
+                await asyncio.sleep(every * 2 * random.random())
+                for run in (await visitor.go(page_name(random.choice(PAGES))), await visitor.ask(text)):
+                    faults.extend(run.exceptions)
+                    runs += 1
+
+    tasks = [asyncio.create_task(visit()) for _ in range(visitors)]
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        await asyncio.sleep(min(15.0, seconds / 40))
+        megabytes.append(server.megabytes)
+        if len(megabytes) % 20 == 1:
+            print(f"{time.monotonic() - until + seconds:.0f} s: {megabytes[-1]:.0f} MB, {runs} runs", flush=True)
+    for task in tasks:
+        task.cancel()
+    broken = [
+        result for result in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(result, Exception)
+    ]
+    quarter = len(megabytes) // 4
+    quarters = [statistics.median(megabytes[start * quarter : (start + 1) * quarter]) for start in range(4)]
+    ratio = verdict(quarters[3] / quarters[1], MEMORY_BAR, True)
+    print(f"memory by quarters {', '.join(f'{each:.0f}' for each in quarters)} MB; last / second {ratio}")
+    print(
+        f"{runs} runs, {len(faults)} exceptions, {len(broken)} broken visitors {sorted({*faults, *map(str, broken)})}"
+    )
 
 
 def page_name(page: str) -> str:

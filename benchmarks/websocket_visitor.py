@@ -44,6 +44,7 @@ class WebsocketVisitor:
         self._address, self._page, self._cookie = address.rstrip("/"), page, cookie
         self._field = ""  # the text field's id, from the first run
         self._script = ""  # the page's hash
+        self._pages: dict[str, str] = {}  # address -> hash
         self.title = ""  # of the page that came
 
     async def __aenter__(self) -> "WebsocketVisitor":
@@ -75,6 +76,12 @@ class WebsocketVisitor:
         """Type another text into the field, send it, and wait for the end of the run."""
         return await self._run(self._question(text))
 
+    async def go(self, page: str) -> Run:
+        """Follow the link to another page, by its address."""
+        message = BackMsg()
+        message.rerun_script.page_script_hash = self._pages[page]
+        return await self._run(message)
+
     async def send(self, text: str) -> None:
         """The same without waiting."""
         await self._socket.send(self._question(text).SerializeToString())
@@ -104,6 +111,7 @@ class WebsocketVisitor:
         message = ForwardMsg.FromString(data)
         if message.WhichOneof("type") == "navigation":
             self._script = message.navigation.page_script_hash
+            self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         element = message.delta.new_element
         if element.HasField("heading") and element.heading.tag == "h1":
             self.title = element.heading.body
