@@ -6,6 +6,7 @@ raises UserError, which is not kept.
 """
 
 import atexit
+import functools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -90,6 +91,8 @@ class Choice:
 
 
 turns = Turns()
+# A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
+_cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
 
 
 def checkpoint_names() -> list[str]:
@@ -108,26 +111,26 @@ def replay_names() -> list[str]:
     return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the checkpoint …")
+@_cached(max_entries=4, show_spinner="Reading the checkpoint …")
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """The translator of a checkpoint."""
     return Translator.load(checkpoint.folder)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the sentence pairs …")
+@_cached(max_entries=4, show_spinner="Reading the sentence pairs …")
 def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """The sentence pairs that come with a checkpoint, as its ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
     return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@_cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """What the heads do over a corpus, None where that was not measured or cannot be read."""
     return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@_cached(max_entries=8, show_spinner=False)
 def outputs(checkpoint: CheckpointFiles) -> OutputStatistics | None:
     """How sure the model is over a corpus, None where that was not measured or cannot be read."""
     return _if_there(checkpoint, OUTPUTS_FILE, load_outputs)
@@ -145,32 +148,32 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
         return None
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the replay …")
+@_cached(max_entries=4, show_spinner="Reading the replay …")
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """The replay of a checkpoint's training."""
     return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@_cached(max_entries=64, show_spinner=False)
 def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
     """How sure the model is on one of so many parts of its sentence pairs, counted from 0, and how often right."""
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
 
 
-@st.cache_resource(max_entries=16, show_spinner="Initialising two models and going back through them …")
+@_cached(max_entries=16, show_spinner="Initialising two models and going back through them …")
 def gradients(checkpoint: CheckpointFiles, layers: int, seed: int) -> tuple[GradientNorms, ...]:
     """Gradient norms of new models in a checkpoint's shape, one for each of NORMS, on its sentence pairs."""
     config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]
     return tuple(gradient_norms(config, norm, layers, examples, seed) for norm in Norm)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Searching …")
+@_cached(max_entries=32, show_spinner="Searching …")
 def search(choice: Choice) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
     return translator(choice.checkpoint).beam_search(choice.text, choice.strategy, choice.prefix)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Searching …")
+@_cached(max_entries=32, show_spinner="Searching …")
 def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
     """The translations that the strategy found, best first; of a beam at most its size."""
     if isinstance(choice.strategy, Beam):
@@ -178,7 +181,7 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
     return tuple(translator(choice.checkpoint).hypotheses(choice.text, choice.strategy, choice.prefix))
 
 
-@st.cache_resource(max_entries=32, show_spinner="Translating …")
+@_cached(max_entries=32, show_spinner="Translating …")
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
     own = translator(choice.checkpoint)
@@ -210,7 +213,7 @@ def _decode(choices: Sequence[Choice]) -> list[Hypothesis | None]:
 _greedy = Together(_decode)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Following the vectors …")
+@_cached(max_entries=16, show_spinner="Following the vectors …")
 def residual_stream(choice: Choice) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model."""
     sentence = trace(choice)
@@ -226,13 +229,13 @@ def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
     return record_hidden_units(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids, stack, layer)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading every layer …")
+@_cached(max_entries=32, show_spinner="Reading every layer …")
 def lens(choice: Choice) -> Predictions:
     """What each decoder layer would have predicted for a text."""
     return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).next_ids)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the block …")
+@_cached(max_entries=32, show_spinner="Reading the block …")
 def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
     """One attention block's stages for a text, what it has learned, and how closely both agree."""
     model, sentence = translator(choice.checkpoint).model, trace(choice)
@@ -242,14 +245,14 @@ def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParamete
     return shown, parameters, differences(shown, compute_stages(shown.residual, memory, shown.unmasked, parameters))
 
 
-@st.cache_resource(max_entries=8, show_spinner="Running the batch …")
+@_cached(max_entries=8, show_spinner="Running the batch …")
 def masked_pass(choice: Choice, second: str, disabled: str) -> MaskedPass:
     """The pass over a text, a second one and their translations as one batch, a mask disabled or "nothing"."""
     own, sentences = translator(choice.checkpoint), (trace(choice), trace(replace(choice, text=second)))
     return run_masked(own.model, own.tokenizer, sentences, disabled)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@_cached(max_entries=64, show_spinner=False)
 def gradient(choice: Choice, step: int) -> Attribution:
     """Gradient times input for what follows a step of a text's translation, counted from 0."""
     sentence = trace(choice)
@@ -257,7 +260,7 @@ def gradient(choice: Choice, step: int) -> Attribution:
     return gradient_times_input(translator(choice.checkpoint).model, sentence.source_ids, fed, following)
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@_cached(max_entries=256, show_spinner=False)
 def left_out(choice: Choice, step: int, places: range) -> LeftOut:
     """What the token after a step loses without each of these tokens, source first, then prefix."""
     sentence = trace(choice)
@@ -265,7 +268,7 @@ def left_out(choice: Choice, step: int, places: range) -> LeftOut:
     return leave_out(translator(choice.checkpoint).model, sentence.source_ids, fed, following, places)
 
 
-@st.cache_resource(show_spinner=False, on_release=Jobs.close)
+@_cached(show_spinner=False, on_release=Jobs.close)
 def jobs() -> Jobs:
     """The trainings of all users of this server; they end with it."""
     started = Jobs()
