@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 from .timing import describe_machine, print_table, spread, verdict
 from .visit import Server, Visitor, launch, serve
 
-BARS = {"cold": 6.0, "sentence": 1.0, "switch": 0.7, "memory": 900.0}
+BARS = {"cold": 5.0, "sentence": 0.4, "switch": 0.4, "memory": 900.0}
 SETTLE = 1.0  # seconds of rest before each timed act: what the browser still does for the last one is not this one's
 
 # link -> the title, and what must stand there and how often: first what carries the sentence's tokens, where there is

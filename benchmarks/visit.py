@@ -42,6 +42,12 @@ class Server:
     started: float
 
     @property
+    def processor_seconds(self) -> float:
+        """Processor time that the server's process has taken until now."""
+        numbers = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
     def megabytes(self) -> float:
         """Memory that the server's process holds now."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()

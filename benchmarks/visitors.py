@@ -33,6 +33,7 @@ class Load:
 
     seconds: float
     runs: list[Run] = field(default_factory=list)
+    all_runs: int = 0  # that ended at any time, arrivals among them
     strangers: int = 0  # runs in which a sentence of someone else came
     unanswered: int = 0  # runs in which the visitor's own did not come
     broken: int = 0  # connections that ended on the server's side
@@ -82,20 +83,33 @@ def main() -> None:
             numbers = (count, arguments.every, arguments.seconds)
             floor = asyncio.run(load(bare.address, "", *numbers, marks)) if bare else None
             before = asyncio.run(alone(address, page, marks))
+            spent = app.processor_seconds if app else float("nan")
             measured = asyncio.run(load(address, page, *numbers, marks))
+            cost = (app.processor_seconds - spent) / max(measured.all_runs, 1) if app else float("nan")
             memory = app.megabytes if app else float("nan")
             time.sleep(AFTER)
             after = asyncio.run(alone(address, page, marks))
-            rows.append(_row(page, count, measured, floor, memory, before, after))
+            rows.append(_row(page, count, measured, floor, memory, cost, (before, after)))
             print("; ".join(rows[-1]), flush=True)
             for message in sorted(set(measured.exceptions))[:3]:
                 print(f"    {message}")
-    head = ["page", "visitors", "median s", "95 % s", "bare median", "ratio", "runs/s", "MB", "alone before, after s"]
+    head = [
+        "page",
+        "visitors",
+        "median s",
+        "95 % s",
+        "bare median",
+        "ratio",
+        "runs/s",
+        "MB",
+        "ms of processor a run",
+        "alone before, after s",
+    ]
     print_table("From a sentence asked for to the run's end", [*head, "exceptions, strange, missing, broken"], rows)
 
 
 def _row(
-    page: str, count: int, measured: Load, floor: Load | None, memory: float, before: float, after: float
+    page: str, count: int, measured: Load, floor: Load | None, memory: float, cost: float, single: tuple[float, float]
 ) -> list[str]:
     bare = floor.quantile(0.5) if floor else float("nan")
     middle = measured.quantile(0.5)
@@ -109,7 +123,8 @@ def _row(
         f"{middle / bare:.1f} x",
         f"{measured.rate:.1f}",
         f"{memory:.0f}",
-        f"{before:.2f}, {after:.2f}",
+        f"{1e3 * cost:.0f}",
+        "{:.2f}, {:.2f}".format(*single),
         ", ".join(map(str, faults)),
     ]
 
@@ -136,12 +151,14 @@ async def load(
         try:
             async with WebsocketVisitor(address, page_name(page)) as visitor:
                 await visitor.arrive()
+                found.all_runs += 1
                 arrived.release()
                 due = time.monotonic() + every * random.random()
                 for mark, text in _texts(marks):
                     await asyncio.sleep(max(0.0, due - time.monotonic()))
                     run = await visitor.ask(text)
                     ended.append(run)
+                    found.all_runs += 1
                     found.strangers += bool(run.marks - {mark})
                     found.unanswered += mark not in run.marks and bool(page)
                     due = max(due + every, run.ended)
