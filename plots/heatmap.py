@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ from plots.text import KIND_NAMES, head_name, sentence_case, short_weight, token
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
-from .layout import SMALLEST_LABEL, bar_below, bar_beside, titled, token_axis, token_rows
+from .layout import SMALLEST_LABEL, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
 from .palette import WEIGHT_SCALE, WEIGHTS, Scale
 
 BLANK = float("nan")
@@ -47,8 +48,8 @@ class Cells:
     left: int = 0
     hover_blank: bool = False
 
-    def trace(self, colour_bar: dict | None = None, gap: int = 0) -> go.Heatmap:
-        """The cells for Plotly, `gap` pixels apart."""
+    def trace(self, colour_bar: dict | None = None, gap: int = 0) -> dict:
+        """The cells for `figure_of`, `gap` pixels apart."""
         cells = {"z": self.values.astype(np.float32), "x0": self.left, "dx": 1, "xgap": gap, "ygap": gap}
         colours = {"zmin": self.scale.low, "zmax": self.scale.high, "colorscale": self.scale.colours}
         bar = {"showscale": colour_bar is not None, "colorbar": colour_bar}
@@ -57,7 +58,7 @@ class Cells:
             hover["hovertemplate"] = f"{self.hover}<extra></extra>"
         else:
             hover["hovertext"] = self.hover
-        return go.Heatmap(**cells, **colours, **bar, **hover)
+        return {"type": "heatmap", **cells, **colours, **bar, **hover}
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,9 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     above = letter * max(map(len, (*heatmap.keys, heatmap.extra)), default=0) + (70 if heatmap.room is None else 40)
     below = 60 if bars and heatmap.room is not None else 10
     rows = len(heatmap.queries)
+    height = round(rows * heatmap.cell + above + below)
     layout = {
-        **_axes(heatmap),
         "shapes": _shapes(heatmap, gap > 0),
-        "height": round(rows * heatmap.cell + above + below),
         "margin": {"l": 5, "r": 5, "t": 5, "b": max(5, below)},
         "hovermode": "closest",
         "showlegend": False,
@@ -129,11 +129,11 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     if heatmap.room is None:
         beside = letter * max(map(len, heatmap.queries), default=0)
         layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
-    # All at once: plotly takes several times as long to change a figure as to make it.
-    return go.Figure(traces, layout)
+    x, y = _axes(heatmap)
+    return figure_of(traces, height, x=x, y=y, legend=None, **layout)
 
 
-def _axes(heatmap: Heatmap) -> dict:
+def _axes(heatmap: Heatmap) -> tuple[dict, dict]:
     every = -(-SMALLEST_LABEL // max(1, int(heatmap.cell)))
     keys = token_axis(heatmap.keys, every=every)
     if heatmap.extra:
@@ -142,10 +142,8 @@ def _axes(heatmap: Heatmap) -> dict:
     shared = {"tickfont": {"size": heatmap.label}, "constrain": "domain"}
     above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
     beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)}
-    return {
-        "xaxis": {**keys, **shared, **above, "title": titled(heatmap.key_name)},
-        "yaxis": {**token_rows(heatmap.queries, every=every), **shared, **beside},
-    }
+    rows = token_rows(heatmap.queries, every=every)
+    return {**keys, **shared, **above, "title": titled(heatmap.key_name)}, {**rows, **shared, **beside}
 
 
 def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | None:
@@ -157,12 +155,12 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
     return bar_below(layer.bar, layer.scale, left=left)
 
 
-def _texts(heatmap: Heatmap) -> go.Scatter:
+def _texts(heatmap: Heatmap) -> dict:
     """Texts in the middle of their cells, in the page's own colour."""
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
     rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
     font = {"size": 11 if heatmap.cell >= 26 else 9}
-    return go.Scatter(x=columns, y=rows, mode="text", text=texts, textfont=font, hoverinfo="skip")
+    return scatter(columns, rows, "text", text=texts, textfont=font, hoverinfo="skip")
 
 
 def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:
@@ -181,7 +179,7 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
     """Weights from 0 to 1 with their values; masked cells stay blank."""
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
     rows = [f"{name}<br>{row_words(chosen, row)}" for row in range(len(chosen.weights))]
-    values = [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights]
+    values = [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights.tolist()]
     hover = hover_texts(rows, chosen.keys, values)
     cells = Cells(chosen.weights, hover, Scale(WEIGHT_SCALE, ticks=(0, 0.25, 0.5, 0.75, 1)), "weight")
     names = axis_names(chosen.kind, chosen.row_label)
@@ -196,16 +194,16 @@ def map_title(chosen: AttentionMap) -> str:
 
 def weight_texts(weights: np.ndarray) -> list[list[str]]:
     """Two decimals for each cell, nothing for a blank one."""
-    return [["" if np.isnan(weight) else short_weight(weight) for weight in row] for row in weights]
+    return [["" if isnan(weight) else short_weight(weight) for weight in row] for row in weights.tolist()]
 
 
 def hover_texts(
     rows: Sequence[str], keys: Sequence[str], cells: Sequence[Sequence[str]], relation: str = "attends to"
 ) -> list[list[str]]:
     """For each cell: which row, given in words, attends to which key, and what the cell holds."""
-    names = [token_label(key) for key in keys]
+    names = [f"<br>{relation} “{token_label(key)}”: " for key in keys]
     return [
-        [f"{row}<br>{relation} “{name}”: {cell}" for name, cell in zip(names, line, strict=True)]
+        [f"{row}{name}{cell}" for name, cell in zip(names, line, strict=True)]
         for row, line in zip(rows, cells, strict=True)
     ]
 

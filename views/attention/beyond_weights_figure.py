@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import laid_out, row_bars, titled, token_rows
+from plots.layout import figure_of, row_bars, titled, token_rows
 from plots.palette import BLUE, FAINT_GREY
 from plots.text import signed, token_label
 from transformer.interpret.attribution import rank_correlation
@@ -50,8 +50,7 @@ def measures_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.
             "title": {**titled(_HEADS[name], 6), "font": {"size": 13}},
         }
     rows = {**token_rows(tokens), "tickfont": {"size": 12 if height > 16 else 10}}
-    figure = go.Figure(bars, {**axes, "yaxis": rows, "showlegend": False})
-    return laid_out(figure, height * len(tokens) + 100, top=70, bottom=10)
+    return figure_of(bars, height * len(tokens) + 100, y=rows, top=70, bottom=10, showlegend=False, **axes)
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
@@ -67,13 +66,13 @@ def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
     return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
 
-def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> go.Bar:
+def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> dict:
     against = values < 0
     pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
     hover = [_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
     bars = row_bars(values.astype(np.float32), hover, BLUE)
     colours = np.where(against, _ORANGE, _BLUE).tolist()
-    return bars.update(xaxis=axis, width=0.78, marker={"color": colours, "opacity": 1, "pattern": pattern})
+    return bars | {"xaxis": axis, "width": 0.78, "marker": {"color": colours, "opacity": 1, "pattern": pattern}}
 
 
 def _hover(name: str, token: str, value: float) -> str:

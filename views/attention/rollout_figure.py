@@ -16,7 +16,7 @@ from plots.heatmap import (
     row_words,
     weight_texts,
 )
-from plots.layout import LEGEND_BELOW, laid_out, row_bars, titled, token_rows
+from plots.layout import LEGEND_BELOW, figure_of, row_bars, titled, token_rows
 from plots.palette import BLUE, BRIGHT_ORANGE, GREY, WEIGHT_SCALE, Scale
 from plots.text import token_label
 from transformer.interpret.rollout import Rollout
@@ -53,7 +53,7 @@ def shares_figure(chosen: AttentionMap, name: str) -> go.Figure:
     """One of both maps, coloured from 0 to its largest value; `name` is what a cell holds, one of RELATIONS."""
     limit = limit_of(chosen)
     rows = [row_words(chosen, row) for row in range(len(chosen.weights))]
-    values = [[f"<b>{value:.4f}</b>" for value in row] for row in chosen.weights]
+    values = [[f"<b>{value:.4f}</b>" for value in row] for row in chosen.weights.tolist()]
     scale = Scale(WEIGHT_SCALE, 0, limit, (0, np.floor(limit * 100) / 100))
     cells = Cells(chosen.weights, hover_texts(rows, chosen.keys, values, RELATIONS[name]), scale, name)
     names = axis_names(chosen.kind, chosen.row_label)
@@ -78,7 +78,7 @@ def parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
     """One bar a step of the decoder, from top to bottom, divided into the three parts."""
     parts, steps = parts_of_steps(rollout, layer), len(trace.fed_tokens)
     fed, following = ([token_label(token) for token in tokens] for tokens in (trace.fed_tokens, trace.next_tokens))
-    figure = go.Figure()
+    traces = []
     for place, (part, colour, shape) in enumerate(_PARTS):
         hover = [
             f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
@@ -87,10 +87,10 @@ def parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
         ]
         bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
-        figure.add_trace(bars.update(width=0.78, marker={"pattern": pattern}))
+        traces.append(bars | {"width": 0.78, "marker": {**bars["marker"], "pattern": pattern}})
     names = [f"{token} → {after}" for token, after in zip(trace.fed_tokens, trace.next_tokens, strict=True)]
-    figure.update_xaxes(range=[0, 1], side="top", title=titled("share of the row"))
-    figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))
-    figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
-    row = max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps))
-    return laid_out(figure, steps * row + 150, top=10, bottom=70, legend=LEGEND_BELOW)
+    x = {"range": [0, 1], "side": "top", "title": titled("share of the row")}
+    y = {**token_rows(names), "title": titled("step: input token → output token")}
+    height = steps * max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps)) + 150
+    legend = {**LEGEND_BELOW, "traceorder": "normal"}
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=70, legend=legend, barmode="stack")

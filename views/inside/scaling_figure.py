@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import laid_out, token_rows
+from plots.layout import figure_of, line_at, note_at, scatter, token_rows
 from plots.palette import BLUE, MIDDLE_GREY, ORANGE
 from plots.text import token_label
 from transformer.experiments.dot_product_scaling import RandomProducts
@@ -13,56 +13,53 @@ _WITHOUT, _WITH = {"color": ORANGE, "dash": "dash"}, {"color": BLUE, "dash": "so
 
 def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """Standard deviation of q k and of q k / sqrt(d_k) over d_k, both axes logarithmic; the model's own d_k marked."""
-    figure = go.Figure()
-    _add_line(figure, spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k")
-    _add_line(figure, spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k")
-    root = {"name": "√d_k", "mode": "lines", "line": {"color": "gray", "dash": "dot"}}
-    figure.add_scatter(x=spread.sizes, y=np.sqrt(spread.sizes), hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **root)
-    figure.update_yaxes(title="standard deviation", type="log")
-    return _over_sizes(figure, spread, d_k)
+    look = {"name": "√d_k", "line": {"color": "gray", "dash": "dot"}}
+    curves = [
+        _line(spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k"),
+        _line(spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k"),
+        scatter(spread.sizes, np.sqrt(spread.sizes), "lines", hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **look),
+    ]
+    return _over_sizes(curves, spread, d_k, {"title": "standard deviation", "type": "log"})
 
 
 def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """The mean largest weight of a row over d_k, without the division and with it."""
-    figure = go.Figure()
     without, divided = "without the division", "with the division"
-    _add_line(figure, spread, without, spread.largest, _WITHOUT, f"max weight {without}")
-    _add_line(figure, spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}")
-    figure.update_yaxes(title=f"largest of {spread.keys} weights", range=[0, 1.03])
-    return _over_sizes(figure, spread, d_k)
+    curves = [
+        _line(spread, without, spread.largest, _WITHOUT, f"max weight {without}"),
+        _line(spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}"),
+    ]
+    return _over_sizes(curves, spread, d_k, {"title": f"largest of {spread.keys} weights", "range": [0, 1.03]})
 
 
 def rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ...]) -> go.Figure:
     """The largest weight of every query of one head, without the division and with it: [queries] each."""
-    figure = go.Figure()
+    traces, places = [], list(range(len(queries)))
     for name, values, colour, symbol in (
         ("without the division", without, ORANGE, "diamond"),
         ("with the division: the model's own", divided, BLUE, "circle"),
     ):
-        marker, places = {"color": colour, "symbol": symbol, "size": 10}, list(range(len(queries)))
         words = zip(queries, values, strict=True)
         hover = [f"{token_label(query)}: max weight {value:.4f} {name}" for query, value in words]
-        dots = {"name": name, "mode": "markers", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
-        figure.add_scatter(x=values, y=places, **dots)
-    for place, (left, right) in enumerate(zip(divided, without, strict=True)):
-        ends = {"x0": left, "x1": right, "y0": place, "y1": place}
-        figure.add_shape(ends, type="line", layer="below", line={"color": MIDDLE_GREY, "width": 1})
-    figure.update_xaxes(title="max weight of the row", range=[-0.02, 1.03])
-    figure.update_yaxes(**token_rows(queries, grid=True))
-    return laid_out(figure, 110 + 24 * len(queries))
+        look = {"color": colour, "symbol": symbol, "size": 10}
+        traces.append(scatter(values, places, "markers", name=name, marker=look, hovertext=hover, hoverinfo="text"))
+    between = {"type": "line", "layer": "below", "line": {"color": MIDDLE_GREY, "width": 1}}
+    lines = [
+        {"x0": left, "x1": right, "y0": place, "y1": place, **between}
+        for place, (left, right) in enumerate(zip(divided, without, strict=True))
+    ]
+    x = {"title": "max weight of the row", "range": [-0.02, 1.03]}
+    return figure_of(traces, 110 + 24 * len(queries), x=x, y=token_rows(queries, grid=True), shapes=lines)
 
 
-def _add_line(
-    figure: go.Figure, spread: RandomProducts, name: str, values: np.ndarray, line: dict, measure: str
-) -> None:
+def _line(spread: RandomProducts, name: str, values: np.ndarray, line: dict, measure: str) -> dict:
     hover = f"d_k %{{x}}<br>{measure} %{{y:.3f}}<extra></extra>"
-    figure.add_scatter(x=spread.sizes, y=values, name=name, mode="lines+markers", line=line, hovertemplate=hover)
+    return scatter(spread.sizes, values, "lines+markers", name=name, line=line, hovertemplate=hover)
 
 
-def _over_sizes(figure: go.Figure, spread: RandomProducts, d_k: int) -> go.Figure:
-    """The axis of d_k, with a line at the model's own."""
-    note = {"text": f"this model: {d_k}", "xanchor": "right", "xshift": -4}
-    figure.add_vline(x=d_k, line={"color": "gray", "width": 1, "dash": "dot"})
-    figure.add_annotation(note, x=np.log10(d_k), y=1, yref="paper", showarrow=False)
-    figure.update_xaxes(type="log", title="d_k", tickvals=spread.sizes)
-    return laid_out(figure, 340)
+def _over_sizes(curves: list[dict], spread: RandomProducts, d_k: int, y: dict) -> go.Figure:
+    """Curves over the axis of d_k, with a line at the model's own."""
+    x = {"type": "log", "title": "d_k", "tickvals": spread.sizes}
+    line = line_at(d_k, {"color": "gray", "width": 1, "dash": "dot"})
+    note = note_at(np.log10(d_k), f"this model: {d_k}")
+    return figure_of(curves, 340, x=x, y=y, shapes=[line], annotations=[note])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import LEGEND_ABOVE, laid_out, row_bars, token_rows
+from plots.layout import LEGEND_ABOVE, bars, figure_of, line_at, note_at, row_bars, scatter, token_rows
 from plots.palette import BLUE, ORANGE
 from plots.text import signed, token_label
 from transformer.decoding.sampling import Truncation
@@ -29,8 +29,8 @@ def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
         f"{token_label(name(int(id)))} (id {id})<br>logit {cut.logits[id]:.4f}<br>probability {cut.own[id]:.4f}"
         for id in ids
     ]
-    bars = row_bars(cut.logits[ids], hover, BLUE, texts=[signed(value, 2) for value in cut.logits[ids]])
-    return _named(go.Figure(bars), ids, name, "logit")
+    traces = [row_bars(cut.logits[ids], hover, BLUE, texts=[signed(value, 2) for value in cut.logits[ids]])]
+    return _named(traces, ids, name, {"title": "logit"})
 
 
 def cut_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
@@ -43,32 +43,32 @@ def cut_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     ]
     symbols = ["diamond-open" if cut.kept[id] else "x-thin-open" for id in ids]
     marker = {"symbol": symbols, "size": 10, "color": ORANGE, "line": {"width": 2}}
-    diamonds = go.Scatter(x=cut.own[ids], y=list(range(len(ids))), mode="markers", name="softmax of the logits")
-    diamonds.update(marker=marker, hovertext=hover, hoverinfo="text")
-    figure = go.Figure([row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds])
-    figure.update_xaxes(range=[0, max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))])
-    return _named(figure, ids, name, "probability")
+    look = {"name": "softmax of the logits", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
+    diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
+    traces = [row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds]
+    most = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
+    return _named(traces, ids, name, {"title": "probability", "range": [0, most]})
 
 
 def ranks_figure(lens: Predictions, following: Sequence[str], step: int) -> go.Figure:
     """Rank of every step's final token by layer, on a logarithmic axis; the chosen step stands out."""
     rows, steps = lens.ranks.shape
     places, names = list(range(rows)), layer_names(rows)
-    figure = go.Figure()
+    curves = []
     for each in [*(other for other in range(steps) if other != step), step]:
         token = token_label(following[each])
         ranks, line = lens.ranks[:, each], _CHOSEN if each == step else _OTHERS
         hover = [f"{token}, {name}: rank {rank:,}" for name, rank in zip(names, ranks, strict=True)]
-        figure.add_scatter(x=places, y=ranks, mode="lines+markers", line=line, hovertext=hover, hoverinfo="text")
-    figure.update_xaxes(tickvals=places, ticktext=names)
-    figure.update_yaxes(title="rank, 1 is the top-1 prediction", type="log", autorange="reversed")
-    return laid_out(figure, 340, top=20).update_layout(showlegend=False)
+        curves.append(scatter(places, ranks, "lines+markers", line=line, hovertext=hover, hoverinfo="text"))
+    x = {"tickvals": places, "ticktext": names}
+    y = {"title": "rank, 1 is the top-1 prediction", "type": "log", "autorange": "reversed"}
+    return figure_of(curves, 340, x=x, y=y, top=20, showlegend=False)
 
 
 def histogram_figure(measured: Confidence, best_reachable: float | None) -> go.Figure:
     """Tokens by the probability of the top-1 prediction, right and wrong ones; a line where the loss is least."""
     edges = np.linspace(0, 1, _BINS + 1)
-    figure = go.Figure(layout={"barmode": "stack"})
+    traces, marked = [], {}
     for name, chosen, colour, pattern in (
         ("top-1 is the reference token", measured.right, BLUE, ""),
         ("top-1 is another token", ~measured.right, ORANGE, "/"),
@@ -78,30 +78,25 @@ def histogram_figure(measured: Confidence, best_reachable: float | None) -> go.F
         hover = [f"{low:.2f} to {high:.2f}: {count:,} tokens, {name}" for low, high, count in bins]
         marker = {"color": colour, "opacity": 0.75, "pattern": {"shape": pattern}}
         shown = {"name": name, "marker": marker, "hovertext": hover, "hoverinfo": "text"}
-        figure.add_bar(x=(edges[:-1] + edges[1:]) / 2, y=counts, width=1 / _BINS, **shown)
+        traces.append(bars((edges[:-1] + edges[1:]) / 2, counts, width=1 / _BINS, **shown))
     if best_reachable is not None:
-        note = {"text": f"least loss at {best_reachable:.4f}", "xanchor": "right", "xshift": -4, "yshift": 8}
-        figure.add_vline(x=best_reachable, line=_DOTTED)
-        figure.add_annotation(note, x=best_reachable, y=1, yref="paper", showarrow=False)
-    figure.update_xaxes(title=_AXIS, range=[0, 1])
-    figure.update_yaxes(title="tokens")
-    return laid_out(figure, 360, top=40, legend=LEGEND_ABOVE | {"y": 1.08})
+        note = note_at(best_reachable, f"least loss at {best_reachable:.4f}", yshift=8)
+        marked = {"shapes": [line_at(best_reachable, _DOTTED)], "annotations": [note]}
+    x, legend = {"title": _AXIS, "range": [0, 1]}, LEGEND_ABOVE | {"y": 1.08}
+    return figure_of(traces, 360, x=x, y={"title": "tokens"}, top=40, legend=legend, barmode="stack", **marked)
 
 
 def calibration_figure(measured: Confidence) -> go.Figure:
     """Accuracy by the probability of the top-1 prediction; on the diagonal the model is calibrated."""
     mean_probabilities, accuracies, counts = zip(*measured.calibration(), strict=True)
-    figure = go.Figure()
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", name="perfect calibration", line=_DOTTED, hoverinfo="skip")
+    diagonal = scatter([0, 1], [0, 1], "lines", name="perfect calibration", line=_DOTTED, hoverinfo="skip")
     hover = "mean probability %{x:.2f}, right in %{y:.0%} of %{customdata:,} tokens<extra></extra>"
     look = {"mode": "lines+markers", "name": "this model", "line": {"color": BLUE}, "marker": {"size": 9}}
-    figure.add_scatter(x=mean_probabilities, y=accuracies, customdata=counts, hovertemplate=hover, **look)
-    figure.update_xaxes(title=_AXIS, range=[0, 1.02])
-    figure.update_yaxes(title="accuracy", range=[0, 1.05])
-    return laid_out(figure, 360, top=40)
+    curve = scatter(mean_probabilities, accuracies, customdata=counts, hovertemplate=hover, **look)
+    x, y = {"title": _AXIS, "range": [0, 1.02]}, {"title": "accuracy", "range": [0, 1.05]}
+    return figure_of([diagonal, curve], 360, x=x, y=y, top=40)
 
 
-def _named(figure: go.Figure, ids: np.ndarray, name: Callable[[int], str], title: str) -> go.Figure:
-    figure.update_yaxes(**token_rows([name(int(id)) for id in ids], grid=True))
-    figure.update_xaxes(title=title)
-    return laid_out(figure, 90 + 24 * len(ids))
+def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict) -> go.Figure:
+    rows = token_rows([name(int(id)) for id in ids], grid=True)
+    return figure_of(traces, 90 + 24 * len(ids), x=x, y=rows)

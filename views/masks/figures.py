@@ -1,5 +1,7 @@
 """One head, step by step: its scores, its scores after the mask, its weights; and its weights without the mask."""
 
+from math import isinf, isnan
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -16,7 +18,7 @@ from plots.heatmap import (
     row_words,
     weight_texts,
 )
-from plots.layout import LEGEND_BELOW, laid_out, titled, token_rows
+from plots.layout import LEGEND_BELOW, figure_of, scatter, titled, token_rows
 from plots.palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, Scale, diverging
 from plots.text import head_name, sentence_case, short_weight, signed, token_label
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
@@ -79,18 +81,18 @@ def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) ->
     before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
     pairs = zip(masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps], strict=True)
     ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
-    lines = go.Scatter(x=ends.astype(np.float32), y=heights, mode="lines", hoverinfo="skip", showlegend=False)
-    lines.line = {"color": MIDDLE_GREY, "width": 3}
+    between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
+    lines = scatter(ends.astype(np.float32), heights, "lines", **between)
     circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": BRIGHT_ORANGE, "symbol": "diamond"}
     with_mask = _dots("with the mask", before, masked, sentence, circle)
     without = _dots("without the mask", after, lifted, sentence, diamond)
-    figure = go.Figure([lines, with_mask, without])
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
-    title = titled("probability of the next token")
-    figure.update_xaxes(range=[-0.03, 1.03], side="top", zeroline=False, gridcolor=FAINT_GREY, title=title, **ticks)
+    across = {"range": [-0.03, 1.03], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
+    x = {**across, "title": titled("probability of the next token")}
     names = [f"{fed} → {following}" for fed, following in pairs]
-    figure.update_yaxes(**token_rows(names), title=titled("step: input token → output token"))
-    return laid_out(figure, steps * _ROW_HEIGHT + 110, top=10, legend=LEGEND_BELOW)
+    y = {**token_rows(names), "title": titled("step: input token → output token")}
+    traces = [lines, with_mask, without]
+    return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
 
 
 def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str = "") -> go.Figure:
@@ -101,7 +103,7 @@ def _weights(head: MaskedHead, row_label: str, rows: int, room: int, extra: str 
 
 
 def _scores(head: MaskedHead, row_label: str, scores: np.ndarray, title: str) -> go.Figure:
-    hover = _hover(head, [[f"{title} <b>{_score_words(value)}</b>" for value in row] for row in scores])
+    hover = _hover(head, [[f"{title} <b>{_score_words(value)}</b>" for value in row] for row in scores.tolist()])
     shown = np.where(np.isinf(scores), BLANK, scores)
     scale = diverging(float(np.abs(head.scores).max()) or 1.0, _SCORE_OPACITY)
     cells = Cells(shown, hover, scale, title, hover_blank=True)
@@ -122,16 +124,17 @@ def _next_token_path(rows: int) -> str:
 def _score_texts(scores: np.ndarray) -> list[list[str]]:
     """One decimal, and none from 10 on, so that they fit their cells."""
     return [
-        ["" if np.isnan(value) else signed(value, 1 if abs(value) < 9.95 else 0) for value in row] for row in scores
+        ["" if isnan(value) else signed(value, 1 if abs(value) < 9.95 else 0) for value in row]
+        for row in scores.tolist()
     ]
 
 
 def _score_words(score: float) -> str:
-    return "minus infinity: masked" if np.isinf(score) else signed(score)
+    return "minus infinity: masked" if isinf(score) else signed(score)
 
 
 def _weight_words(weights: np.ndarray) -> list[list[str]]:
-    return [[f"weight <b>{value:.4f}</b>" for value in row] for row in weights]
+    return [[f"weight <b>{value:.4f}</b>" for value in row] for row in weights.tolist()]
 
 
 def _hover(head: MaskedHead, cells: list[list[str]]) -> list[list[str]]:
@@ -145,7 +148,7 @@ def _row_words(head: MaskedHead, row: int) -> str:
     return row_words(head, row) if row < head.real_queries else f"a row of padding (token {row + 1})"
 
 
-def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, marker: dict) -> go.Scatter:
+def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, marker: dict) -> dict:
     sides = (run.fed_tokens, run.next_tokens, run.best_tokens)
     fed, following, best = ([token_label(token) for token in tokens[sentence]] for tokens in sides)
     hover = [
@@ -154,6 +157,5 @@ def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, 
         f"top-1 “{best[step]}” {run.best_probabilities[sentence, step]:.4f}"
         for step, probability in enumerate(probabilities)
     ]
-    steps = np.arange(len(probabilities))
-    dots = go.Scatter(x=probabilities.astype(np.float32), y=steps, mode="markers", name=name)
-    return dots.update(marker={**marker, "size": 11}, hovertext=hover, hoverinfo="text")
+    look = {"name": name, "marker": {**marker, "size": 11}, "hovertext": hover, "hoverinfo": "text"}
+    return scatter(probabilities.astype(np.float32), np.arange(len(probabilities)), "markers", **look)

@@ -6,7 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import Cells
-from plots.layout import GRID, bar_below, integer_axis, integer_rows, laid_out, token_axis, token_rows
+from plots.layout import (
+    GRID,
+    bar_below,
+    bars,
+    figure_of,
+    integer_axis,
+    integer_rows,
+    scatter,
+    token_axis,
+    token_rows,
+)
 from plots.palette import BLUE, BRIGHT_ORANGE, GREY, MIDDLE_GREY, SERIES_COLOURS, SERIES_SYMBOLS, diverging
 from plots.text import token_label
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
@@ -28,7 +38,7 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
     the encoding does not have are left out.
     """
     chosen = sorted({dimension // 2 for dimension in dimensions})
-    figure = go.Figure()
+    curves, positions = [], np.arange(encoding.length, dtype=np.int16)
     for dimension in sorted(dimensions):
         if dimension >= encoding.d_model:
             continue
@@ -42,37 +52,35 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
             "hovertemplate": f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
             "value <b>%{y:.4f}</b><extra></extra>",
         }
-        positions, values = np.arange(encoding.length, dtype=np.int16), encoding.table[:, dimension]
-        figure.add_scatter(x=positions, y=values, mode="lines+markers", **look)
-    figure.update_xaxes(title="position", range=[-0.5, encoding.length - 0.5], **GRID)
-    figure.update_yaxes(title="value", range=[-1.08, 1.08], tickvals=[-1, -0.5, 0, 0.5, 1], **GRID)
-    return _curves(figure, height=400)
+        curves.append(scatter(positions, encoding.table[:, dimension], "lines+markers", **look))
+    x = {**GRID, "title": "position", "range": [-0.5, encoding.length - 0.5]}
+    y = {**GRID, "title": "value", "range": [-1.08, 1.08], "tickvals": [-1, -0.5, 0, 0.5, 1]}
+    return _curves(curves, 400, x, y)
 
 
 def matrix_figure(encoding: Encoding) -> go.Figure:
     """The whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
     scale = diverging(1.0)
     cells = Cells(encoding.table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
-    figure = go.Figure(cells.trace(bar_below("value", scale, length=220)))
-    figure.update_xaxes(**integer_axis(encoding.d_model, "dimension"), side="top")
-    figure.update_yaxes(**integer_rows(encoding.length, "position"))
-    return laid_out(figure, 480, top=10, bottom=60)
+    traces = [cells.trace(bar_below("value", scale, length=220))]
+    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top"}
+    return figure_of(traces, 480, x=x, y=integer_rows(encoding.length, "position"), top=10, bottom=60)
 
 
 def products_figure(products: np.ndarray) -> go.Figure:
     """PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
     scale = diverging(float(np.abs(products).max()))
     cells = Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale)
-    figure = go.Figure(cells.trace(bar_below("dot product", scale, length=220)))
-    figure.update_xaxes(**integer_axis(len(products), "position q"), side="top", constrain="domain")
-    rows = integer_rows(len(products), "position p")
-    figure.update_yaxes(**rows, scaleanchor="x", constrain="domain", constraintoward="top")
-    return laid_out(figure, 440, top=10, bottom=60)
+    traces = [cells.trace(bar_below("dot product", scale, length=220))]
+    x = {**integer_axis(len(products), "position q"), "side": "top", "constrain": "domain"}
+    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
+    y = {**integer_rows(len(products), "position p"), **square}
+    return figure_of(traces, 440, x=x, y=y, top=10, bottom=60)
 
 
 def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
     """The dot product over the distance, as a share of its value at distance 0, so that two sizes compare."""
-    figure = go.Figure()
+    curves = []
     for law, name, colour, dash in (
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "solid"),
         (model, MODEL_NAME, MODEL_COLOUR, "dash"),
@@ -80,16 +88,16 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
         distances, cosines = np.arange(len(law.means), dtype=np.int16), (law.means / law.means[0]).astype(np.float32)
         hover = f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>"
         line = {"color": colour, "width": 2, "dash": dash}
-        figure.add_scatter(x=distances, y=cosines, mode="lines", line=line, name=name, hovertemplate=hover)
+        curves.append(scatter(distances, cosines, "lines", line=line, name=name, hovertemplate=hover))
     longest = max(len(settings.means), len(model.means))
-    figure.update_xaxes(title="distance q − p, positions", range=[-0.5, longest - 0.5], **GRID)
-    figure.update_yaxes(title="PE(p) · PE(q) / (d_model / 2)", **{**GRID, "zeroline": True}, zerolinecolor="#808080")
-    return _curves(figure, height=320)
+    x = {**GRID, "title": "distance q − p, positions", "range": [-0.5, longest - 0.5]}
+    y = {**GRID, "title": "PE(p) · PE(q) / (d_model / 2)", "zeroline": True, "zerolinecolor": "#808080"}
+    return _curves(curves, 320, x, y)
 
 
 def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
     """The wavelength of every pair on a log axis; a line for the steps of each length, pairs above theirs hollow."""
-    figure = go.Figure()
+    traces = []
     most = max(settings.d_model, model.d_model) // 2
     for encoding, name, colour, symbol, dash in (
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "circle", "dash"),
@@ -100,13 +108,13 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
         steps, pairs = encoding.length - 1, np.arange(len(wavelengths), dtype=np.int16)
         look = {"marker": {"color": colour, "symbol": hollow, "size": 7}, "name": f"{name}: d_model {encoding.d_model}"}
         hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>"
-        figure.add_scatter(x=pairs, y=wavelengths.astype(np.float32), mode="markers", hovertemplate=hover, **look)
+        traces.append(scatter(pairs, wavelengths.astype(np.float32), "markers", hovertemplate=hover, **look))
         look = {"line": {"color": colour, "width": 1.5, "dash": dash}, "name": f"first to last position: {steps}"}
         hover = f"{name}: {steps} steps from the first position to the last<extra></extra>"
-        figure.add_scatter(x=[-0.5, most - 0.5], y=[steps, steps], mode="lines", hovertemplate=hover, **look)
-    figure.update_xaxes(title="pair i (dimensions 2i and 2i + 1)", range=[-0.5, most - 0.5], **GRID)
-    figure.update_yaxes(title="wavelength, positions", type="log", dtick=1, tickformat=",d", **GRID)
-    return _curves(figure, height=440)
+        traces.append(scatter([-0.5, most - 0.5], [steps, steps], "lines", hovertemplate=hover, **look))
+    x = {**GRID, "title": "pair i (dimensions 2i and 2i + 1)", "range": [-0.5, most - 0.5]}
+    y = {**GRID, "title": "wavelength, positions", "type": "log", "dtick": 1, "tickformat": ",d"}
+    return _curves(traces, 440, x, y)
 
 
 def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
@@ -118,12 +126,16 @@ def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -
     points = encoding.pairs[:, pair]  # length (sine, cosine)
     angle = encoding.frequencies[pair]
     start, swept = position * angle, (offset * angle) % (2 * np.pi)
-    figure = go.Figure([_circle(), _other_positions(points), _arc(start, swept, offset, np.degrees(offset * angle))])
-    for place, colour, dash in ((position, SETTINGS_COLOUR, "solid"), (position + offset, MODEL_COLOUR, "dash")):
-        figure.add_trace(_arrow(points[place], place, colour, dash))
-    figure.update_xaxes(**_axis(f"dimension {2 * pair}: sine"), constrain="domain")
-    figure.update_yaxes(**_axis(f"dimension {2 * pair + 1}: cosine"), scaleanchor="x", constrain="domain")
-    return laid_out(figure, 430, top=10, bottom=10)
+    later = position + offset
+    traces = [
+        _circle(),
+        _other_positions(points),
+        _arc(start, swept, offset, np.degrees(offset * angle)),
+        _arrow(points[position], position, SETTINGS_COLOUR, "solid"),
+        _arrow(points[later], later, MODEL_COLOUR, "dash"),
+    ]
+    x, y = _axis(f"dimension {2 * pair}: sine"), _axis(f"dimension {2 * pair + 1}: cosine")
+    return figure_of(traces, 430, x=x, y={**y, "scaleanchor": "x"}, top=10, bottom=10)
 
 
 def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
@@ -139,19 +151,18 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
     words = [token_label(token) for token in summed.tokens]
     names = _row_names(words, gap)
-    figure = go.Figure(_values(canvas, names))
     headings = {"text": [f"<b>{name}</b>" for name in PART_NAMES], "textposition": "middle right"}
     look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
-    figure.add_scatter(x=[-0.5] * 3, y=[f"{name} {gap // 2}" for name in PART_NAMES], mode="text", **headings, **look)
+    beside = scatter([-0.5] * 3, [f"{name} {gap // 2}" for name in PART_NAMES], "text", **headings, **look)
     places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
     ticks = {
         "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
         "ticktext": [words[place] for place in places] * 3,
         "tickfont": {"size": 12},
     }
-    figure.update_xaxes(**integer_axis(canvas.shape[1], "dimension"), side="top")
-    figure.update_yaxes(**token_rows(names) | ticks, type="category")
-    return laid_out(figure, row * len(names) + 90, top=10, bottom=60)
+    x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
+    y = {**token_rows(names), **ticks, "type": "category"}
+    return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=10, bottom=60)
 
 
 def norms_figure(summed: EmbeddingSum) -> go.Figure:
@@ -159,54 +170,54 @@ def norms_figure(summed: EmbeddingSum) -> go.Figure:
     norms = summed.norms
     places = np.arange(len(summed.tokens))
     named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
-    figure = go.Figure()
+    traces = []
     for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
         hover = f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>"
         marker, shown = {"color": colour}, values.astype(np.float32)
-        figure.add_bar(x=places, y=shown, name=name, customdata=named, marker=marker, hovertemplate=hover)
+        traces.append(bars(places, shown, name=name, customdata=named, marker=marker, hovertemplate=hover))
     mode = "text" if len(places) <= MOST_NUMBERS else "none"
-    texts = {"text": [f"{cosine:.2f}" for cosine in summed.cosines], "textposition": "top center"}
-    numbers = go.Scatter(x=places, y=norms.max(axis=0), mode=mode, customdata=named, showlegend=False, **texts)
+    cosines = [f"{cosine:.2f}" for cosine in summed.cosines]
+    texts = {"text": cosines, "textposition": "top center", "textfont": {"size": 12}, "showlegend": False}
     hover = "cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>"
-    figure.add_trace(numbers.update(textfont={"size": 12}, hovertemplate=hover))
+    traces.append(scatter(places, norms.max(axis=0), mode, customdata=named, hovertemplate=hover, **texts))
     keys = token_axis(summed.tokens, every=-(-len(places) // 60))
-    figure.update_xaxes(**keys, tickangle=-60, range=[-0.5, len(places) - 0.5])
-    figure.update_yaxes(**GRID, title="Euclidean norm", range=[0, float(norms.max()) * 1.15])
-    return laid_out(figure, 360, top=10, bottom=10).update_layout(barmode="group")
+    x = {**keys, "tickangle": -60, "range": [-0.5, len(places) - 0.5]}
+    y = {**GRID, "title": "Euclidean norm", "range": [0, float(norms.max()) * 1.15]}
+    return figure_of(traces, 360, x=x, y=y, top=10, bottom=10, barmode="group")
 
 
-def _curves(figure: go.Figure, height: int) -> go.Figure:
+def _curves(traces: list[dict], height: int, x: dict, y: dict) -> go.Figure:
     """A figure of curves, with a legend for a single one too."""
-    figure.update_layout(showlegend=True, hoverlabel={"align": "left"})
-    return laid_out(figure, height, top=10, bottom=10)
+    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, **look)
 
 
-def _circle() -> go.Scatter:
+def _circle() -> dict:
     angles = np.linspace(0, 2 * np.pi, 91)
     line = {"color": MIDDLE_GREY, "width": 1}
-    return go.Scatter(x=np.sin(angles), y=np.cos(angles), mode="lines", line=line, hoverinfo="skip", showlegend=False)
+    return scatter(np.sin(angles), np.cos(angles), "lines", line=line, hoverinfo="skip", showlegend=False)
 
 
-def _other_positions(points: np.ndarray) -> go.Scatter:
+def _other_positions(points: np.ndarray) -> dict:
     x, y = points.T.astype(np.float32)
     marker, places = {"color": "rgba(128, 128, 128, 0.55)", "size": 5}, np.arange(len(points), dtype=np.int16)
     hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
-    dots = go.Scatter(x=x, y=y, mode="markers", marker=marker, customdata=places, hovertemplate=hover)
-    return dots.update(name="other positions")
+    look = {"name": "other positions", "marker": marker, "customdata": places, "hovertemplate": hover}
+    return scatter(x, y, "markers", **look)
 
 
-def _arc(start: float, swept: float, offset: int, degrees: float) -> go.Scatter:
+def _arc(start: float, swept: float, offset: int, degrees: float) -> dict:
     angles = np.linspace(start, start + swept, 61)
     x, y = _ARC_RADIUS * np.sin(angles), _ARC_RADIUS * np.cos(angles)
     look = {"line": {"color": GREY, "width": 3, "dash": "dot"}, "marker": _arrowhead(GREY, [0] * 60 + [12])}
-    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
+    return scatter(x, y, "lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
 
 
-def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> go.Scatter:
+def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> dict:
     x, y = [0, point[0]], [0, point[1]]
     look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
     hover = f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
-    return go.Scatter(x=x, y=y, mode="lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
+    return scatter(x, y, "lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
 
 
 def _arrowhead(colour: str, sizes: list[int]) -> dict:
@@ -215,7 +226,8 @@ def _arrowhead(colour: str, sizes: list[int]) -> dict:
 
 def _axis(name: str) -> dict:
     lines = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128, 128, 128, 0.35)"}
-    return {"title": {"text": name}, "range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, **lines}
+    size = {"range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, "constrain": "domain"}
+    return {"title": {"text": name}, **size, **lines}
 
 
 def _row_names(words: list[str], gap: int) -> list[str]:
@@ -227,10 +239,10 @@ def _row_names(words: list[str], gap: int) -> list[str]:
     return names
 
 
-def _values(canvas: np.ndarray, names: list[str]) -> go.Heatmap:
+def _values(canvas: np.ndarray, names: list[str]) -> dict:
     # A few values of embeddings are far larger than all others; as the end of the scale they would pale the positions.
     limit = float(np.nanpercentile(np.abs(canvas), 99))
     scale = diverging(limit)
     ends = {"ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
     cells = Cells(canvas, "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
-    return cells.trace(bar_below("value", scale, length=220) | ends).update(y=names)
+    return cells.trace(bar_below("value", scale, length=220) | ends) | {"y": names}

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import Cells
-from plots.layout import laid_out, titled, token_axis
+from plots.layout import bars, figure_of, scatter, titled, token_axis
 from plots.palette import BLUE, MIDDLE_GREY, ORANGE
 from plots.text import token_label
 from transformer.experiments.fully_masked_rows import FullyMaskedRow
@@ -20,65 +20,59 @@ def share_of_parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure
     """Parameters by d_model, the loaded model's own width in orange."""
     marker = {"color": [ORANGE if width == own else BLUE for width in counts], "opacity": 0.75}
     texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
-    bars = go.Bar(x=[str(width) for width in counts], y=list(counts.values()), text=texts, marker=marker)
-    figure = go.Figure(bars.update(hovertemplate="d_model %{x}: %{y:,} parameters<extra></extra>"))
-    figure.update_xaxes(title="d_model", type="category")
-    figure.update_yaxes(title="parameters")
-    return laid_out(figure, _HEIGHT)
+    look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
+    traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
+    return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
 
 
 def closed_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """The weights of a fully masked row: −1e9 and the fused kernel; −∞ has no numbers to draw."""
-    figure = go.Figure()
+    traces = []
     for name, values, colour in (("−1e9", row.with_large_number, ORANGE), ("fused kernel", row.fused, BLUE)):
         hover, marker = f"{name}: %{{y:.4f}}<extra></extra>", {"color": colour, "opacity": 0.75}
         places, texts = list(range(len(keys))), [f"{value:.3f}" for value in values]
-        figure.add_bar(x=places, y=values, name=name, marker=marker, text=texts, hovertemplate=hover)
-    figure.update_xaxes(**token_axis(keys), title="key")
-    figure.update_yaxes(title="weight", range=[0, 1])
-    return laid_out(figure, _HEIGHT)
+        traces.append(bars(places, values, name=name, marker=marker, text=texts, hovertemplate=hover))
+    return figure_of(traces, _HEIGHT, x={**token_axis(keys), "title": "key"}, y={"title": "weight", "range": [0, 1]})
 
 
 def norms_figure(gammas: np.ndarray, betas: np.ndarray) -> go.Figure:
     """Histograms of all gamma and beta."""
-    figure = go.Figure()
+    traces = []
     for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
         counts, edges = np.histogram(values, 40)
         middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
         hover = "%{x:.3f}: %{y:,}<extra></extra>"
-        figure.add_bar(x=middles, y=counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover)
-    figure.update_xaxes(title="value")
-    figure.update_yaxes(title="count")
-    return laid_out(figure, _HEIGHT).update_layout(barmode="overlay")
+        traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
+    return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
 
 
 def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
     """Decoder inputs above, targets below, one position ahead, with an arrow from each target to the same input."""
-    figure = go.Figure()
-    places = list(range(len(fed)))
+    traces, places = [], list(range(len(fed)))
     for row, name, tokens in ((1, "input", fed), (0, "target", following)):
         labels, above = [token_label(token) for token in tokens], "top" if row else "bottom"
         texts = {"text": labels, "textposition": f"{above} center"}
         marker, hover = {"size": 12, "color": BLUE if row else ORANGE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
         heights = [row] * len(tokens)
-        figure.add_scatter(x=places, y=heights, mode="markers+text", marker=marker, hovertemplate=hover, **texts)
-    for place in places[:-1]:  # the target of row `place` is the input of the next one
-        ends = {"x": place + 1, "y": 0.93, "ax": place, "ay": 0.07, "axref": "x", "ayref": "y"}
-        figure.add_annotation(ends, showarrow=True, arrowhead=2, arrowcolor="rgba(128, 128, 128, 0.8)")
-    figure.update_xaxes(tickvals=places, ticktext=[str(place + 1) for place in places], title="row of the decoder")
-    figure.update_yaxes(tickvals=[1, 0], ticktext=["input", "target"], range=[-0.5, 1.5])
-    return laid_out(figure, 260).update_layout(showlegend=False)
+        traces.append(scatter(places, heights, "markers+text", marker=marker, hovertemplate=hover, **texts))
+    arrow = {"showarrow": True, "arrowhead": 2, "arrowcolor": "rgba(128, 128, 128, 0.8)"}
+    arrows = [  # the target of row `place` is the input of the next one
+        {"x": place + 1, "y": 0.93, "ax": place, "ay": 0.07, "axref": "x", "ayref": "y", **arrow}
+        for place in places[:-1]
+    ]
+    x = {"tickvals": places, "ticktext": [str(place + 1) for place in places], "title": "row of the decoder"}
+    y = {"tickvals": [1, 0], "ticktext": ["input", "target"], "range": [-0.5, 1.5]}
+    return figure_of(traces, 260, x=x, y=y, annotations=arrows, showlegend=False)
 
 
 def passes_figure(measured: Comparison) -> go.Figure:
     """Milliseconds of every round, both ways."""
-    figure = go.Figure()
+    traces = []
     for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
         times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
         hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
-        figure.add_scatter(x=times, y=[name] * len(times), mode="markers", marker=marker, hovertemplate=hover)
-    figure.update_xaxes(title="milliseconds", rangemode="tozero")
-    return laid_out(figure, 220).update_layout(showlegend=False)
+        traces.append(scatter(times, [name] * len(times), "markers", marker=marker, hovertemplate=hover))
+    return figure_of(traces, 220, x={"title": "milliseconds", "rangemode": "tozero"}, showlegend=False)
 
 
 def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...]) -> go.Figure:
@@ -96,13 +90,11 @@ def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str,
     corners = [(layer * steps[0], head * steps[1]) for layer, head in np.ndindex(layers, heads)]
     frames = " ".join(_frame(top, left, rows, columns) for top, left in corners)
     bottom, right = layers * steps[0] - gaps[0], heads * steps[1] - gaps[1]
-    layout = {
-        "shapes": [{"type": "path", "path": frames, "line": {"width": 1, "color": MIDDLE_GREY}}],
-        "xaxis": {**_axis("head", heads, steps[1], columns), "side": "top", "range": [-gaps[1], right + gaps[1] / 2]},
-        "yaxis": {**_axis("layer", layers, steps[0], rows), "range": [bottom + gaps[0] / 2, -gaps[0] / 2 - 0.5]},
-    }
+    shapes = [{"type": "path", "path": frames, "line": {"width": 1, "color": MIDDLE_GREY}}]
+    x = {**_axis("head", heads, steps[1], columns), "side": "top", "range": [-gaps[1], right + gaps[1] / 2]}
+    y = {**_axis("layer", layers, steps[0], rows), "range": [bottom + gaps[0] / 2, -gaps[0] / 2 - 0.5]}
     height = layers * min(130, max(40, 1000 / heads)) * min(2.0, max(0.6, rows / columns)) + 70
-    return laid_out(go.Figure(Cells(canvas, hover).trace(), layout), round(height), top=40, bottom=10)
+    return figure_of([Cells(canvas, hover).trace()], round(height), x=x, y=y, top=40, bottom=10, shapes=shapes)
 
 
 def _axis(name: str, count: int, step: int, size: int) -> dict:
@@ -130,9 +122,10 @@ def _hover_texts(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ..
     """For each cell of every map: which head, which row attends to which key, with what weight."""
     names = [[f"row “{token_label(q)}” attends to “{token_label(k)}”" for k in keys] for q in queries]
     texts = np.empty(maps.shape, dtype=object)
-    for layer, head, row, column in np.ndindex(maps.shape):
-        weight = maps[layer, head, row, column]
-        texts[layer, head, row, column] = (
-            f"Layer {layer + 1}, head {head + 1}<br>{names[row][column]} with weight {weight:.4f}"
-        )
+    for layer, head in np.ndindex(maps.shape[:2]):
+        which = f"Layer {layer + 1}, head {head + 1}<br>"
+        texts[layer, head] = [
+            [f"{which}{name} with weight {weight:.4f}" for name, weight in zip(*line, strict=True)]
+            for line in zip(names, maps[layer, head].tolist(), strict=True)
+        ]
     return texts

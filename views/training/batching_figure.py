@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
-from plots.layout import GRID, laid_out, titled
+from plots.layout import GRID, figure_of, scatter, titled
 from plots.palette import SERIES_COLOURS
 from plots.text import token_label
 
@@ -33,49 +33,47 @@ def batch_figure(
     rows, columns = len(tokens), len(tokens[0])
     low, high = _ROW_HEIGHTS
     height = min(high, max(low, _TALLEST / rows))
-    cells = _cells(tokens, lengths, end, side)
-    cells.xgap, cells.ygap = 1, 1 if height > 2 * low else 0
+    cells = {**_cells(tokens, lengths, end, side), "xgap": 1, "ygap": 1 if height > 2 * low else 0}
+    x = _axis(columns, f"{side} position", "top", [0.4, columns + 0.6])
+    y = _axis(rows, "sentence", "left", [rows + 0.6, 0.4])
     layout = {
-        "xaxis": _axis(columns, f"{side} position", "top", [0.4, columns + 0.6]),
-        "yaxis": _axis(rows, "sentence", "left", [rows + 0.6, 0.4]),
         "shapes": [
             {"type": "path", "path": _hatching(columns, lengths), "line": _HATCH, "layer": "below"},
             {"type": "path", "path": _box(0, rows, columns), "line": _FRAME, "layer": "below"},
             {"type": "path", "path": _box(chosen, chosen + 1, columns), "line": _CHOSEN},
         ],
-        "height": round(rows * height) + 70,
         "margin": {"l": 5, "r": 5, "t": 5, "b": 5},
         "showlegend": False,
     }
-    return go.Figure([cells, *_texts(tokens, lengths, height)], layout)
+    traces = [cells, *_texts(tokens, lengths, height)]
+    return figure_of(traces, round(rows * height) + 70, x=x, y=y, legend=None, **layout)
 
 
 def ratios_figure(ratios: dict[str, Sequence[float]], chosen: tuple[str, float]) -> go.Figure:
     """The padding ratio of every batch by way of batching, least first; way and ratio of the `chosen` are ringed."""
-    figure = go.Figure()
+    traces = []
     looks = zip(SERIES_COLOURS, ("circle", "diamond"), ("solid", "dash"), strict=False)
     for (name, values), (colour, symbol, dash) in zip(ratios.items(), looks, strict=False):
         what = f"batched {name}<br>batch %{{x}} of {len(values)} by its padding"
-        figure.add_scatter(
-            x=np.arange(1, len(values) + 1, dtype=np.int16),
-            y=np.sort(values).astype(np.float32),
-            mode="lines+markers",
-            line={"color": colour, "width": 2, "dash": dash},
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            name=f"batched {name}",
-            hovertemplate=f"{what}<br>padding <b>%{{y:.1%}}</b><extra></extra>",
-        )
+        look = {
+            "line": {"color": colour, "width": 2, "dash": dash},
+            "marker": {"color": colour, "symbol": symbol, "size": 9},
+            "name": f"batched {name}",
+            "hovertemplate": f"{what}<br>padding <b>%{{y:.1%}}</b><extra></extra>",
+        }
+        numbers = np.arange(1, len(values) + 1, dtype=np.int16)
+        traces.append(scatter(numbers, np.sort(values).astype(np.float32), "lines+markers", **look))
     way, ratio = chosen
     place = int(np.searchsorted(np.sort(ratios[way]), ratio)) + 1
     ring = {"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}}
-    figure.add_scatter(x=[place], y=[ratio], mode="markers", marker=ring, name="the batch above", hoverinfo="skip")
+    traces.append(scatter([place], [ratio], "markers", marker=ring, name="the batch above", hoverinfo="skip"))
     most = max(map(len, ratios.values()))
-    figure.update_xaxes(**GRID, title="batches of the epoch, least padding first", range=[0, most + 1])
-    figure.update_yaxes(**GRID, title="share of padding", tickformat=".0%", rangemode="tozero")
-    return laid_out(figure, 360, top=10, bottom=10).update_layout(hoverlabel={"align": "left"})
+    x = {**GRID, "title": "batches of the epoch, least padding first", "range": [0, most + 1]}
+    y = {**GRID, "title": "share of padding", "tickformat": ".0%", "rangemode": "tozero"}
+    return figure_of(traces, 360, x=x, y=y, top=10, bottom=10, hoverlabel={"align": "left"})
 
 
-def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str) -> go.Heatmap:
+def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, side: str) -> dict:
     """A cell for each token, blank where padding is; hovering names either."""
     z = [
         [float(token == end) if place < length else BLANK for place, token in enumerate(row)]
@@ -86,10 +84,11 @@ def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, si
     hover = f"sentence %{{y}}, {side} position %{{x}}<br><b>%{{text}}</b><extra></extra>"
     texts = [[token_label(token) for token in row] for row in tokens]
     z = np.array(z, dtype=np.float32)
-    return go.Heatmap(z=z, text=texts, hovertemplate=hover, hoverongaps=True, **steps, **colours)
+    shown = {"text": texts, "hovertemplate": hover, "hoverongaps": True}
+    return {"type": "heatmap", "z": z, **shown, **steps, **colours}
 
 
-def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[go.Scatter]:
+def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[dict]:
     """The pieces in their cells, cut to what fits; nothing where only a few letters would. Hovering has them whole."""
     letters = int(_ROOM_OF_A_HALF / len(tokens[0]) / _LETTER)
     if height < _SMALLEST_ROW_WITH_TEXT or letters < _FEWEST_LETTERS:
@@ -100,7 +99,7 @@ def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: floa
         for column, token in enumerate(line[:length], start=1)
     ]
     x, y, text = map(list, zip(*places, strict=True))
-    return [go.Scatter(x=x, y=y, mode="text", text=text, textfont={"size": 10}, hoverinfo="skip")]
+    return [scatter(x, y, "text", text=text, textfont={"size": 10}, hoverinfo="skip")]
 
 
 def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:

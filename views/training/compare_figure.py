@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import GRID, laid_out
+from plots.layout import GRID, figure_of, scatter
 from plots.palette import SERIES_COLOURS
 from transformer.training.replay import TrainingReplay
 
@@ -15,30 +15,31 @@ _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for 
 
 def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
     """Each run with its name and replay: the training loss above, on a logarithmic axis, the exact match below."""
-    figure = go.Figure()
+    traces = []
     for place, (name, replay) in enumerate(runs):
         line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
         curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
         for axis, curve, what, form in curves:
-            figure.add_scatter(
-                x=curve[:, 0],
-                y=curve[:, 1],
-                yaxis=axis,
-                mode="lines",
-                line=line,
-                name=name,
-                legendgroup=name,
-                showlegend=axis == "y",
-                hovertemplate=f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
-            )
+            look = {
+                "yaxis": axis,
+                "line": line,
+                "name": name,
+                "legendgroup": name,
+                "showlegend": axis == "y",
+                "hovertemplate": f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
+            }
+            traces.append(scatter(curve[:, 0], curve[:, 1], "lines", **look))
     losses = _loss_scale([replay for _, replay in runs])
-    figure.update_layout(
-        xaxis={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
-        yaxis={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+    return figure_of(
+        traces,
+        460,
+        x={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
+        y={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+        top=40,
+        bottom=10,
         yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
         uirevision="runs",  # what the user zoomed to stays while the curves grow
     )
-    return laid_out(figure, 460, top=40, bottom=10)
 
 
 def _loss_scale(replays: Sequence[TrainingReplay]) -> dict:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
-from plots.layout import GRID, LEGEND_BELOW, laid_out, titled, token_rows
+from plots.layout import GRID, LEGEND_BELOW, figure_of, scatter, titled, token_rows
 from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
 from plots.text import token_label
 from transformer.experiments.label_smoothing import Smoothing
@@ -45,8 +45,7 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
 
     The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
     """
-    figure = go.Figure()
-    top = _TOP
+    traces, top = [], _TOP
     for place, smoothing in enumerate(smoothings):
         loss = smoothing.cross_entropy if measure == MEASURES[0] else smoothing.divergence
         best = smoothing.find_minimum()[0]
@@ -56,20 +55,19 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
         look = {"line": line, "legendgroup": name}
         losses = np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32)
-        figure.add_scatter(x=_CONFIDENCES, y=losses, mode="lines", showlegend=False, hovertemplate=hover, **look)
-        figure.add_scatter(
-            x=[best],
-            y=[loss(best)],
-            mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
-            name=f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
-            cliponaxis=False,
-            hovertemplate=f"least loss, {hover}",
-            **look,
-        )
-    figure.update_xaxes(**GRID, title="p, what the model gives to the right class", range=[0, 1])
-    figure.update_yaxes(**GRID, title=f"{measure}, nats", range=[0, top])
-    return laid_out(figure, 420, top=10, bottom=10).update_layout(showlegend=True, hoverlabel={"align": "left"})
+        traces.append(scatter(_CONFIDENCES, losses, "lines", showlegend=False, hovertemplate=hover, **look))
+        minimum = {
+            "marker": {"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
+            "name": f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
+            "cliponaxis": False,
+            "hovertemplate": f"least loss, {hover}",
+        }
+        # A single point has no line, but its entry in the legend does.
+        traces.append(scatter([best], [loss(best)], "lines+markers", **minimum, **look))
+    x = {**GRID, "title": "p, what the model gives to the right class", "range": [0, 1]}
+    y = {**GRID, "title": f"{measure}, nats", "range": [0, top]}
+    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
+    return figure_of(traces, 420, x=x, y=y, top=10, bottom=10, **look)
 
 
 def confidence_figure(trace: Trace, best: float) -> go.Figure:
@@ -80,28 +78,24 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
         f"Step {step}: “{token}”<br>probability <b>{probability:.4f}</b>"
         for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True), start=1)
     ]
-    figure = go.Figure()
-    figure.add_scatter(
-        x=trace.next_probabilities.astype(np.float32),
-        y=np.arange(steps),
-        mode="markers",
-        marker={"color": SERIES_COLOURS[0], "size": 11},
-        hovertext=hover,
-        hoverinfo="text",
-        name="this model",
-    )
-    figure.add_scatter(
-        x=[best, best],
-        y=[-0.5, steps - 0.5],
-        mode="lines",
-        line={"color": SERIES_COLOURS[1], "width": 2.5, "dash": "dash"},
-        hovertemplate=f"the loss is least at <b>{best:.4f}</b><extra></extra>",
-        name=f"least loss: {best:.4f}",
-    )
-    title, ticks = titled("probability of the next token"), [0, 0.25, 0.5, 0.75, 0.9, 1]
-    figure.update_xaxes(**GRID, title=title, range=[0, 1.01], tickvals=ticks, side="top")
-    figure.update_yaxes(**token_rows(trace.next_tokens))
-    return laid_out(figure, steps * _ROW_HEIGHT + 110, top=10, legend=LEGEND_BELOW)
+    dots = {
+        "marker": {"color": SERIES_COLOURS[0], "size": 11},
+        "hovertext": hover,
+        "hoverinfo": "text",
+        "name": "this model",
+    }
+    line = {
+        "line": {"color": SERIES_COLOURS[1], "width": 2.5, "dash": "dash"},
+        "hovertemplate": f"the loss is least at <b>{best:.4f}</b><extra></extra>",
+        "name": f"least loss: {best:.4f}",
+    }
+    traces = [
+        scatter(trace.next_probabilities.astype(np.float32), np.arange(steps), "markers", **dots),
+        scatter([best, best], [-0.5, steps - 0.5], "lines", **line),
+    ]
+    scale = {"range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top"}
+    x, y = {**GRID, **scale, "title": titled("probability of the next token")}, token_rows(trace.next_tokens)
+    return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
 
 
 def short_mass(mass: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import GRID, laid_out
+from plots.layout import GRID, figure_of, scatter
 from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
 from plots.text import scientific
 from transformer.config import TrainingConfig
@@ -33,7 +33,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
 
     The legend has the peaks in numbers: beside the marks they would lie on the other curves.
     """
-    figure = go.Figure()
+    traces = []
     for place, (curve, values) in enumerate(zip(curves, rates, strict=True)):
         peak = int(values.argmax()) + 1
         steps = thinned(len(values), peak)
@@ -41,21 +41,17 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
         settings = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
         line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
         look = {"line": line, "legendgroup": name}
-        hover = _HOVER.format(f"{name}: {settings}", 4)
-        figure.add_scatter(
-            x=steps.astype(np.int32), y=values[steps - 1], mode="lines", showlegend=False, hovertemplate=hover, **look
-        )
-        figure.add_scatter(
-            x=[peak],
-            y=[values[peak - 1]],
-            mode="lines+markers",  # a single point has no line, but its entry in the legend does
-            marker={"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 13},
-            name=f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
-            hovertemplate=_HOVER.format(f"peak of {name}: {settings}", 6),
-            **look,
-        )
+        own = {"showlegend": False, "hovertemplate": _HOVER.format(f"{name}: {settings}", 4)}
+        traces.append(scatter(steps.astype(np.int32), values[steps - 1], "lines", **own, **look))
+        mark = {
+            "marker": {"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 13},
+            "name": f"{name} peaks at step {peak:,}: {scientific(values[peak - 1])}",
+            "hovertemplate": _HOVER.format(f"peak of {name}: {settings}", 6),
+        }
+        # A single point has no line, but its entry in the legend does.
+        traces.append(scatter([peak], [values[peak - 1]], "lines+markers", **mark, **look))
     highest = max(float(values.max()) for values in rates)
-    return _with_axes(figure, len(rates[0]), highest, axes)
+    return _with_axes(traces, len(rates[0]), highest, axes)
 
 
 def trained_figure(
@@ -67,31 +63,31 @@ def trained_figure(
     steps = thinned(last, settings.warmup_steps, cooling, cooling + 1)
     own = np.array([learning_rate(int(step), d_model, settings) for step in steps])
     paper = PAPER.rates(last)[steps - 1]
-    figure = go.Figure()
+    traces = []
     for name, values, colour, dash in (
         ("this checkpoint", own, MODEL_COLOUR, "solid"),
         ("the paper's base model: d_model 512, warm-up 4,000", paper, SERIES_COLOURS[0], "dash"),
     ):
         line, hover = {"color": colour, "width": 2.5, "dash": dash}, _HOVER.format(name, 4)
-        figure.add_scatter(x=steps.astype(np.int32), y=values, mode="lines", line=line, name=name, hovertemplate=hover)
+        traces.append(scatter(steps.astype(np.int32), values, "lines", line=line, name=name, hovertemplate=hover))
     if recorded:
-        figure.add_scatter(
-            x=[step for step, _ in recorded],
-            y=[rate for _, rate in recorded],
-            mode="markers",
-            marker={"color": MODEL_COLOUR, "symbol": "diamond", "size": 9},
-            name="as its training wrote it down",
-            cliponaxis=False,
-            hovertemplate=_HOVER.format("written down in training", 6),
-        )
-    return _with_axes(figure, last, float(max(own.max(), paper.max())), axes)
+        look = {
+            "marker": {"color": MODEL_COLOUR, "symbol": "diamond", "size": 9},
+            "name": "as its training wrote it down",
+            "cliponaxis": False,
+            "hovertemplate": _HOVER.format("written down in training", 6),
+        }
+        steps, rates = [step for step, _ in recorded], [rate for _, rate in recorded]
+        traces.append(scatter(steps, rates, "markers", **look))
+    return _with_axes(traces, last, float(max(own.max(), paper.max())), axes)
 
 
-def _with_axes(figure: go.Figure, last_step: int, highest: float, axes: str) -> go.Figure:
+def _with_axes(traces: list[dict], last_step: int, highest: float, axes: str) -> go.Figure:
     """One look for both; the legend stands above, one entry a line on a phone, so the height grows with it."""
     logarithmic = axes == "logarithmic"
     x = {"type": "log", "range": [0, np.log10(last_step)], "dtick": 1} if logarithmic else {"range": [0, last_step]}
     y = {"type": "log", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
-    figure.update_xaxes(**GRID, **x, title="step", tickformat=",d")
-    figure.update_yaxes(**GRID, **y, title="rate", exponentformat="power")
-    return laid_out(figure, 400, top=10, bottom=10).update_layout(showlegend=True, hoverlabel={"align": "left"})
+    x = {**GRID, **x, "title": "step", "tickformat": ",d"}
+    y = {**GRID, **y, "title": "rate", "exponentformat": "power"}
+    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
+    return figure_of(traces, 400, x=x, y=y, top=10, bottom=10, **look)
