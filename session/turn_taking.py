@@ -10,7 +10,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 
-_LOOK = 0.5  # seconds between two words to someone who waits
+_LOOK = 1.0  # seconds before someone who waits hears how many are ahead, and at least between that and the next word
+_LATER = 0.05  # seconds more for each who is ahead: three hundred words a second would keep all from being served
 
 
 class _Place:
@@ -34,7 +35,7 @@ class Turns:
     def turn(self, wish: Hashable = None, tell: Callable[[int], None] = lambda ahead: None) -> Iterator[None]:
         """Within the block it is the caller's turn.
 
-        wish: what it will ask for, for `wishes`. While others are ahead, `tell` hears twice a second how many; what it
+        wish: what it will ask for, for `wishes`. While others are ahead, `tell` hears now and then how many; what it
         raises ends the waiting: a visitor who has left need not be served.
         """
         if self._has():
@@ -88,8 +89,11 @@ class Turns:
             place = _Place(wish)
             self._line.append(place)
         try:
-            while not place.served.wait(_LOOK):
-                tell(self._ahead(place))
+            pause = _LOOK
+            while not place.served.wait(pause):
+                ahead = self._ahead(place)
+                tell(ahead)
+                pause = max(_LOOK, ahead * _LATER)
         except BaseException:
             with self._lock:
                 waiting = place in self._line

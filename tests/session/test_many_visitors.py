@@ -74,6 +74,7 @@ class Place:
 
 def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes(monkeypatch):
     monkeypatch.setattr(turn_taking, "_LOOK", 0.01)
+    monkeypatch.setattr(turn_taking, "_LATER", 0.0)
     monkeypatch.setattr(session, "turns", Turns())
     place, inside = Place(), threading.Event()
 
