@@ -17,8 +17,7 @@ with starting():
     from ui.navigation import navigation, run_page
 
 place = st.empty()  # for a word to who has to wait
-with in_turn(place):
-    page, choice = navigation(), sidebar.show()
+page, choice = navigation(), sidebar.show()  # quickly done, and those in the line say what they will ask for
 with in_turn(place, choice):
     run_page(page, choice)
 freeze_imports()

@@ -12,7 +12,7 @@ from session import Choice
 
 
 @contextlib.contextmanager
-def in_turn(place: DeltaGenerator, choice: Choice | None = None) -> Iterator[None]:
+def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
     """Within the block it is this visitor's turn, who will ask for the translation of `choice`.
 
     `place` says how many are ahead, where that takes long enough to read it.

@@ -79,7 +79,7 @@ def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes
     place, inside = Place(), threading.Event()
 
     def wait() -> None:
-        with line.in_turn(place):
+        with line.in_turn(place, None):
             inside.set()
 
     with session.turns.turn():
@@ -91,5 +91,5 @@ def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes
     words = "One other visitor is ahead of you: the server takes one after the other."
     assert set(place.shown[:-1]) == {words} and place.shown[-1] == ""
     quick = Place()
-    with line.in_turn(quick):
+    with line.in_turn(quick, None):
         assert quick.shown == [], "who need not wait reads nothing"
