@@ -5,8 +5,10 @@ And what has been read stays: the garbage collector need not look through it aga
 
 import contextlib
 import gc
+import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 
 import streamlit as st
@@ -17,26 +19,38 @@ import streamlit as st
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+_read = threading.Event()  # set when all that the app imports is there
+_reading = threading.Lock()
+
+
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
     """Within the block, when PyTorch is not there yet, the page says so.
 
     A chart of nothing stands beside the message, so that the browser reads its charting library at the same time: that
-    takes as long, and the first real chart is then drawn at once.
+    takes as long, and the first real chart is then drawn at once. Of several first visitors one imports and the others
+    wait: Plotly looks for pandas among the imported modules, and failed where another visitor was half-way through it.
     """
-    if "torch" in sys.modules:
+    if _read.is_set():
         yield
         return
     place = st.empty()
     with place.container():
         st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
-        st.plotly_chart({"data": [{"type": "heatmap"}], "layout": {"height": 10}}, key="starting", alt="Nothing yet")
-    gc.disable()  # what is imported stays: looking for garbage in it takes a fifth of the time
-    try:
-        yield
-    finally:
-        gc.enable()
-        place.empty()
+        chart = st.empty()
+    with _reading:
+        if not _read.is_set():
+            importlib.import_module("pandas")
+            chart.plotly_chart(
+                {"data": [{"type": "heatmap"}], "layout": {"height": 10}}, key="starting", alt="Nothing yet"
+            )
+        gc.disable()  # what is imported stays: looking for garbage in it takes a fifth of the time
+        try:
+            yield
+            _read.set()
+        finally:
+            gc.enable()
+            place.empty()
 
 
 _frozen = 0  # modules that had been read when the heap was last frozen
