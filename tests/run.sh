@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need into a virtual environment, a browser included, and runs them.
+# Installs what the tests need into a virtual environment, a browser and nginx included, and runs them.
 # VENV names the environment's folder (.venv otherwise), WORKERS how many run side by side (3); arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,15 @@ if ! command -v chromium-headless-shell chromium chromium-browser google-chrome 
     done
   else
     "$venv/bin/python" -m playwright install chromium
+  fi
+fi
+# What stands before several servers of the app. Without it the tests of deploy/ fail.
+if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends nginx-light >/dev/null
+  else
+    echo "tests/deploy needs nginx: please install it" >&2
   fi
 fi
 # Several files at a time, the longest first, each process with one thread: several of PyTorch's thread pools on the same

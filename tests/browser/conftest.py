@@ -1,13 +1,11 @@
 """The real app with the shipped checkpoint, and a real Chromium before it."""
 
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page
+from support.chromium import chromium
 from support.server import serve
-
-expect.set_options(timeout=60_000)  # milliseconds, on a busy machine
 
 
 @pytest.fixture(scope="session")
@@ -19,15 +17,9 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, without the windows around it where it is packaged so, else Playwright's own."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        )
+    """One Chromium for all journeys."""
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -16,24 +16,35 @@ ROOT = Path(__file__).parents[2]
 @contextmanager
 def serve() -> Iterator[str]:
     """Run `streamlit run app.py` on a free port; yields its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HEADLIGHT_DEVICE": "cpu"})
+    port = free_port()
+    server = start(port)
     address = f"http://localhost:{port}"
     try:
-        _wait_for(f"{address}/_stcore/health", server)
+        wait_for(f"{address}/_stcore/health", server)
         yield address
     finally:
         server.terminate()
         server.wait(timeout=20)
 
 
-def _wait_for(url: str, server: subprocess.Popen, seconds: float = 90) -> None:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def start(port: int, folder: Path = ROOT, **environment: str) -> subprocess.Popen:
+    """Run `streamlit run app.py` in a folder that has the app, with these variables; it is not ready at once."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    return subprocess.Popen(command, cwd=folder, env=os.environ | {"HEADLIGHT_DEVICE": "cpu"} | environment)
+
+
+def wait_for(url: str, server: subprocess.Popen, seconds: float = 90) -> None:
+    """Wait until a process answers at this address."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        assert server.poll() is None, "the app's server ended"
+        assert server.poll() is None, "the server ended"
         try:
             with urllib.request.urlopen(url, timeout=5):
                 return

@@ -1,0 +1,22 @@
+"""A real Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, expect, sync_playwright
+
+expect.set_options(timeout=60_000)  # milliseconds, on a busy machine
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium, without the windows around it where it is packaged so, else Playwright's own."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
