@@ -14,7 +14,17 @@ import pytest
 import websockets
 from playwright.sync_api import Browser, Page, expect
 from support.chromium import chromium
-from support.proxied import CONTAINER, ROOT, Deployment, Replica, container_folder, deployed, until
+from support.proxied import (
+    CONTAINER,
+    ROOT,
+    Deployment,
+    Replica,
+    asked,
+    container_folder,
+    cookies_of,
+    deployed,
+    until,
+)
 from support.rest import at_rest
 from support.talk import aside, talking
 
@@ -61,23 +71,6 @@ def window(browser, below) -> Page:
     page = browser.new_page(reduced_motion="reduce", viewport={"width": 1440, "height": 1000})
     page.goto(f"{below.address}/inside?text=Where+is+my+cat%3F&kind=cross&layer=2&head=4")
     return page
-
-
-def cookies_of(deployment: Deployment, replica: Replica, count: int) -> list[str]:
-    """So many cookies that lead to this replica."""
-    found = []
-    while len(found) < count:
-        name = uuid.uuid4().hex
-        if asked(deployment, f"headlight={name}") == replica.upstream:
-            found.append(f"headlight={name}")
-    return found
-
-
-def asked(deployment: Deployment, cookie: str) -> str:
-    """Which replica answers who has this cookie."""
-    path = f"/{uuid.uuid4().hex}"
-    assert deployment.get(path, Cookie=cookie)[0] == 200
-    return deployment.served(path)
 
 
 def home(deployment: Deployment, page: Page) -> Replica:

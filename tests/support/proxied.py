@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,6 +105,23 @@ def until(look: Callable, seconds: float = 60):
         assert time.monotonic() < deadline, "it did not come to pass"
         time.sleep(0.02)
     return found
+
+
+def cookies_of(deployment: Deployment, replica: Replica, count: int) -> list[str]:
+    """So many cookies that lead to this replica."""
+    found = []
+    while len(found) < count:
+        name = uuid.uuid4().hex
+        if asked(deployment, f"headlight={name}") == replica.upstream:
+            found.append(f"headlight={name}")
+    return found
+
+
+def asked(deployment: Deployment, cookie: str) -> str:
+    """Which replica answers who has this cookie."""
+    path = f"/{uuid.uuid4().hex}"
+    assert deployment.get(path, Cookie=cookie)[0] == 200
+    return deployment.served(path)
 
 
 def container_folder(folder: Path) -> Path:
