@@ -56,8 +56,8 @@ class Cells:
         hover = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
         if isinstance(self.hover, str):
             hover["hovertemplate"] = f"{self.hover}<extra></extra>"
-        else:
-            hover["hovertext"] = self.hover
+        elif self.hover is not None:  # as an array, since Plotly walks through lists twice, text by text
+            hover["hovertext"] = np.array(self.hover, dtype=object)
         return {"type": "heatmap", **cells, **colours, **bar, **hover}
 
 
