@@ -14,6 +14,7 @@ import itertools
 import random
 import statistics
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from .visit import ROOT, Server, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
 PAGES = ("translate", "decoding", "attention", "inside", "architecture", "logits", "positions", "masks", "questions")
+SHOW_THE_SENTENCE = set(PAGES) - {"positions", "questions"}  # on arrival
 FIRST_MARK = 10_000
 MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor
@@ -148,8 +150,9 @@ async def load(
 
     async def visit(start: float) -> None:
         await asyncio.sleep(start)
+        own = f"headlight={uuid.uuid4().hex}"  # behind deploy/nginx.conf.template it leads to one of the replicas
         try:
-            async with WebsocketVisitor(address, page_name(page)) as visitor:
+            async with WebsocketVisitor(address, page_name(page), own) as visitor:
                 await visitor.arrive()
                 found.all_runs += 1
                 arrived.release()
@@ -160,7 +163,7 @@ async def load(
                     ended.append(run)
                     found.all_runs += 1
                     found.strangers += bool(run.marks - {mark})
-                    found.unanswered += mark not in run.marks and bool(page)
+                    found.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
                     due = max(due + every, run.ended)
         except Exception as error:
             if not over.is_set():
