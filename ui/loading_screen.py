@@ -59,8 +59,8 @@ _frozen = 0  # modules that had been read when the heap was last frozen
 def freeze_imports() -> None:
     """Let the garbage collector leave alone what stands now, unless nothing was imported since the last time.
 
-    With PyTorch and Plotly imported, a look through all takes a tenth of a second, in which the interpreter runs nothing
-    else. What a page imports when it is first visited is frozen then.
+    With PyTorch and Plotly imported, a look through all takes a tenth of a second, in which the interpreter runs
+    nothing else. What a page imports when it is first visited is frozen then.
     """
     global _frozen
     if _frozen != len(sys.modules):
