@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from support import short_run
+from support.chromium import chromium
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
@@ -33,6 +35,13 @@ def installed_components() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all journeys: Playwright allows one a thread."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

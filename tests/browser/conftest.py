@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
-from support.chromium import chromium
+from playwright.sync_api import Page
 from support.server import serve
 
 
@@ -13,13 +12,6 @@ def address() -> Iterator[str]:
     """One server for all journeys."""
     with serve() as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all journeys."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")

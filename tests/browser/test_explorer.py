@@ -244,7 +244,7 @@ def test_heads_are_found_by_a_measure_and_labelled_with_their_thresholds(page, a
     expect(title(page)).to_have_text(f"Cross-attention: layer {layer}, head {number}")
     page.get_by_text("How heads are measured and labelled").click()
     for label in ("alignment", "input alignment"):
-        expect(page.get_by_text(re.compile(f"^{label}: at least 80% of its rows"))).to_be_visible()
+        expect(page.get_by_text(re.compile(f"^{label}: at least 80 % of its rows"))).to_be_visible()
 
 
 def test_what_the_server_answers_draws_nothing_anew(page, address):

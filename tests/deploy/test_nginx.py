@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 import websockets
-from playwright.sync_api import Browser, Page, expect
-from support.chromium import chromium
+from playwright.sync_api import Page, expect
 from support.proxied import (
     CONTAINER,
     ROOT,
@@ -57,12 +56,6 @@ def below(app, tmp_path_factory) -> Iterator[Deployment]:
 @pytest.fixture(params=["at_root", "below"])
 def either(request) -> Deployment:
     return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from support.server import serve
+from support.talk import aside
 
 import session
 from benchmarks.websocket_visitor import WebsocketVisitor, marked
@@ -34,7 +35,7 @@ def test_each_of_many_visitors_gets_the_own_sentence_and_no_error(address):
     async def all_at_once() -> list:
         return await asyncio.gather(*(visit(number) for number in range(VISITORS)))
 
-    runs = [run for visitor in asyncio.run(all_at_once()) for run in visitor]
+    runs = [run for visitor in aside(all_at_once()).result(timeout=120) for run in visitor]
     assert len(runs) == VISITORS * (SENTENCES + 1)
     for mark, run in runs:
         assert run.exceptions == []
@@ -56,7 +57,7 @@ def test_a_visitor_who_leaves_at_once_does_not_stop_the_others(address):
         await asyncio.gather(*(leave() for _ in range(4)))
         return await stay()
 
-    assert asyncio.run(both()) == {99_002}
+    assert aside(both()).result(timeout=120) == {99_002}
 
 
 class Place:
