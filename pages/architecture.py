@@ -1,6 +1,5 @@
 """Architecture: what is the model made of, and what does each part do to this sentence?"""
 
-from ui.navigation import chosen
-from views.architecture.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("architecture")

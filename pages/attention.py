@@ -1,6 +1,5 @@
 """Attention: what does every head of the encoder, the decoder and between them look at?"""
 
-from ui.navigation import chosen
-from views.attention.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("attention")

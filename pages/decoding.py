@@ -1,6 +1,5 @@
 """Decoding: how does the translation come about, token by token, and what else could have come?"""
 
-from ui.navigation import chosen
-from views.decoding.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("decoding")

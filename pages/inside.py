@@ -1,6 +1,5 @@
 """Inside attention: where does each number of an attention block come from?"""
 
-from ui.navigation import chosen
-from views.inside.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("inside")

@@ -1,6 +1,5 @@
 """Logits: how does the decoder's last vector become a word?"""
 
-from ui.navigation import chosen
-from views.logits.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("logits")

@@ -1,6 +1,5 @@
 """Masks: which cells of attention are masked and why, and what leaks when they are not."""
 
-from ui.navigation import chosen
-from views.masks.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("masks")

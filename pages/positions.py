@@ -1,6 +1,5 @@
 """Positional encoding: how does the model know in which order the words stand?"""
 
-from ui.navigation import chosen
-from views.positions.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("positions")

@@ -1,6 +1,5 @@
 """Questions: what students wrote into their notebooks, answered with the loaded model."""
 
-from ui.navigation import chosen
-from views.questions.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("questions")

@@ -1,6 +1,5 @@
 """Training: how does a model come to attend as it does?"""
 
-from ui.navigation import chosen
-from views.training.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("training")

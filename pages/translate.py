@@ -1,6 +1,5 @@
 """Translate: what does the model make of this sentence, how sure is it, and what does it read?"""
 
-from ui.navigation import chosen
-from views.translate.page import show_page
+from ui.navigation import show
 
-show_page(chosen())
+show("translate")

@@ -45,6 +45,15 @@ def test_a_run_of_the_server_has_one_thread_unless_the_environment_says_otherwis
     assert ran.stdout.strip() == expected
 
 
+def test_a_page_that_streamlit_runs_alone_reads_nothing_before_the_server_is_prepared():
+    """The first link to a server may be one to a page: see `ui.navigation`."""
+    command = [sys.executable, "-c", "import sys, ui.navigation; print(*sys.modules)"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"torch", "numpy", "pandas", "session", "transformer"} & set(ran.stdout.split())
+    for path in files("pages"):
+        assert set(imports(path, at_the_top=True)) == {"ui.navigation", "ui.navigation.show"}, path.name
+
+
 def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
     counted = []
     monkeypatch.setattr(loading_screen.gc, "freeze", lambda: counted.append("freeze"))

@@ -1,15 +1,23 @@
-"""The pages: their order in the sidebar, the frame that all have, and how each gets what the sidebar chose."""
+"""The pages: their order in the sidebar, the frame that all have, and how each gets what the sidebar chose.
+
+It imports neither PyTorch nor Plotly by itself: until app.py has run once in a server's life, Streamlit takes a link to
+a page in pages/ for a script of its own and runs it alone, before `loading_screen` has prepared their import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from session import Choice
-from transformer import UserError
-
 from . import url_state
-from .widgets import plain
 
-_CHOICE = "choice"  # in the session, from `run_page` to `chosen`
+if TYPE_CHECKING:
+    from session import Choice
+
+_CHOICE = "choice"  # in the session, from `run_page` to `show`
 
 
 def navigation() -> Page:
@@ -36,21 +44,25 @@ def navigation() -> Page:
 def run_page(page: Page, choice: Choice) -> None:
     """Title a page and run its script, with a message in place of what the user cannot have.
 
-    A script takes no arguments: what the sidebar chose waits in the session until `chosen` takes it.
+    A script takes no arguments: what the sidebar chose waits in the session until `show` takes it.
     """
+    errors, widgets = importlib.import_module("transformer.errors"), importlib.import_module("ui.widgets")
     st.title(page.title)
     st.session_state[_CHOICE] = choice
     try:
         page.run()
-    except UserError as error:
-        st.warning(plain(str(error)), icon=":material/edit:")
+    except errors.UserError as error:
+        st.warning(widgets.plain(str(error)), icon=":material/edit:")
 
 
-def chosen() -> Choice:
-    """What the sidebar chose in this run, for the page; taken away, so that no later run finds it."""
+def show(subject: str) -> None:
+    """Show `views/SUBJECT/page.py` with what the sidebar chose in this run: all that a page's script does.
+
+    The choice is taken away, so that no later run finds it. A script that runs alone finds none: registering the pages
+    ends that, and the next run begins at app.py.
+    """
     if _CHOICE not in st.session_state:
-        # Until app.py has run once in a server's life, Streamlit takes a link to a page in pages/ for a script of its
-        # own and runs it alone. Registering the pages ends that; the next run begins at app.py.
         navigation()
         st.rerun()
-    return st.session_state.pop(_CHOICE)
+    choice = st.session_state.pop(_CHOICE)
+    importlib.import_module(f"views.{subject}.page").show_page(choice)
