@@ -23,6 +23,14 @@ def show_sentences(choice: Choice) -> None:
     show_doubts(choice)
 
 
+def show_translation(choice: Choice) -> None:
+    """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
+    trace, data = session.trace(choice), session.translator(choice.checkpoint).checkpoint.data
+    words = plain(" ".join(trace.target_text.split())) or "(nothing: the model ended the sentence at once)"
+    st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{words}**")
+    show_doubts(choice)
+
+
 def show_sentence(name: str, text: str) -> None:
     """A sentence under its name."""
     with st.container(gap="xxsmall"):

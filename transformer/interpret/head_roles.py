@@ -50,6 +50,16 @@ class HeadRoles:
         return float(self.rows[AttentionKind(kind)][place] / could) if could else float("nan")
 
 
+    def best_aligner(self) -> tuple[int, int]:
+        """The cross-attention head, layer and head from 0, that most often attends to the source token that its output
+        token translates: the largest share of rows that follow `Pattern.OUTPUT_ALIGNMENT`, the first of equal ones.
+        """
+        place = _PLACES[Pattern.OUTPUT_ALIGNMENT]
+        rows, eligible = (table[AttentionKind.CROSS][:, :, place] for table in (self.rows, self.eligible))
+        layer, head = np.unravel_index((rows / np.maximum(eligible, 1)).argmax(), rows.shape)
+        return int(layer), int(head)
+
+
 _PLACES = {pattern: place for place, pattern in enumerate(Pattern)}
 
 

@@ -118,3 +118,12 @@ def test_every_shipped_checkpoint_has_its_roles_over_its_samples(checkpoints, na
     translator = Translator.load(checkpoints / name, "cpu")
     found = load_roles(checkpoints / name / "heads.json", translator.model)
     assert (found.pairs, found.sentences) == ("samples.tsv", 400)
+
+
+def test_the_best_aligner_is_the_cross_attention_head_with_the_largest_share_of_aligned_rows(roles):
+    shares = {
+        (layer, head): roles.row_share("cross", layer, head, Pattern.OUTPUT_ALIGNMENT)
+        for layer in range(3)
+        for head in range(8)
+    }
+    assert shares[roles.best_aligner()] == max(shares.values()) > 0.5
