@@ -10,14 +10,18 @@ UI = Path(__file__).parent / "ui"
 
 st.set_page_config(page_title="Headlight", page_icon=str(UI / "icon.svg"), layout="wide")
 st.html(UI / "page.css")
+st.logo(UI / "logo.svg", size="large", icon_image=UI / "icon.svg")
 
 with starting():
-    from ui import sidebar
+    from ui import bar, heading
     from ui.line import in_turn
-    from ui.navigation import navigation, run_page
+    from ui.navigation import is_home, navigation, run_page
 
 place = st.empty()  # for a word to who has to wait
-page, choice = navigation(), sidebar.show()  # quickly done, and those in the line say what they will ask for
+page = navigation()
+if is_home(page):
+    heading.show_name()
+choice = bar.show(large=is_home(page))  # quickly done, and those in the line say what they will ask for
 with in_turn(place, choice):
     run_page(page, choice)
 freeze_imports()

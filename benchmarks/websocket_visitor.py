@@ -117,8 +117,8 @@ class WebsocketVisitor:
             self.title = element.heading.body
         if element.HasField("exception"):
             run.exceptions.append(element.exception.message)
-        if element.HasField("text_area") and element.text_area.label == FIELD:
-            self._field = element.text_area.id
+        if element.HasField("text_input") and element.text_input.label == FIELD:
+            self._field = element.text_input.id
         finished = message.script_finished
         if message.WhichOneof("type") != "script_finished":
             return False

@@ -7,26 +7,54 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from . import heading
 from .url_state import default_of
 
 _BOUND = "query-params"
 
 
 def one_of(
-    label: str, options: Sequence[str], key: str, explanation: str | None = None, start: str | None = None
+    label: str,
+    options: Sequence[str],
+    key: str,
+    explanation: str | None = None,
+    start: str | None = None,
+    hide_label: bool = False,
 ) -> str:
-    """A row of buttons of which one is always chosen."""
+    """A row of buttons of which one is always chosen. A hidden label is for screen readers alone."""
     default = default_of(key, start) or options[0]
     chosen = st.segmented_control(
-        label, options, default=default, required=True, key=key, bind=_BOUND, help=explanation, wrap=True
+        label,
+        options,
+        default=default,
+        required=True,
+        key=key,
+        bind=_BOUND,
+        help=explanation,
+        wrap=True,
+        label_visibility="collapsed" if hide_label else "visible",
     )
     return chosen or default  # an address that says "kind=" chooses nothing
 
 
-def from_list(label: str, options: Sequence[str], key: str, start: str | None = None, width: int | str = 220) -> str:
-    """A list to open, of which one is always chosen."""
+def view_of(options: Sequence[str], key: str) -> str:
+    """Which of a page's views is shown: a row of buttons beside its title."""
+    with heading.beside_title():
+        return one_of("View", options, key, hide_label=True)
+
+
+def from_list(
+    label: str,
+    options: Sequence[str],
+    key: str,
+    start: str | None = None,
+    width: int | str = 220,
+    hide_label: bool = False,
+) -> str:
+    """A list to open, of which one is always chosen. A hidden label is for screen readers alone."""
     first = options.index(default_of(key, start) or options[0])
-    return st.selectbox(label, options, first, key=key, bind=_BOUND, width=width)
+    shown = "collapsed" if hide_label else "visible"
+    return st.selectbox(label, options, first, key=key, bind=_BOUND, width=width, label_visibility=shown)
 
 
 def some_of(label: str, options: Sequence[str], key: str, most: int, explanation: str) -> list[str]:
@@ -79,6 +107,17 @@ def line(label: str, key: str) -> str:
     return st.text_input(label, default_of(key), key=key, bind=_BOUND) or ""
 
 
-def text(label: str, key: str, height: int, on_change: Callable[[], None]) -> str:
-    """A box for a text of several lines."""
-    return st.text_area(label, default_of(key), key=key, bind=_BOUND, height=height, on_change=on_change) or ""
+def sentence(label: str, key: str, placeholder: str, on_change: Callable[[], None]) -> str:
+    """A field for a sentence, taken with Enter or on leaving it; its label is for screen readers alone."""
+    return (
+        st.text_input(
+            label,
+            default_of(key),
+            key=key,
+            bind=_BOUND,
+            placeholder=placeholder,
+            on_change=on_change,
+            label_visibility="collapsed",
+        )
+        or ""
+    )

@@ -1,4 +1,4 @@
-"""The pages: their order in the sidebar, the frame that all have, and how each gets what the sidebar chose.
+"""The pages: their order in the sidebar, the frame that all have, and how each gets what the bar chose.
 
 It imports neither PyTorch nor Plotly by itself: until app.py has run once in a server's life, Streamlit takes a link to
 a page in pages/ for a script of its own and runs it alone, before `loading_screen` has prepared their import.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from . import url_state
+from . import heading, url_state
 
 if TYPE_CHECKING:
     from session import Choice
@@ -23,31 +23,42 @@ _CHOICE = "choice"  # in the session, from `run_page` to `show`
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
     page = st.navigation(
-        [
-            st.Page("pages/translate.py", title="Translate", default=True),
-            st.Page("pages/decoding.py", title="Decoding"),
-            st.Page("pages/attention.py", title="Attention"),
-            st.Page("pages/inside.py", title="Inside attention"),
-            st.Page("pages/architecture.py", title="Architecture"),
-            st.Page("pages/logits.py", title="Logits"),
-            st.Page("pages/positions.py", title="Positional encoding"),
-            st.Page("pages/masks.py", title="Masks"),
-            st.Page("pages/training.py", title="Training"),
-            st.Page("pages/questions.py", title="Questions"),
-        ]
+        {
+            "": [st.Page("pages/home.py", title="Home", default=True)],
+            "See it work": [
+                st.Page("pages/translate.py", title="Translate"),
+                st.Page("pages/decoding.py", title="Decoding"),
+                st.Page("pages/attention.py", title="Attention"),
+            ],
+            "How it works": [
+                st.Page("pages/architecture.py", title="Architecture"),
+                st.Page("pages/inside.py", title="Inside attention"),
+                st.Page("pages/positions.py", title="Positional encoding"),
+                st.Page("pages/masks.py", title="Masks"),
+                st.Page("pages/logits.py", title="Logits"),
+            ],
+            "How it learns": [st.Page("pages/training.py", title="Training")],
+            "Asked often": [st.Page("pages/questions.py", title="Questions")],
+        }
     )
     url_state.rename_old_values()
     url_state.note_page(page.url_path)
     return page
 
 
-def run_page(page: Page, choice: Choice) -> None:
-    """Title a page and run its script, with a message in place of what the user cannot have.
+def is_home(page: Page) -> bool:
+    """Whether it is the page that the bare address opens."""
+    return not page.url_path
 
-    A script takes no arguments: what the sidebar chose waits in the session until `show` takes it.
+
+def run_page(page: Page, choice: Choice) -> None:
+    """Title a page, unless it is the home, and run its script, with a message in place of what the user cannot have.
+
+    A script takes no arguments: what the bar chose waits in the session until `show` takes it.
     """
     errors, widgets = importlib.import_module("transformer.errors"), importlib.import_module("ui.widgets")
-    st.title(page.title)
+    if not is_home(page):
+        heading.show_title(page.title)
     st.session_state[_CHOICE] = choice
     try:
         page.run()
@@ -56,7 +67,7 @@ def run_page(page: Page, choice: Choice) -> None:
 
 
 def show(subject: str) -> None:
-    """Show `views/SUBJECT/page.py` with what the sidebar chose in this run: all that a page's script does.
+    """Show `views/SUBJECT/page.py` with what the bar chose in this run: all that a page's script does.
 
     The choice is taken away, so that no later run finds it. A script that runs alone finds none: registering the pages
     ends that, and the next run begins at app.py.

@@ -27,7 +27,8 @@ def show_translation(choice: Choice) -> None:
     """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
     trace, data = session.trace(choice), session.translator(choice.checkpoint).checkpoint.data
     words = plain(" ".join(trace.target_text.split())) or "(nothing: the model ended the sentence at once)"
-    st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{words}**")
+    with st.container(key="translation"):
+        st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{words}**")
     show_doubts(choice)
 
 

@@ -26,7 +26,7 @@ class Parameter:
 
 
 PARAMETERS = {
-    # The sidebar, on every page.
+    # The bar, on every page.
     "checkpoint": Parameter("the checkpoint that translates"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
@@ -94,8 +94,8 @@ PARAMETERS = {
     "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
     # Logits.
     "logits": Parameter("view", "one step", {"confidence": "calibration"}),
-    "lens_temperature": Parameter("one step: temperature (`temperature` is the sidebar's)", 1.0),
-    "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the sidebar's)", 0),
+    "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
+    "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
@@ -190,6 +190,11 @@ def read(key: str, start: str = "") -> str:
     value = st.query_params.get(key, kept)
     write(key, value, start)
     return value
+
+
+def asked(*keys: str) -> dict[str, str]:
+    """Those of the names that stand in the address, with their values."""
+    return {key: st.query_params[key] for key in keys if key in st.query_params}
 
 
 def write(key: str, value: str, start: str = "") -> None:

@@ -12,7 +12,7 @@ BELOW = {
     "plots": {"transformer"},
     "browser": set(),
     "session": {"transformer"},
-    "ui": {"session", "plots", "transformer"},
+    "ui": {"session", "browser", "plots", "transformer"},
     "views": {"ui", "session", "browser", "plots", "transformer"},
     "pages": {"views", "ui"},
     "app": {"ui"},

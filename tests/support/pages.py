@@ -16,11 +16,15 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
-    if page != PAGES[0]:
-        app.switch_page(page)
+    app.switch_page(page)
     app.run()
     assert not app.exception
     return app
+
+
+def components(app: AppTest) -> list:
+    """The page's components in the browser, without the bar's button that copies the link."""
+    return [found for found in app.get("bidi_component") if found.proto.component_name != "copy_link"]
 
 
 def page_text(app: AppTest) -> str:

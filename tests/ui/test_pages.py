@@ -3,24 +3,24 @@
 import shutil
 
 import pytest
-from support.pages import PAGES, ROOT, open_page, page_text
+from support.pages import PAGES, ROOT, components, open_page, page_text
 
 import session
 from transformer import Sampling
-from ui.sidebar import EXAMPLES
+from ui.bar import EXAMPLES
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens_with_a_sentence_its_translation_and_what_to_look_for(page, shipped):
     app = open_page(page)
     sentence = next(iter(EXAMPLES))
-    assert app.text_area[0].value == sentence
+    assert app.text_input(key="text").value == sentence
     assert shipped.translate([sentence])[0] in page_text(app)
     if page == PAGES[0]:
         assert app.info, "a page says what to look for"
         assert app.get("plotly_chart")
     else:
-        assert len(app.get("bidi_component")) == 2, "the explorer says it in the browser"
+        assert len(components(app)) == 2, "the explorer says it in the browser"
 
 
 @pytest.mark.parametrize("sentence", EXAMPLES)
@@ -32,14 +32,15 @@ def test_every_example_translates(sentence, shipped):
 def test_choosing_an_example_puts_it_into_the_box():
     app = open_page()
     second = list(EXAMPLES)[1]
-    app.selectbox(key="example").select(second).run()
-    assert app.text_area(key="text").value == second
+    (menu,) = app.get("menu_button")
+    menu.click(second).run()
+    assert app.text_input(key="text").value == second
     assert second in page_text(app)
 
 
 def test_a_typed_sentence_is_translated(shipped):
     app = open_page()
-    app.text_area(key="text").input("Where is my cat?").run()
+    app.text_input(key="text").input("Where is my cat?").run()
     assert shipped.translate(["Where is my cat?"])[0] in page_text(app)
 
 
@@ -75,10 +76,10 @@ def test_a_seed_that_makes_no_sense_in_the_url_falls_back(shipped, value, seed):
 )
 def test_what_cannot_be_translated_gets_a_friendly_message(page, text, message):
     app = open_page(page)
-    app.text_area(key="text").input(text).run()
+    app.text_input(key="text").input(text).run()
     assert not app.exception
     assert any(message in warning.value.replace("\\", "") for warning in app.warning)
-    assert app.text_area(key="text").value == text, "what was typed stays"
+    assert app.text_input(key="text").value == text, "what was typed stays"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_what_cannot_be_translated_gets_a_friendly_message(page, text, message):
 )
 def test_markup_is_text_and_nothing_else(text):
     app = open_page()
-    app.text_area(key="text").input(text).run()
+    app.text_input(key="text").input(text).run()
     assert not app.exception
     for element in app.markdown:
         assert "<script" not in element.value.replace("\\<", "")

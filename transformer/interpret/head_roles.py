@@ -49,7 +49,6 @@ class HeadRoles:
         could = self.eligible[AttentionKind(kind)][place]
         return float(self.rows[AttentionKind(kind)][place] / could) if could else float("nan")
 
-
     def best_aligner(self) -> tuple[int, int]:
         """The cross-attention head, layer and head from 0, that most often attends to the source token that its output
         token translates: the largest share of rows that follow `Pattern.OUTPUT_ALIGNMENT`, the first of equal ones.

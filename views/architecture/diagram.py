@@ -11,7 +11,7 @@ from transformer import Translator
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
 from ui import url_state
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import offer_download, plain, show_table
 
 from .diagram_payload import diagram_payload, statistics
@@ -23,7 +23,7 @@ def show(choice: Choice) -> None:
     translator = session.translator(choice.checkpoint)
     trace = session.trace(choice)
     blocks = blocks_of(translator.model, session.residual_stream(choice))
-    show_sentences(choice)
+    show_translation(choice)
     by_name = {block.name: block for block in blocks}
     chosen = by_name.get(url_state.read("block"), by_name[url_state.PARAMETERS["block"].default])
     config = translator.model.config

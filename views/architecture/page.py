@@ -8,9 +8,9 @@ from session import Choice
 from transformer.config import Norm
 from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import trajectory
-from ui.choices import one_of, slider
+from ui.choices import one_of, slider, view_of
 from ui.selectors import choose_side, choose_token, one_number
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from . import diagram
@@ -37,7 +37,7 @@ _PLACEMENTS = (
 def _show_trajectory(choice: Choice) -> None:
     """One token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
     stream = session.residual_stream(choice)
-    show_sentences(choice)
+    show_translation(choice)
     stack = choose_side()
     token, tokens = choose_token(session.trace(choice), stack)
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
@@ -55,7 +55,7 @@ def _show_embeddings(choice: Choice) -> None:
     """One token's way into the model: piece, id, row, position, and the nearest pieces. Raises UserError."""
     translator, trace = session.translator(choice.checkpoint), session.trace(choice)
     stream = session.residual_stream(choice)
-    show_sentences(choice)
+    show_translation(choice)
     stack = choose_side()
     token, tokens = choose_token(trace, stack)
     id = (trace.source_ids if stack == "encoder" else trace.fed_ids)[token]
@@ -85,7 +85,7 @@ def _show_embeddings(choice: Choice) -> None:
 def _show_feed_forward(choice: Choice) -> None:
     """Hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
     model, trace = session.translator(choice.checkpoint).model, session.trace(choice)
-    show_sentences(choice)
+    show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         stack = choose_side()
         layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
@@ -146,4 +146,4 @@ VIEWS = tuple(_SHOW)
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    _SHOW[one_of("Show", VIEWS, "architecture")](choice)
+    _SHOW[view_of(VIEWS, "architecture")](choice)

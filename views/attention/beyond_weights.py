@@ -11,7 +11,7 @@ from session import Choice
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
 from ui.selectors import choose_step, layer_or_average
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding, show_table
 
 from . import beyond_weights_text as captions
@@ -32,7 +32,7 @@ _QUICK_PARTS = 3  # of leaving out, done before anyone reads a progress bar
 def show(choice: Choice) -> None:
     """The measures of a step, their correlation, and what they are. Raises UserError."""
     trace = session.trace(choice)
-    show_sentences(choice)
+    show_translation(choice)
     st.markdown(
         "Attention weights say where a layer reads, not what the output depends on. Here are three other measures of "
         "the same source tokens, for the target token of one step. None of the four is the truth: each asks another "

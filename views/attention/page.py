@@ -1,7 +1,7 @@
 """The page on attention: one view at a time."""
 
 from session import Choice
-from ui.choices import one_of
+from ui.choices import view_of
 
 from . import beyond_weights, explorer, rollout
 
@@ -11,4 +11,4 @@ VIEWS = tuple(_SHOW)
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    _SHOW[one_of("Show", VIEWS, "attention")](choice)
+    _SHOW[view_of(VIEWS, "attention")](choice)

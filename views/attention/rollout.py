@@ -9,7 +9,7 @@ from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measur
 from transformer.interpret.trace import Trace
 from ui.choices import one_of
 from ui.selectors import row_label
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
 from . import rollout_text as captions
@@ -21,7 +21,7 @@ _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder"
 def show(choice: Choice) -> None:
     """Raw weights beside rollout, then source and prefix by step. Raises UserError."""
     trace = session.trace(choice)
-    show_sentences(choice)
+    show_translation(choice)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
         "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "

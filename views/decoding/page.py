@@ -12,7 +12,7 @@ from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import url_state
 from ui.selectors import layer_and_head, one_number, take_head
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import plain, show_finding, show_table
 
 from .payload import decoding_steps
@@ -36,7 +36,7 @@ def show_page(choice: Choice) -> None:
     if prefix:
         forced.warning(plain(_comparison(shown)), icon=":material/alt_route:")
     with player:
-        show_sentences(shown)
+        show_translation(shown)
         if shown.rank > 1:
             st.caption(
                 f"This is hypothesis {shown.rank} of the beam's {len(session.hypotheses(replace(shown, rank=1)))}, not "

@@ -1,7 +1,7 @@
 """The page on the inside of attention: one view at a time."""
 
 from session import Choice
-from ui.choices import one_of
+from ui.choices import view_of
 
 from . import head_split, scaling, steps, toy
 
@@ -16,4 +16,4 @@ VIEWS = tuple(_SHOW)
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    _SHOW[one_of("Show", VIEWS, "inside")](choice)
+    _SHOW[view_of(VIEWS, "inside")](choice)

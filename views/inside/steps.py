@@ -13,7 +13,7 @@ from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
 from ui.choices import one_of
 from ui.selectors import single_head
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import offer_download
 
 from .steps_payload import stages_payload
@@ -33,7 +33,7 @@ class ChosenBlock:
 def choose_block(choice: Choice) -> ChosenBlock:
     """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
     trace = session.trace(choice)
-    show_sentences(choice)
+    show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         kind = one_of("Kind of attention", list(KIND_NAMES), "kind")
         layer, head = single_head(*trace.attention(kind).shape[:2])

@@ -8,9 +8,9 @@ from session import CheckpointFiles, Choice
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from ui.choices import one_of, slider
+from ui.choices import slider, view_of
 from ui.selectors import choose_step
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
 
 from .figures import SHOWN, calibration_figure, cut_figure, histogram_figure, logits_figure, ranks_figure
@@ -23,7 +23,7 @@ def _show_step(choice: Choice) -> None:
     """Output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
     translator, trace = session.translator(choice.checkpoint), session.trace(choice)
     stream = session.residual_stream(choice)
-    show_sentences(choice)
+    show_translation(choice)
     step = choose_step(trace)
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
     own = truncate(logits)
@@ -64,7 +64,7 @@ def _show_lens(choice: Choice) -> None:
     """What each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
     translator, trace = session.translator(choice.checkpoint), session.trace(choice)
     lens = session.lens(choice)
-    show_sentences(choice)
+    show_translation(choice)
     norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
@@ -129,4 +129,4 @@ VIEWS = tuple(_SHOW)
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    _SHOW[one_of("Show", VIEWS, "logits")](choice)
+    _SHOW[view_of(VIEWS, "logits")](choice)

@@ -7,13 +7,13 @@ import streamlit as st
 
 import session
 from plots.heatmap import mask_figure
-from plots.text import KIND_NAMES, head_name, sentence_case
+from plots.text import KIND_NAMES, head_name
 from session import Choice
 from transformer import UserError
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
-from ui.choices import from_list, line, one_of
+from ui.choices import from_list, line, one_of, view_of
 from ui.selectors import row_label, single_head
-from ui.sentences import show_doubts, show_sentence, show_sentences
+from ui.sentences import show_doubts, show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
 
 from . import figures
@@ -35,38 +35,35 @@ class _Chosen:
 
 
 def show_page(choice: Choice) -> None:
-    """The batch, then a view of its masks. Raises UserError."""
-    show_sentences(choice)
+    """A view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
+    view = view_of(VIEWS, "masks")
     left, right = st.columns(2)
     with left:
+        show_translation(choice)
+    with right, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         second = replace(choice, text=line("Second sentence of the batch", "second"))
-    batch = st.container()
-    with st.container(horizontal=True, gap="medium"):
-        view = one_of("Show", VIEWS, "masks")
-        sentence = int(one_of("Sentence of the batch", ("1", "2"), "row")) - 1
+        sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
     with st.container(horizontal=True, gap="medium"):
         chosen = _choose(view, choice, sentence)
     try:
         run = session.masked_pass(choice, second.text, "nothing")
         disabled = session.masked_pass(choice, second.text, chosen.lift)
     except UserError as error:
-        batch.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
+        st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
-    with right:
-        show_sentence("Its translation", session.trace(second).target_text)
-    with batch:
-        show_doubts(second)
-        _show_batch(run)
-    st.subheader(sentence_case(view))
     if view == "the three masks":
         _show_masks(run, chosen.sentence)
-        return
-    place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
-    head = masked_head(run, *place)
-    if view == "one head":
-        _show_head(head, chosen.rows)
     else:
-        _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
+        place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
+        head = masked_head(run, *place)
+        if view == "one head":
+            _show_head(head, chosen.rows)
+        else:
+            _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
+    st.subheader("The batch")
+    show_doubts(second)
+    _show_batch(run)
+    st.caption(plain(f"Translation of the second sentence: {session.trace(second).target_text}"))
 
 
 def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:

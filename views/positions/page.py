@@ -6,8 +6,8 @@ import session
 from session import Choice
 from transformer.interpret import positions
 from transformer.interpret.positions import Encoding, encoding
-from ui.choices import one_of, slider, slider_of, some_of, whole_number
-from ui.sentences import show_sentences
+from ui.choices import one_of, slider, slider_of, some_of, view_of, whole_number
+from ui.sentences import show_translation
 from ui.widgets import phone_container, plain, show_finding
 
 from . import figures
@@ -121,7 +121,7 @@ def _show_sum(choice: Choice) -> None:
     """What adding the positions does to the user's own sentence. Raises UserError."""
     trace, model = session.trace(choice), session.translator(choice.checkpoint).model
     st.subheader("What enters the encoder: embedding + position")
-    show_sentences(choice)
+    show_translation(choice)
     summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
@@ -159,7 +159,14 @@ VIEWS = (*_OF_ENCODINGS, "embedding sum")
 
 
 def show_page(choice: Choice) -> None:
-    """The formula, then a view. Raises UserError."""
+    """A view, and below it the formula. Raises UserError."""
+    own = positions.model_encoding(session.translator(choice.checkpoint).model)
+    view = view_of(VIEWS, "positions")
+    if view in _OF_ENCODINGS:
+        _OF_ENCODINGS[view](_chosen_settings(), own)
+    else:
+        _show_sum(choice)
+    st.subheader("The formula, and why there is one")
     st.markdown(
         "Attention without a mask does not know in which order the words stand: it reads a multiset. (Under a causal "
         "mask the order is not lost altogether: Haviv et al. 2022.) So a vector that depends on the position alone is "
@@ -169,9 +176,3 @@ def show_page(choice: Choice) -> None:
         r"\begin{aligned} PE_{(pos,\,2i)} &= \sin\big(pos \,/\, base^{2i/d_{model}}\big) \\ "
         r"PE_{(pos,\,2i+1)} &= \cos\big(pos \,/\, base^{2i/d_{model}}\big) \end{aligned}"
     )
-    own = positions.model_encoding(session.translator(choice.checkpoint).model)
-    view = one_of("Show", VIEWS, "positions")
-    if view in _OF_ENCODINGS:
-        _OF_ENCODINGS[view](_chosen_settings(), own)
-    else:
-        _show_sum(choice)

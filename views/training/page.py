@@ -1,14 +1,14 @@
 """The page on training: one view at a time, each imported when it is first shown."""
 
 from session import Choice
-from ui.choices import one_of
+from ui.choices import view_of
 
 VIEWS = ("train live", "training replay", "compare runs", "learning-rate schedule", "label smoothing", "batches")
 
 
 def show_page(choice: Choice) -> None:
     """The view that the address asks for. Raises UserError."""
-    match one_of("Show", VIEWS, "training"):
+    match view_of(VIEWS, "training"):
         case "train live":
             from .live import show
         case "training replay":

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, components, open_page, page_text
 
 from plots.text import percent
 from transformer import Translator
@@ -34,7 +34,7 @@ START = {"kind": "cross", "heads": "1.1", "tokens": "", "view": "map", "rows": "
 
 def sent(app: AppTest) -> tuple[dict, bytes]:
     """The choice and the bytes that the page sent to the explorer."""
-    choice, explorer = app.get("bidi_component")
+    choice, explorer = components(app)
     return json.loads(choice.proto.json), explorer.proto.bytes
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.pages import open_page, page_text
+from support.pages import components, open_page, page_text
 
 from transformer import Beam
 
@@ -13,7 +13,7 @@ SENTENCE = "I love my teacher."
 
 def shown(app) -> dict:
     """What the player was given."""
-    return json.loads(app.get("bidi_component")[0].proto.json)
+    return json.loads(components(app)[0].proto.json)
 
 
 def test_the_player_gets_every_step_of_the_translation(shipped):
@@ -57,7 +57,7 @@ def test_taken_pieces_are_dropped_with_their_sentence(shipped):
     trace = shipped.trace(SENTENCE)
     app = open_page(PAGE, prefix=str(int(trace.candidate_ids[0, 1])))
     assert shown(app)["steps"][0]["forced"]
-    app.text_area(key="text").input("Where is my cat?").run()
+    app.text_input(key="text").input("Where is my cat?").run()
     assert shown(app)["next"] == list(shipped.trace("Where is my cat?").next_tokens)
 
 
@@ -75,7 +75,7 @@ def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
 @pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])
 def test_what_cannot_be_translated_gets_a_message(text, message):
     app = open_page(PAGE)
-    app.text_area(key="text").input(text).run()
+    app.text_input(key="text").input(text).run()
     assert not app.exception
     assert message in page_text(app)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.by_hand import ByHand
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, components, open_page, page_text
 
 import session
 from transformer import Translator
@@ -23,7 +23,7 @@ def open_inside(**query: str) -> AppTest:
 
 
 def shown(app: AppTest) -> dict:
-    (steps,) = app.get("bidi_component")
+    (steps,) = components(app)
     return json.loads(steps.proto.json)
 
 

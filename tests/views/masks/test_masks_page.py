@@ -54,7 +54,7 @@ def test_one_head_shows_scores_masked_scores_and_weights(kind, runs):
     app = open_masks(masks="one head", kind=kind, layer="2", head="5")
     head = masked_head(runs["nothing"], kind, 0, 1, 4)
     assert len(charts(app)) == 3
-    row = tables(app)[2]
+    row = tables(app)[0]
     assert row.count("−∞") == (~head.unmasked[2]).sum()
     assert f"{head.weights[2].max():.4f}" in row
     assert "fused kernel" in page_text(app)

@@ -169,14 +169,14 @@ def test_a_sentence_without_a_repetition_is_offered_one():
     assert "No piece occurs twice" in said(app)
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
-    assert "old dog" in app.text_area(key="text").value
+    assert "old dog" in app.text_input(key="text").value
     assert "“▁old” occurs 3 times, first at positions" in said(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
 def test_hostile_empty_and_long_sentences_are_no_trouble(text):
     app = open_page(positions="embedding sum", text="I am here.")
-    app.text_area(key="text").input(text).run()
+    app.text_input(key="text").input(text).run()
     assert not app.exception
     for element in (*app.markdown, *app.info):
         assert "<script" not in element.value.replace("\\<", "")

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, components, open_page, page_text
 
 import session
 from transformer import Translator
@@ -23,7 +23,7 @@ SENTENCES = ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", "Yes.", "I love my teach
 
 
 def diagram(app: AppTest) -> dict:
-    (component,) = app.get("bidi_component")
+    (component,) = components(app)
     return json.loads(component.proto.json)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button, run_until
-from support.pages import open_page, page_text
+from support.pages import components, open_page, page_text
 
 from transformer.toy.settings import ToySettings
 
@@ -18,7 +18,7 @@ def open_live(**query: str) -> AppTest:
 
 
 def replay(app: AppTest) -> dict | None:
-    players = app.get("bidi_component")
+    players = components(app)
     return json.loads(players[0].proto.json) if players else None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, components, open_page, page_text
 
 import session
 from browser.replay_player import NEWEST
@@ -30,7 +30,7 @@ def open_replay(**query: str) -> AppTest:
 
 def shown(app: AppTest) -> dict:
     """What the player was given."""
-    (player,) = app.get("bidi_component")
+    (player,) = components(app)
     return json.loads(player.proto.json)
 
 
@@ -129,7 +129,7 @@ def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     app = open_page(PAGE, training="film", checkpoint="recorded")
-    assert "is damaged or no training replay" in page_text(app) and not app.get("bidi_component")
+    assert "is damaged or no training replay" in page_text(app) and not components(app)
     path.write_bytes(whole)
     app.run()
     assert shown(app)["steps"]

@@ -1,0 +1,43 @@
+"""The first page: the translation of the visitor's sentence, what one head attends to in it, and where to go on."""
+
+import streamlit as st
+
+import session
+from session import Choice
+from ui import bar, url_state
+from ui.sentences import show_translation
+
+# What an example shows, as a title, and its sentence.
+LESSONS = {
+    "Where does the verb go?": "I think that he has never read this book.",
+    "One word or several?": "He bought a ticket at the train station.",
+    "What is “it”?": "The dog didn't eat because it was too old.",
+}
+# Where to go on: a page, and what is to be seen there.
+WAYS = (
+    (
+        "pages/decoding.py",
+        "See it translate",
+        "Token by token: the candidates, their probabilities, and what if another.",
+    ),
+    ("pages/architecture.py", "How it works", "Every block with its formula, its shapes and the real numbers inside."),
+    ("pages/training.py", "How it learns", "Train a small one in twenty seconds and watch its attention take shape."),
+)
+# Names in an address that once opened this page as the one on the translation.
+_OF_TRANSLATE = ("layer", "head", "rows")
+
+
+def show_page(choice: Choice) -> None:
+    """The figure, three examples, three ways on. Raises UserError."""
+    if url_state.asked(*_OF_TRANSLATE):
+        st.switch_page("pages/translate.py", query_params=url_state.asked(*url_state.PARAMETERS))
+    trace = session.trace(choice)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons"):
+        for number, (title, sentence) in enumerate(LESSONS.items()):
+            st.button(title, key=f"lesson_{number}", on_click=bar.take_sentence, args=(sentence,), type="tertiary")
+    show_translation(choice)
+    del trace
+    for column, (page, title, words) in zip(st.columns(len(WAYS)), WAYS, strict=True):
+        with column.container(border=True, gap="xxsmall"):
+            st.page_link(page, label=f"**{title}**", icon=":material/arrow_forward:")
+            st.caption(words)
