@@ -15,10 +15,11 @@ st.logo(UI / "logo.svg", size="large", icon_image=UI / "icon.svg")
 with starting():
     from ui import bar, heading
     from ui.line import in_turn
-    from ui.navigation import is_home, navigation, run_page
+    from ui.navigation import group_headings, is_home, navigation, run_page
 
 place = st.empty()  # for a word to who has to wait
 page = navigation()
+st.html(group_headings())
 if is_home(page):
     heading.show_name()
 choice = bar.show(large=is_home(page))  # quickly done, and those in the line say what they will ask for

@@ -133,7 +133,7 @@ def _row(
 
 async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
     """The median of one visitor's seconds, nobody else there."""
-    async with WebsocketVisitor(address, page_name(page)) as visitor:
+    async with WebsocketVisitor(address, page) as visitor:
         await visitor.arrive()
         if page[:8] not in visitor.title.lower():
             raise RuntimeError(f"asked for the page {page!r}, got {visitor.title!r}")
@@ -152,7 +152,7 @@ async def load(
         await asyncio.sleep(start)
         own = f"headlight={uuid.uuid4().hex}"  # behind deploy/nginx.conf.template it leads to one of the replicas
         try:
-            async with WebsocketVisitor(address, page_name(page), own) as visitor:
+            async with WebsocketVisitor(address, page, own) as visitor:
                 await visitor.arrive()
                 found.all_runs += 1
                 arrived.release()
@@ -196,7 +196,7 @@ async def wander(server: Server, visitors: int, every: float, seconds: float) ->
             await visitor.arrive()
             for _, text in _texts(marks):
                 await asyncio.sleep(every * 2 * random.random())
-                for run in (await visitor.go(page_name(random.choice(PAGES))), await visitor.ask(text)):
+                for run in (await visitor.go(random.choice(PAGES)), await visitor.ask(text)):
                     faults.extend(run.exceptions)
                     runs += 1
 
@@ -219,11 +219,6 @@ async def wander(server: Server, visitors: int, every: float, seconds: float) ->
     print(
         f"{runs} runs, {len(faults)} exceptions, {len(broken)} broken visitors {sorted({*faults, *map(str, broken)})}"
     )
-
-
-def page_name(page: str) -> str:
-    """A page's name in its address; that of the first page is empty."""
-    return "" if page == PAGES[0] else page
 
 
 def _texts(marks: Iterator[int]) -> Iterator[tuple[int, str]]:

@@ -17,33 +17,51 @@ from . import heading, url_state
 if TYPE_CHECKING:
     from session import Choice
 
+HOME = "home"
+# What belongs together: the heading of a group, and its pages by their address.
+GROUPS = {
+    "": {HOME: "Home"},
+    "See it work": {"translate": "Translate", "decoding": "Decoding", "attention": "Attention"},
+    "How it works": {
+        "architecture": "Architecture",
+        "inside": "Inside attention",
+        "positions": "Positional encoding",
+        "masks": "Masks",
+        "logits": "Logits",
+    },
+    "How it learns": {"training": "Training"},
+    "Asked often": {"questions": "Questions"},
+}
 _CHOICE = "choice"  # in the session, from `run_page` to `show`
 
 
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
     page = st.navigation(
-        {
-            "": [st.Page("pages/home.py", title="Home", default=True)],
-            "See it work": [
-                st.Page("pages/translate.py", title="Translate"),
-                st.Page("pages/decoding.py", title="Decoding"),
-                st.Page("pages/attention.py", title="Attention"),
-            ],
-            "How it works": [
-                st.Page("pages/architecture.py", title="Architecture"),
-                st.Page("pages/inside.py", title="Inside attention"),
-                st.Page("pages/positions.py", title="Positional encoding"),
-                st.Page("pages/masks.py", title="Masks"),
-                st.Page("pages/logits.py", title="Logits"),
-            ],
-            "How it learns": [st.Page("pages/training.py", title="Training")],
-            "Asked often": [st.Page("pages/questions.py", title="Questions")],
-        }
+        [
+            st.Page(f"pages/{name}.py", title=title, default=name == HOME)
+            for pages in GROUPS.values()
+            for name, title in pages.items()
+        ]
     )
     url_state.rename_old_values()
     url_state.note_page(page.url_path)
     return page
+
+
+def group_headings() -> str:
+    """The groups' headings as a style for the sidebar's list of pages.
+
+    Streamlit's own headings put list items outside their list, which screen readers stumble over (axe: "list").
+    """
+    rules, place = [], 1
+    for heading_text, pages in GROUPS.items():
+        if heading_text:
+            rules.append(
+                f'[data-testid="stSidebarNavItems"] > li:nth-child({place})::before {{ content: "{heading_text}"; }}'
+            )
+        place += len(pages)
+    return f"<style>{' '.join(rules)}</style>"
 
 
 def is_home(page: Page) -> bool:

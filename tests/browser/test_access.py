@@ -9,7 +9,8 @@ from support.rest import at_rest, at_rest_for_good, follow
 
 LONG = "I can't swim, and I don't want to learn it."
 PAGES = {
-    "/": "Translate",
+    "/": "Headlight",
+    "/translate": "Translate",
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
     "/attention": "Attention",
