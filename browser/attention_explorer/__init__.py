@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import streamlit as st
+
 from browser.bundle import component
 
 # The weights and texts travel in a message that stays the same for a sentence, so that Streamlit sends it once; what
@@ -17,5 +19,6 @@ def attention_explorer(
 
     Everything happens in the browser; back comes the choice, as texts for the address.
     """
-    _choice(written, f"{key}_address")
-    _explorer(blob, key, choice=lambda choice: on_choice(dict(choice)))
+    with st.container(gap=None):  # what cannot be seen takes no room
+        _choice(written, f"{key}_address")
+        _explorer(blob, key, choice=lambda choice: on_choice(dict(choice)))

@@ -101,24 +101,23 @@ export function headsTitle(attention, name, heads, how) {
 }
 
 export function axesText(name, rows) {
-  const steps = `decoder steps, named after the token each ${rows === "fed" ? "was fed" : "predicts"}`;
-  const read = name === "decoder" ? "target tokens as they were fed" : "source tokens";
-  return `Rows: ${name === "encoder" ? "source tokens" : steps}. Columns: ${read}.`;
+  const steps = `decoder steps, labelled by ${rows === "fed" ? "input" : "output"} token`;
+  const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
+  return `Rows (queries): ${name === "encoder" ? "source tokens" : steps}. Columns (keys): ${keys}.`;
 }
 
 // What was done to the weights of so many heads, one sentence each; nothing where they are the model's own.
 export function notes(count, { words, specials, top, together, view }) {
-  const subject = view === "lines" ? "The sentence’s colours and the numbers are" : "This is";
+  const subject = view === "lines" ? "The tokens’ colours and the numbers are" : "This is";
   const result = together === "sum" ? `a row sums to ${count}` : "none of them need look like it";
   return [
     words === "words" &&
-      "Pieces are merged into words: weights are summed over the pieces that are read and averaged over the pieces " +
-      "that read.",
+      "Subwords are merged into words: weights are summed over the subwords of a key and averaged over those of a " +
+      "query.",
     words === "first pieces" &&
-      "Pieces that continue a word are left out, and so is what they read and what went to them: a row may sum to " +
-      "less than 1.",
+      "Subwords that continue a word are left out as queries and as keys: a row may sum to less than 1.",
     specials === "hidden" &&
-      "Special tokens are left out and rows are not divided by what remains: each lacks what went there.",
+      "Special tokens are left out and rows are not divided by what remains: each lacks the weight on them.",
     specials === "renormalised" &&
       "Special tokens are left out and each row is divided by what remains, so that it sums to 1 again.",
     top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,

@@ -1,4 +1,4 @@
-// The linked explorer: overview, map or lines, sentence and numbers share one choice; nothing here waits for the
+// The linked explorer: overview, map or lines, and numbers share one choice; nothing here waits for the
 // server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
 // hostile until it is set as text.
 
@@ -6,10 +6,14 @@ import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
-import { Lines, PALETTE, Sentence, Table, WeightsMap, chosenIndexes } from "./views.js";
+import { Popover } from "./options.js";
+import { chosenIndexes } from "./tokens.js";
+import { Lines, PALETTE, Table, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 
-const WIDE = 820, GUTTER = 32; // pixels of two panes side by side, and between them
+const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
+const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of the width, and its limits in pixels
+const AROUND = 330, LEAST_HIGH = 300; // pixels of the window beside the map's height, and the least that it gets
 const LONG = 48; // tokens that need the whole width
 
 class Explorer {
@@ -25,6 +29,8 @@ class Explorer {
     frame.addEventListener("transitionend", (event) => event.target === frame && this.draw());
     this.resized = new ResizeObserver(() => this.width !== frame.clientWidth && this.draw());
     this.resized.observe(frame);
+    this.taller = () => this.draw();
+    window.addEventListener("resize", this.taller);
     this.hear = (event) => this.follow(event.detail);
     document.addEventListener("headlight:choice", this.hear);
     document.dispatchEvent(new CustomEvent("headlight:asks"));
@@ -42,9 +48,9 @@ class Explorer {
       },
     });
     this.overview.listenToKeys();
-    this.map = new WeightsMap(this.find(".map canvas"), linked);
+    this.map = new WeightsMap(this.find(".sheet"), linked);
     this.lines = new Lines(this.find(".lines"), linked);
-    this.sentence = new Sentence(this.find(".sentence"), linked);
+    this.options = new Popover(this.find(".options"));
     const title = () => `Weights. ${this.find(".heads_name").textContent}`;
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
     const kind = () => `Heads: ${this.attention.texts.kinds[this.choice.kind]}`;
@@ -79,6 +85,8 @@ class Explorer {
   leave() {
     this.echo.cancel();
     this.resized.disconnect();
+    this.options.leave();
+    window.removeEventListener("resize", this.taller);
     document.removeEventListener("headlight:choice", this.hear);
   }
 
@@ -121,8 +129,12 @@ class Explorer {
     const { attention, choice } = this, width = (this.width = this.find(".explorer").clientWidth);
     if (!width || !attention) return;
     const kind = attention.kind(choice.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
-    this.half = beside ? (width - GUTTER) / 2 : width;
+    this.grid = beside ? Math.round(Math.min(MOST_GRID, Math.max(LEAST_GRID, GRID * width))) : width;
+    // Beside the overview all of the map is in sight at once; below it, and where it is long, it is as high as it is.
+    const high = beside ? Math.max(LEAST_HIGH, window.innerHeight - AROUND) : Infinity;
+    this.room = { wide: beside ? width - GUTTER - this.grid : width, high };
     this.find(".panes").classList.toggle("beside", beside);
+    this.find(".panes").style.setProperty("--grid", `${this.grid}px`);
     this.showControls(kind);
     this.drawOverview();
     this.drawHeads(choice.headsWithin(kind)); // the weights and the address may come one after the other
@@ -131,16 +143,16 @@ class Explorer {
   }
 
   drawOverview() {
-    const { attention, choice, half } = this, { kinds, kind, sort, label, least, scale } = choice;
+    const { attention, choice, grid } = this, { kinds, kind, sort, label, least, scale } = choice;
     const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
     const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
     this.overview.draw({
-      key: JSON.stringify([attention.header.id, half, kinds, names, sort, label, least, scale, colour]),
+      key: JSON.stringify([attention.header.id, grid, kinds, names, sort, label, least, scale, colour]),
       groups: names.map((name, at) => ({ ...this.group(name), title: names.length > 1 ? titles[at] : "" })),
       isChosen: (tile) => choice.has(tile.group.name, tile),
       label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
-    }, half);
+    }, grid);
   }
 
   // The heads of a kind as lib/thumbnails.js has them.
@@ -157,14 +169,14 @@ class Explorer {
         return { ...shape, values, full };
       },
       captionsOf: ({ layer, head, label, value }) => {
-        const pattern = label ? attention.texts.patterns[label][0] : "–";
+        const pattern = label ? attention.texts.patterns[label][0] : "";
         if (!sorted) return [pattern];
         return [`${layer + 1}.${head + 1}`, attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
       },
     };
   }
 
-  // Map or lines, and sentence, of these heads: the chosen ones, or one that is only pointed at.
+  // Map or lines of these heads: the chosen ones, or one that is only pointed at.
   drawHeads(heads) {
     const { attention, choice } = this, name = choice.kind, of = (some) => new Shown(attention, name, some, choice);
     const before = this.shown, shown = (this.shown = of(heads));
@@ -175,10 +187,9 @@ class Explorer {
     this.describe(heads, apart);
     const size = ({ rows, columns }) => `${rows.length} ${columns.length}`;
     if (before?.name !== name || size(before) !== size(shown)) this.pointed = null;
-    this.sentence.draw(shown, choice);
-    if (!shown.isEmpty && !lines) this.map.drawWeights(shown, choice, this.half);
+    if (!shown.isEmpty && !lines) this.map.drawWeights(shown, choice, this.room);
     const each = () => (apart ? heads.map((head) => of([head])) : [shown]);
-    if (!shown.isEmpty && lines) this.lines.draw(each(), shown, choice, this.half);
+    if (!shown.isEmpty && lines) this.lines.draw(each(), shown, choice, this.room);
     this.point(this.pointed);
   }
 
@@ -186,8 +197,8 @@ class Explorer {
     const { attention, choice, shown } = this, { kind, rows, scale, together } = choice;
     const set = (selector, text) => (this.find(selector).textContent = text);
     set(".heads_name", headsTitle(attention, kind, heads, apart ? "" : `${together} of `));
-    const perMap = `${shown.largest.toFixed(2)}, this map’s largest`;
-    set(".scale_legend", `colours: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
+    const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
+    set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
     set(".axes", axesText(kind, rows));
     set(".notes", notes(heads.length, choice));
     const names = apart
@@ -215,7 +226,6 @@ class Explorer {
     if (this.shown.isEmpty) return;
     if (this.choice.view === "map") this.map.show(pointed);
     else this.lines.show(pointed);
-    this.sentence.show(pointed);
   }
 
   showNumbers(pointed) {
@@ -232,8 +242,7 @@ class Explorer {
     }
     if (nothing) {
       this.readOut(
-        "The largest weight here. Point at a token, a cell or a head; click to choose, with shift for several; " +
-          "Escape clears.",
+        "The max weight of this map. Point at a token, a cell or a head; click to select it; Escape clears.",
       );
     } else if (!pointed) this.readOut(shown.tokensText(choice.side, chosen));
     else if (pointed.row === undefined) this.readOut(shown.tokensText("keys", [pointed.column]));
@@ -256,9 +265,10 @@ class Explorer {
     for (const option of this.find("[name=sort]").options) {
       option.disabled = option.value !== "layer" && !kind.measures[option.value];
     }
+    this.find(".clear").disabled = !choice.tokens.length && choice.heads.length === 1;
     this.find(".naming").hidden = choice.kind === "encoder";
     this.find(".explanation").textContent = told[choice.kind];
-    this.find(".top_value").textContent = choice.top === 100 ? "all weight" : `top ${choice.top} %`;
+    this.find(".top_value").textContent = choice.top === 100 ? "all" : `${choice.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
       const limit = limitOf(attention, choice.kind, choice);

@@ -1,125 +1,26 @@
-// The views of what is shown: both sides as tokens, the map, the lines, and tables. They are linked: each reports what
-// it is pointed at, {row, column} or one of them, and shows what any of them is pointed at.
+// The views of what is shown: the map, the lines, and tables. They are linked: each reports what it is pointed at,
+// {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, POINTED, blue, element, isShortcut, shortened, withMore } from "../lib/canvas.js";
-import { Geometry, Heatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { Drawing, POINTED, element, shortened } from "../lib/canvas.js";
+import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { BothSides, chosenIndexes } from "./tokens.js";
 
 // The colours of heads side by side, kept apart by any colour vision.
 export const PALETTE = ["#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#8c6bb1", "#a6611a", "#1b9aaa", "#7f7f7f"];
 
-const LARGEST_CELL = 46, SMALLEST_CELL = 5, CELL_APART = 12, KEYS_RIGHT = 44; // pixels
-const LINE_ROW = 26, LINES_HIGH = 900, LINES_WIDE = 460, LEAST_LINES = 80, TOKENS_WIDE = 110, APART = 3; // pixels
+const LARGEST_CELL = 96, SMALLEST_CELL = 5, CELL_APART = 12, CELLS_A_SIDE = 7; // pixels, but for the last
+const KEYS_RIGHT = 52, LEAST_LEFT = 96, LEAST_TOP = 44, BELOW = 4; // pixels beside the map's cells
+const LINE_ROW = 44, LEAST_LINE_ROW = 16, LINES_WIDE = 520, LEAST_LINES = 80, TOKENS_WIDE = 116; // pixels
+const LINES_HEAD = 24, APART = 3; // pixels
 const FAINTEST = 0.02; // of a line, as a share of full colour
-
-// The chosen tokens as they are numbered on the side that is shown.
-export function chosenIndexes(shown, choice) {
-  return shown.side(choice.side).flatMap(({ positions }, index) => {
-    return choice.holds(choice.side, positions) ? [index] : [];
-  });
-}
-
-// The tokens of one side as buttons: Tab reaches one of them, the arrow keys go on to the others.
-class TokenList {
-  // point({row} or {column} or null) hears what is pointed at or focused, choose(side, index, more) what is clicked.
-  constructor(place, side, { point, choose }) {
-    Object.assign(this, { place, side, name: side === "queries" ? "row" : "column" });
-    const index = (event) => [...place.children].indexOf(event.target.closest("button"));
-    const look = (event) => index(event) >= 0 && point({ [this.name]: index(event) });
-    place.onclick = (event) => {
-      if (index(event) < 0) return;
-      choose(side, index(event), withMore(event));
-      point(null); // what is chosen now is shown, until something else is pointed at
-    };
-    place.onpointerover = look;
-    place.onpointerleave = () => point(null);
-    place.addEventListener("focusin", (event) => {
-      this.reach(index(event));
-      look(event);
-    });
-    place.addEventListener("focusout", () => point(null));
-    place.onkeydown = (event) => this.key(event, index(event));
-  }
-
-  // groups as Shown has them; buttons that stay the same keep their focus.
-  fill(groups, name = (text) => text) {
-    const texts = JSON.stringify(groups.map(({ text, fed, predicts }) => [text, fed, predicts]));
-    if (this.texts === texts) return;
-    this.texts = texts;
-    const buttons = groups.map(({ text, fed, predicts }) => {
-      const button = element("button", "token", name(text));
-      button.title = fed === undefined ? text : `fed “${fed}”, predicts “${predicts}”`;
-      return button;
-    });
-    this.place.replaceChildren(...buttons);
-    this.reach(0);
-  }
-
-  each(act) {
-    [...this.place.children].forEach(act);
-  }
-
-  // Which tokens are chosen, and which one is pointed at, here or elsewhere.
-  mark(groups, choice, pointed) {
-    this.each((button, index) => {
-      button.setAttribute("aria-pressed", choice.holds(this.side, groups[index].positions));
-      button.classList.toggle("pointed", index === pointed?.[this.name]);
-    });
-  }
-
-  reach(index) {
-    this.each((button, at) => (button.tabIndex = at === index ? 0 : -1));
-  }
-
-  key(event, from) {
-    const last = this.place.children.length - 1;
-    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -from, End: last - from };
-    if (from < 0 || !(event.key in steps) || isShortcut(event)) return;
-    this.place.children[Math.min(Math.max(0, from + steps[event.key]), last)].focus();
-    event.preventDefault();
-  }
-}
-
-function bothSides(place, queries, keys, linked) {
-  const list = (selector, side) => new TokenList(place.querySelector(selector), side, linked);
-  return [list(queries, "queries"), list(keys, "keys")];
-}
-
-// Both sides as text: a pointed-at or chosen token colours what it reads, or what reads it.
-export class Sentence {
-  constructor(place, linked) {
-    this.place = place;
-    this.lists = bothSides(place, ".query_tokens", ".key_tokens", linked);
-  }
-
-  draw(shown, choice) {
-    Object.assign(this, { shown, choice });
-    for (const list of this.lists) list.fill(shown.side(list.side));
-    const reader = shown.name === "encoder" ? "source" : "target";
-    const read = shown.name === "decoder" ? "target" : "source";
-    this.place.querySelector(".reader_side").textContent = `${reader} reads`;
-    this.place.querySelector(".read_side").textContent = `${read} is read`;
-  }
-
-  // By the weights of what is pointed at, else of what is chosen.
-  show(pointed) {
-    const { shown, choice } = this;
-    const side = !pointed ? choice.side : pointed.row === undefined ? "keys" : "queries";
-    const indexes = pointed ? [pointed.row ?? pointed.column] : chosenIndexes(shown, choice);
-    const other = side === "queries" ? "keys" : "queries";
-    const sums = shown.side(other).map((_, at) => shown.sumOf(side, indexes, at)), most = Math.max(shown.most, ...sums);
-    const colour = (at) => (indexes.length ? blue(sums[at] / most) : "");
-    for (const list of this.lists) {
-      list.each((button, at) => (button.style.backgroundColor = list.side === other ? colour(at) : ""));
-      list.mark(shown.side(list.side), choice, pointed);
-    }
-  }
-}
 
 // The chosen heads' matrix, large.
 export class WeightsMap extends Heatmap {
-  constructor(canvas, linked) {
+  constructor(place, linked) {
+    const canvas = place.querySelector("canvas");
     super(canvas, { point: linked.point, choose: (found, more) => this.take(linked, found, more) });
     this.drawing = new Drawing(canvas);
+    this.sides = new BothSides(place, ".query_tokens", ".key_tokens", linked);
   }
 
   under({ offsetX, offsetY }) {
@@ -131,23 +32,36 @@ export class WeightsMap extends Heatmap {
     if (row === undefined || column === undefined) this.pointAt(null);
   }
 
-  drawWeights(shown, choice, width) {
+  // In a room of `wide` by `high` pixels, as far as cells of at least a few pixels allow.
+  drawWeights(shown, choice, { wide: width, high }) {
     Object.assign(this, { shown, choice });
     const rows = shown.rows.map(({ text }) => text), columns = shown.columns.map(({ text }) => text);
-    const left = rowLabelsWidth(rows), top = slantedHeight(columns);
-    const room = (width - left - KEYS_RIGHT) / columns.length;
-    const wide = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, room)), gap = wide < CELL_APART ? 0 : 1;
+    const left = Math.max(LEAST_LEFT, rowLabelsWidth(rows)), top = Math.max(LEAST_TOP, slantedHeight(columns));
+    const across = (width - left - KEYS_RIGHT) / columns.length, down = (high - top - BELOW) / rows.length;
+    const largest = Math.min(LARGEST_CELL, high / CELLS_A_SIDE);
+    const wide = Math.max(SMALLEST_CELL, Math.min(largest, across, down)), gap = wide < CELL_APART ? 0 : 1;
     const size = { rows: rows.length, columns: columns.length };
-    const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: 4 });
+    const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: BELOW });
     const full = shown.full(choice.scale), pen = this.drawing.start(geometry.width, geometry.height);
     const share = (row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : NaN);
     const valueText = (row, column) => (shown.isShown(row, column) ? shortWeight(shown.at(row, column)) : "");
     const label =
-      `${rows.length} rows that read, ${columns.length} columns that are read. ` +
+      `${rows.length} rows of queries, ${columns.length} columns of keys. ` +
       "Arrow keys move, Enter chooses the row; the table below has the numbers.";
     this.draw(pen, { geometry, rows, columns, share, valueText, gap }, label);
     this.drawing.keep();
   }
+
+  // The labels are buttons above the canvas.
+  writeRows() {
+    const { left, top, wide } = this.geometry, every = labelEvery(wide);
+    for (const [name, value] of Object.entries({ left, top, cell: wide })) {
+      this.sides.place.style.setProperty(`--${name}`, `${value}px`);
+    }
+    this.sides.fill(this.shown, shortened, [every, every]);
+  }
+
+  writeColumns() {}
 
   // Row and column of what is pointed at, here or elsewhere, over those that are chosen.
   show(pointed) {
@@ -159,11 +73,11 @@ export class WeightsMap extends Heatmap {
     pen.strokeStyle = POINTED;
     if (pointed?.row !== undefined) this.frameGroup(pen, "queries", pointed.row);
     if (pointed?.column !== undefined) this.frameGroup(pen, "keys", pointed.column);
+    this.sides.show(shown, choice, pointed, pen.onDark);
   }
 
-  // A row is framed with its label.
   frameGroup(pen, side, index) {
-    if (side === "queries") this.frameRow(pen, index, 2);
+    if (side === "queries") this.frameRow(pen, index);
     else this.frameColumn(pen, index);
   }
 }
@@ -173,27 +87,27 @@ export function shortWeight(weight) {
   return weight < 0.995 ? weight.toFixed(2).slice(1) : weight.toFixed(weight < 1.005 ? 0 : 1);
 }
 
-// Readers on the left, what they read on the right, joined by lines: opacity is the weight, colour is the head.
+// Queries on the left, keys on the right, joined by lines: opacity is the weight, colour is the head.
 export class Lines {
   constructor(place, linked) {
     this.place = place;
     this.drawing = new Drawing(place.querySelector("canvas"));
-    this.lists = bothSides(place, ".readers", ".read", linked);
+    this.sides = new BothSides(place, ".readers", ".read", linked);
   }
 
   // each: one Shown a colour; whole: what the tokens are taken from.
-  draw(each, whole, choice, width) {
+  draw(each, whole, choice, { wide, high }) {
     Object.assign(this, { each, whole, choice });
     const longest = Math.max(whole.rows.length, whole.columns.length);
-    this.high = Math.max(10, Math.min(LINE_ROW, LINES_HIGH / longest));
-    this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, width - 2 * TOKENS_WIDE));
+    this.high = Math.max(LEAST_LINE_ROW, Math.min(LINE_ROW, (high - LINES_HEAD) / longest));
+    this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, wide - 2 * TOKENS_WIDE));
     this.place.style.setProperty("--row", `${this.high}px`);
     this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
-    for (const list of this.lists) list.fill(whole.side(list.side), shortened);
+    this.sides.fill(whole, shortened);
     this.drawing.start(this.wide, longest * this.high);
     this.stroke((row, column) => this.isChosen(row, column));
     this.drawing.keep();
-    const label = `Lines from ${whole.rows.length} tokens that read to ${whole.columns.length} that are read`;
+    const label = `Lines from ${whole.rows.length} queries to ${whole.columns.length} keys`;
     this.drawing.canvas.setAttribute("aria-label", label);
   }
 
@@ -232,7 +146,7 @@ export class Lines {
       pen.clearRect(0, 0, canvas.width, canvas.height);
       this.stroke((row, column) => (pointed.row ?? row) === row && (pointed.column ?? column) === column);
     }
-    for (const list of this.lists) list.mark(this.whole.side(list.side), this.choice, pointed);
+    this.sides.show(this.whole, this.choice, pointed, pen.onDark);
   }
 }
 

@@ -1,8 +1,6 @@
 // All attention of a sentence as it travelled, and what is shown of it: heads averaged, pieces merged, weights left
 // out; in numbers and in sentences.
 
-import { cellText } from "../lib/heatmap.js";
-
 export class Attention {
   // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
   constructor(bytes) {
@@ -21,7 +19,7 @@ export class Attention {
     return this.header.kinds[name];
   }
 
-  // What reads and what is read; a decoder row has the token it was fed and the one it predicts, named after one.
+  // Queries and keys; a decoder row has an input token and an output token, and is labelled by one.
   sides(name, rows) {
     const { source, fed, predicted } = this.header.sides, step = rows === "fed" ? fed : predicted;
     return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
@@ -121,6 +119,15 @@ export class Shown {
     return !this.rows.length || !this.columns.length;
   }
 
+  // Where the tokens of a side come from.
+  get queriesFrom() {
+    return this.name === "encoder" ? "source" : "target";
+  }
+
+  get keysFrom() {
+    return this.name === "decoder" ? "target" : "source";
+  }
+
   side(name) {
     return name === "queries" ? this.rows : this.columns;
   }
@@ -176,9 +183,9 @@ export class Shown {
 
   // In sentences
 
-  readerText(row) {
+  queryText(row) {
     const { text, fed, predicts } = this.rows[row];
-    return fed === undefined ? `“${text}”` : `The step fed “${fed}”, to predict “${predicts}”,`;
+    return fed === undefined ? `“${text}”` : `Input token “${fed}” (output token “${predicts}”)`;
   }
 
   weightText(row, column) {
@@ -186,11 +193,12 @@ export class Shown {
   }
 
   cellText(row, column) {
-    const weight = this.isMasked(row, column) ? null : this.weightText(row, column);
-    return `${cellText(this.readerText(row), this.columns[column].text, weight)}.`;
+    const query = this.queryText(row), key = this.columns[column].text;
+    if (this.isMasked(row, column)) return `${query} may not attend to “${key}”, which comes later: it is masked.`;
+    return `${query} attends to “${key}” with weight ${this.weightText(row, column)}.`;
   }
 
-  // Tokens of a side: what they read most, or what reads them most, summed where they are several.
+  // Tokens of a side: what they attend to most, or what attends to them most, summed where they are several.
   tokensText(side, indexes) {
     const others = this.side(side === "queries" ? "keys" : "queries"), several = indexes.length > 1;
     const sums = others.map((_, at) => this.sumOf(side, indexes, at)), most = sums.indexOf(Math.max(...sums));
@@ -198,35 +206,35 @@ export class Shown {
     const weight = sums[most].toFixed(several ? 3 : this.digits);
     const total = sums.reduce((sum, each) => sum + each, 0).toFixed(2);
     if (side === "keys") {
-      const are = several ? "together are" : "is";
-      return `${names} ${are} read most in the row “${other}”: ${weight}; over all rows ${total}.`;
+      const get = several ? "together get" : "gets";
+      return `${names} ${get} most attention in the row “${other}”: ${weight}; over all rows ${total}.`;
     }
-    if (several) return `${names} together read “${other}” most: ${weight} in sum, of ${total}.`;
-    return `${this.readerText(indexes[0])} reads “${other}” most: ${weight}.`;
+    if (several) return `${names} together attend to “${other}” most: ${weight} in sum, of ${total}.`;
+    return `${this.queryText(indexes[0])} attends to “${other}” most: ${weight}.`;
   }
 
   // Names and values of the panel: of one row and one column.
   numbersOf(row, column) {
     const { text, fed, predicts } = this.rows[row], largest = this.largestOfRow(row);
-    const steps = fed === undefined ? [["token that reads", text]] : [["fed", fed], ["predicts", predicts]];
+    const steps = fed === undefined ? [["query", text]] : [["input token", fed], ["output token", predicts]];
     return [
       ...steps,
-      ["reads", this.columns[column].text],
+      ["key", this.columns[column].text],
       ["weight", this.isMasked(row, column) ? "masked" : this.weightText(row, column)],
-      ["row’s largest", `${this.weightText(row, largest)} on ${this.columns[largest].text}`],
+      ["row’s max weight", `${this.weightText(row, largest)} on ${this.columns[largest].text}`],
       ["row’s entropy", this.most > 1 ? "– (of a sum)" : `${this.entropy(row).toFixed(2)} nats`],
     ];
   }
 
   // The rows of a table, first its head.
   tableRows() {
-    const name = ({ text, fed, predicts }) => (fed === undefined ? text : `fed ${fed}, predicts ${predicts}`);
+    const name = ({ text, fed, predicts }) => (fed === undefined ? text : `input ${fed}, output ${predicts}`);
     const weight = (row, column) => {
       if (this.isMasked(row, column)) return "masked";
       return this.isShown(row, column) ? this.weightText(row, column) : "left out";
     };
     return [
-      ["reads", ...this.columns.map(({ text }) => text), "entropy"],
+      ["query", ...this.columns.map(({ text }) => text), "entropy"],
       ...this.rows.map((group, row) => {
         return [name(group), ...this.columns.map((_, column) => weight(row, column)), this.entropy(row).toFixed(2)];
       }),

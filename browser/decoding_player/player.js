@@ -1,7 +1,7 @@
 // The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
 // Token text is hostile until it is set as text.
 
-import { blue, element } from "../lib/canvas.js";
+import { element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
@@ -74,11 +74,11 @@ class Player {
   }
 
   showRow(selector, map, columns, read) {
-    const chips = this.find(selector).children;
+    const chips = this.find(selector).children, dark = isDark(this.find(selector));
     for (let key = 0; key < read; key++) {
       const weight = map[(this.playhead.at - 1) * columns + key];
       chips[key].className = "";
-      chips[key].style.backgroundColor = blue(weight);
+      tint(chips[key], weight, dark);
       chips[key].title = `weight ${weight.toFixed(4)}`;
       chips[key].lastChild.textContent = weight.toFixed(2);
     }
@@ -89,7 +89,7 @@ class Player {
     for (let position = this.playhead.at; position < chips.length; position++) {
       const next = position === this.playhead.at, chip = chips[position];
       chip.className = next ? (step.forced ? "next forced" : "next") : "later";
-      chip.style.backgroundColor = "";
+      tint(chip, null);
       chip.title = next ? "the piece that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
       chip.lastChild.textContent = next ? step.chance : "0.00";

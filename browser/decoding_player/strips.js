@@ -50,7 +50,7 @@ export class Strip {
       pen.fillText(`layer ${layer + 1}`, 0, y + (heads * ROW_HEIGHT) / 2 + 4);
       for (let head = 0; head < heads; head++) {
         for (let key = 0; key < unmasked; key++) {
-          pen.fillStyle = blue(this.weight(layer, head, key));
+          pen.fillStyle = blue(this.weight(layer, head, key), pen.onDark);
           pen.fillRect(LABEL_SPACE + key * cell, y + head * ROW_HEIGHT, cell - 1, ROW_HEIGHT - 1);
         }
       }

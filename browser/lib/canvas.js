@@ -4,13 +4,62 @@ export const FRAME = "rgba(128, 128, 128, 0.55)";
 export const POINTED = "#e8710a"; // around what is pointed at
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-// Around zero as in all figures: blue below, orange above. Weights, which have no sign, are blue.
+// Around zero as in all figures: blue below, orange above.
 const BLUE = [31, 119, 224];
 const ORANGE = [232, 113, 10];
 
-// How opaque a share of full colour is, from 0 to 1: never quite nothing, so that a cell of 0 is no blank one.
+// How opaque a signed share of full colour is: never quite nothing, so that a cell of 0 is no blank one.
 export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
-export const blue = (weight) => `rgba(${BLUE.join(", ")}, ${opacity(weight).toFixed(3)})`;
+
+// The ramp of weights from 0 to 1, the same as in plots/palette.py: from nearly nothing over blue to the colour that
+// stands out most from the page, dark on a light one and light on a dark one. Red, green, blue and opacity.
+const NONE = [...BLUE, 0.03], HALF = [...BLUE, 0.72];
+const RAMPS = { light: [NONE, HALF, [8, 48, 107, 1]], dark: [NONE, HALF, [158, 202, 255, 1]] };
+const PAGES = { light: [255, 255, 255], dark: [14, 17, 23] };
+const FAINT = 0.3, BLACK = "#000", WHITE = "#fff";
+const MIDDLE = 0.179; // the luminance from which black and white stand out alike
+
+const themeOf = (dark) => (dark ? "dark" : "light");
+
+export function shade(weight, dark = false) {
+  const [none, half, full] = RAMPS[themeOf(dark)], share = 2 * Math.min(1, Math.max(0, weight));
+  const [from, to, way] = share < 1 ? [none, half, share] : [half, full, share - 1];
+  return from.map((part, at) => part + way * (to[at] - part));
+}
+
+export function blue(weight, dark = false) {
+  const [red, green, blue_, opaque] = shade(weight, dark);
+  return `rgba(${[red, green, blue_].map(Math.round).join(", ")}, ${opaque.toFixed(3)})`;
+}
+
+// The colour of a digit on a cell of this weight: the page's own on a faint cell, else black or white, whichever stands
+// out more.
+export function inkOn(weight, dark, own) {
+  if (weight < FAINT) return own;
+  const [red, green, blue_, opaque] = shade(weight, dark);
+  const seen = PAGES[themeOf(dark)].map((part, at) => part + opaque * ([red, green, blue_][at] - part));
+  return luminance(seen) > MIDDLE ? BLACK : WHITE;
+}
+
+// As in WCAG 2, of red, green and blue from 0 to 255.
+function luminance(colour) {
+  const [red, green, blue_] = colour.map((part) => {
+    return part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue_;
+}
+
+// Whether the page is dark, by the colour of its text.
+export function isDark(place) {
+  const parts = getComputedStyle(place).color.match(/[\d.]+/g);
+  return parts ? luminance(parts.slice(0, 3).map(Number)) > MIDDLE : false;
+}
+
+// Colour an element by a weight, its text readable on it; null takes the colour away.
+export function tint(place, weight, dark) {
+  place.style.backgroundColor = weight === null ? "" : blue(weight, dark);
+  place.style.color = weight === null ? "" : inkOn(weight, dark, "");
+}
 
 // Children are elements, or texts that are set as text.
 export function element(tag, className = "", ...children) {
@@ -76,6 +125,7 @@ export function prepare(canvas, width, height) {
   pen.imageSmoothingEnabled = false;
   pen.font = `12px ${style.fontFamily}`;
   pen.fillStyle = style.color;
+  pen.onDark = isDark(canvas); // which ramp of colours stands out from the page
   pen.textAlign = "center";
   return pen;
 }
@@ -113,6 +163,9 @@ export class Drawing {
   }
 }
 
+const BLANK = [...BLUE, 0];
+const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
+
 // Numbers as an image of a pixel a cell, to be stretched without blur.
 export class Raster {
   constructor(columns, rows) {
@@ -124,16 +177,16 @@ export class Raster {
   }
 
   // share(row, column): the part of full colour from 0 to 1, NaN where the cell stays blank. Of values around zero
-  // (`signed`) it goes from -1 to 1.
-  of(share, signed = false) {
-    const { data } = this.image;
+  // (`signed`) it goes from -1 to 1. `dark` is the page.
+  of(share, signed = false, dark = false) {
+    const { data } = this.image, colourOf = signed ? around : (part) => shade(part, dark);
     for (let row = 0, at = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++, at += 4) {
-        const part = share(row, column), colour = signed && part >= 0 ? ORANGE : BLUE;
+        const part = share(row, column), colour = Number.isNaN(part) ? BLANK : colourOf(part);
         data[at] = colour[0];
         data[at + 1] = colour[1];
         data[at + 2] = colour[2];
-        data[at + 3] = Number.isNaN(part) ? 0 : 255 * opacity(Math.abs(part));
+        data[at + 3] = 255 * colour[3];
       }
     }
     this.pen.putImageData(this.image, 0, 0);

@@ -1,11 +1,11 @@
 // The heatmap: rows are queries, columns are keys or dimensions, colour is the number. It is pointed at by mouse,
 // finger and keys.
 
-import { FRAME, Raster, blue, fontOf, listenToKeys, shortened, withMore } from "./canvas.js";
+import { FRAME, Raster, blue, inkOn, listenToKeys, shortened, withMore } from "./canvas.js";
 
-const LETTER = 7, SLANT = -Math.PI / 3, LARGEST_LETTERS = 12, SMALLEST_LETTERS = 8; // pixels, but for the angle
+const LETTER = 7, SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
 const WIDEST_ROW_LABEL = 100, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
-const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 24, HEIGHT_FOR_A_VALUE = 14;
+const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14;
 
 // "“my” reads “meine” with weight 0.12"; null as the weight of a masked cell.
 export function cellText(reader, key, weight) {
@@ -18,6 +18,9 @@ const longest = (labels) => LETTER * Math.max(...labels.map((label) => shortened
 export const rowLabelsWidth = (labels) => Math.min(WIDEST_ROW_LABEL, longest(labels) + 12);
 export const slantedHeight = (labels) => Math.min(HIGHEST_COLUMN_LABEL, 0.87 * longest(labels) + 14);
 export const fitUpright = (labels, wide) => longest(labels) + 8 <= wide;
+
+// Letters do not shrink: where they would touch each other, a label for every second or third row or column.
+export const labelEvery = (size) => Math.ceil(LETTERS / size);
 
 // A label upward to the right of a point, its letters `below` the slanted line through it.
 export function writeSlanted(pen, label, x, y, below = 0) {
@@ -112,14 +115,14 @@ export class Heatmap {
   paint(pen, { share, signed, gap }) {
     const { rows, columns, left, top, right, bottom, wide, high } = this.geometry;
     if (!gap) {
-      pen.drawImage(new Raster(columns, rows).of(share, signed), left, top, right - left, bottom - top);
+      pen.drawImage(new Raster(columns, rows).of(share, signed, pen.onDark), left, top, right - left, bottom - top);
       return;
     }
     const ink = pen.fillStyle;
     this.eachCell((row, column, x, y) => {
       const part = share(row, column);
       if (Number.isNaN(part)) return;
-      pen.fillStyle = blue(part);
+      pen.fillStyle = blue(part, pen.onDark);
       pen.fillRect(x + gap / 2, y + gap / 2, wide - gap, high - gap);
     });
     pen.fillStyle = ink;
@@ -143,27 +146,20 @@ export class Heatmap {
     pen.stroke();
   }
 
-  write(pen, { valueText }) {
-    const { wide, high } = this.geometry, short = wide < ROOM_FOR_A_VALUE;
-    pen.save();
-    pen.font = fontOf(pen, short ? 9 : 11);
+  write(pen, { valueText, share, signed }) {
+    const { wide, high } = this.geometry, short = wide < ROOM_FOR_A_VALUE, ink = pen.fillStyle;
     this.eachCell((row, column, x, y) => {
-      pen.fillText(valueText(row, column, short), x + wide / 2, y + high / 2 + (short ? 3 : 4));
+      const part = signed ? NaN : share(row, column);
+      pen.fillStyle = Number.isNaN(part) ? ink : inkOn(part, pen.onDark, ink);
+      pen.fillText(valueText(row, column, short), x + wide / 2, y + high / 2 + 4);
     });
-    pen.restore();
-  }
-
-  // Letters as large as the cells allow; where they would touch each other, a label for every second or third.
-  lettering(pen, size) {
-    const letters = Math.max(SMALLEST_LETTERS, Math.min(LARGEST_LETTERS, size));
-    pen.font = fontOf(pen, letters);
-    return { letters, every: Math.ceil(SMALLEST_LETTERS / size) };
+    pen.fillStyle = ink;
   }
 
   writeRows(pen, { rows, notes }) {
     const { left, top, right, high } = this.geometry;
     pen.save();
-    const { letters, every } = this.lettering(pen, high), y = (row) => top + (row + 0.5) * high + letters / 3;
+    const every = labelEvery(high), y = (row) => top + (row + 0.5) * high + LETTERS / 3;
     pen.textAlign = "right";
     rows.forEach((label, row) => row % every || pen.fillText(shortened(label), left - 6, y(row)));
     pen.textAlign = "left";
@@ -173,15 +169,13 @@ export class Heatmap {
 
   writeColumns(pen, { columns, upright }) {
     const { left, top, wide } = this.geometry;
-    pen.save();
-    const { letters, every } = this.lettering(pen, wide);
+    const every = labelEvery(wide);
     columns.forEach((label, column) => {
       if (column % every) return;
       const middle = left + (column + 0.5) * wide;
       if (upright) pen.fillText(shortened(label), middle, top - 5);
-      else writeSlanted(pen, label, middle + letters / 3, top - 5);
+      else writeSlanted(pen, label, middle + LETTERS / 3, top - 5);
     });
-    pen.restore();
   }
 
   // As many numbers of columns as there is room for.

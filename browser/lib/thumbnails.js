@@ -1,10 +1,10 @@
 // Thumbnails of many heads on one canvas: layers below one another and heads side by side, or one after the other in
 // an order that is given. A map is {values, rows, columns, full, causal}: `full` has the strongest colour.
 
-import { Drawing, FRAME, POINTED, Raster, fontOf, listenToKeys, withMore } from "./canvas.js";
+import { Drawing, FRAME, POINTED, Raster, listenToKeys, withMore } from "./canvas.js";
 
-const LAYER_NAME = 46, GAP = 8, CAPTION = 12, TITLE = 22, HEAD_NAME = 16; // pixels
-const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 28, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
+const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
+const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
 
 export function everyHead({ layers, heads }) {
   return Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
@@ -37,7 +37,7 @@ export class Thumbnails {
     const across = Math.ceil(map.columns / block), down = Math.ceil(map.rows / block);
     const raster = (this.rasters[`${across} ${down}`] ??= new Raster(across, down));
     const share = (row, column) => largestOf(map, block, row, column) / map.full;
-    pen.drawImage(raster.of(share), x, y, wide, high);
+    pen.drawImage(raster.of(share, false, pen.onDark), x, y, wide, high);
     frame(pen, { x, y, wide, high }, FRAME, 1, 0.5);
   }
 }
@@ -157,7 +157,6 @@ export class Overview {
     if (group.captions && wide >= LEAST_CAPTIONED) {
       pen.save();
       pen.textAlign = "center";
-      pen.font = fontOf(pen, wide < 44 ? 9 : 10.5);
       group.captionsOf(tile).forEach((text, line) => {
         pen.fillText(text, x + wide / 2, y + high + (line + 1) * CAPTION - 2);
       });

@@ -1,6 +1,6 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
-import { ARROWS, blue, element, isShortcut, setAttributes, shortened } from "../lib/canvas.js";
+import { ARROWS, element, isDark, isShortcut, setAttributes, shortened, tint } from "../lib/canvas.js";
 
 const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
@@ -20,7 +20,7 @@ export class HeadMap {
 
   // Show the chosen head at a snapshot, in this width.
   draw(data, snapshots, current, width) {
-    const tokens = JSON.stringify([data.queries, data.predicts, data.keys, data.causal]);
+    const dark = isDark(this.table), tokens = JSON.stringify([data.queries, data.predicts, data.keys, data.causal]);
     Object.assign(this, { data, snapshots, current });
     if (tokens !== this.tokens) this.layOut();
     this.tokens = tokens;
@@ -31,7 +31,7 @@ export class HeadMap {
         if (snapshots.isMasked(row, column)) continue;
         const cell = this.cells[index], weight = snapshots.weight(current, data, row, column);
         const text = weight >= 0.995 ? "1" : weight.toFixed(2).slice(1);
-        cell.style.backgroundColor = blue(weight);
+        tint(cell, weight, dark);
         if (cell.textContent !== text) cell.textContent = text;
       }
     }

@@ -49,20 +49,26 @@ def title(page: Page):
 
 
 def cell(page: Page, row: int, column: int, rows: int, columns: int) -> dict[str, float]:
-    """The middle of a cell of the map: cells are square and end 44 pixels from the right, 4 from below."""
+    """The middle of a cell of the map: cells are square and end 52 pixels from the right, 4 from below."""
     wide, high = page.locator(".map canvas").evaluate("canvas => [canvas.clientWidth, canvas.clientHeight]")
     side = (high - 4 - TOP) / rows
-    return {"x": wide - 44 - (columns - column - 0.5) * side, "y": TOP + (row + 0.5) * side}
+    return {"x": wide - 52 - (columns - column - 0.5) * side, "y": TOP + (row + 0.5) * side}
 
 
 TOP = 0.87 * 7 * len("▁teacher") + 14  # pixels that the names of the columns take
+
+
+def options(page: Page) -> None:
+    """Open what lies behind the button, which covers a part of the rest."""
+    page.locator(".options summary").click()
+    expect(page.locator(".options .panel")).to_be_visible()
 
 
 def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
     """The middle of a head's thumbnail in the overview of 3 layers by 8 heads; both count from 1."""
     wide, high = page.locator(".overview canvas").evaluate("canvas => [canvas.clientWidth, canvas.clientHeight]")
     across = (wide - 48) // 8
-    return {"x": 46 + (head - 0.5) * across - 4, "y": 18 + (layer - 0.5) * (high - 18) / 3 - 10}
+    return {"x": 46 + (head - 0.5) * across - 4, "y": 18 + (layer - 0.5) * (high - 18) / 3 - 11}
 
 
 def second_visitor(elsewhere: Callable[[], Page], url: str) -> Page:
@@ -80,18 +86,25 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
     largest = int(weights.argmax())
     expect_number(page, "weight", f"{weights[1]:.4f}")
     assert numbers(page) == {
-        "fed": trace.fed_tokens[3],
-        "predicts": trace.next_tokens[3],
-        "reads": trace.source_tokens[1],
+        "input token": trace.fed_tokens[3],
+        "output token": trace.next_tokens[3],
+        "key": trace.source_tokens[1],
         "weight": f"{weights[1]:.4f}",
-        "row’s largest": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
+        "row’s max weight": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
         "row’s entropy": f"{entropy(weights):.2f} nats",
     }
     expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.next_tokens[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(trace.source_tokens[1])
-    expect(page.locator(".readout")).to_contain_text(f"reads “{trace.source_tokens[1]}” with weight {weights[1]:.4f}")
+    expect(page.locator(".readout")).to_contain_text(
+        f"attends to “{trace.source_tokens[1]}” with weight {weights[1]:.4f}"
+    )
     page.mouse.move(5, 5)
     expect(page.locator(".pointed")).to_have_count(0)
+
+
+def opacity(weights: np.ndarray) -> np.ndarray:
+    """Of the ramp's colours: 0.03 for nothing, 0.72 for a half, 1 for all."""
+    return np.interp(weights, [0, 0.5, 1], [0.03, 0.72, 1])
 
 
 def test_pointing_at_a_token_colours_what_it_reads_and_what_reads_it(page, address, trace):
@@ -104,7 +117,7 @@ def test_pointing_at_a_token_colours_what_it_reads_and_what_reads_it(page, addre
         page.locator(tokens).nth(2).hover()
         expect(page.locator(tokens).nth(2)).to_have_class(re.compile("pointed"))
         shares = [button.evaluate(colour) for button in page.locator(others).all()]
-        np.testing.assert_allclose(shares, 0.03 + 0.69 * weights / max(1, weights.sum(), weights.max()), atol=0.006)
+        np.testing.assert_allclose(shares, opacity(weights / max(1, weights.sum(), weights.max())), atol=0.006)
         expect_number(page, "weight", f"{weights.max():.4f}")
 
 
@@ -124,7 +137,12 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
     page.locator(QUERIES).nth(1).click()
     mean = (trace.cross[2, 1, 1] + trace.cross[0, 3, 1]) / 2
     expect(page.locator(".readout")).to_contain_text(f"{mean.max():.3f}")
+    options(page)
     page.locator("[name=together]").select_option("sum")
+    page.keyboard.press("Escape")
+    expect(page.locator(".options .panel")).to_be_hidden()
+    expect(page.locator(".options summary")).to_be_focused()
+    expect(title(page)).to_have_text("Cross-attention: sum of 2 heads")
     expect(page.locator(".readout")).to_contain_text(f"{2 * mean.max():.3f}")
     canvas.click(position={"x": 15, "y": thumbnail(page, 2, 1)["y"]})
     expect(title(page)).to_have_text("Cross-attention: sum of the 8 heads of layer 2")
@@ -133,8 +151,8 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
 def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere, trace):
     open_explorer(page, address, heads="2.3", view="lines")
     page.locator(".readers button").nth(2).click()
-    page.locator(QUERIES).nth(4).click(modifiers=["Shift"])
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(2)
+    page.locator(".readers button").nth(4).click(modifiers=["Shift"])
+    expect(page.locator(".readers [aria-pressed=true]")).to_have_count(2)
     expect(page.locator(".readers [aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
     sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
     expect(page.locator(".readout")).to_contain_text(
@@ -142,9 +160,11 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     )
     page.wait_for_url(re.compile("see_tokens=q3-5"))
     other = second_visitor(elsewhere, page.url)
-    expect(other.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    expect(other.locator(".readers [aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
     expect(other.locator(".lines canvas")).to_be_visible()
+    page.get_by_role("button", name="map", exact=True).click()
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("see_tokens"))
@@ -187,8 +207,10 @@ def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows
     page.get_by_text("Table of these weights").click()
     weights = trace.encoder[1, 2]
     np.testing.assert_allclose(weights_table(page), weights, atol=5.1e-5)
+    options(page)
     page.locator("[name=words]").select_option("words")
-    expect(page.locator(".notes")).to_contain_text("summed over the pieces that are read and averaged over the pieces")
+    notes = page.locator(".notes")
+    expect(notes).to_contain_text("summed over the subwords of a key and averaged over those of a query")
     expect(page.locator(KEYS).nth(1)).to_have_text("▁don't")
     tokens = trace.source_tokens
     assert tokens[1:4] == ("▁don", "'", "t")
@@ -202,6 +224,7 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
     open_explorer(page, address, kind="cross", heads="2.3")
     page.get_by_text("Table of these weights").click()
     left = trace.cross[1, 2, :-1, :-1]
+    options(page)
     page.locator("[name=specials]").select_option("hidden")
     expect(page.locator(".notes")).to_contain_text("rows are not divided by what remains")
     np.testing.assert_allclose(weights_table(page), left, atol=5.1e-5)
@@ -213,6 +236,8 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
 
     page.locator("[name=specials]").select_option("shown")
     page.get_by_role("button", name="decoder", exact=True).click()
+    expect(page.locator(".options .panel")).to_be_hidden()  # a click elsewhere closes it
+    options(page)
     page.locator("[name=top]").fill("60")
     expect(page.locator(".notes")).to_contain_text("largest weights that together hold 60 %")
     weights, shown = trace.decoder[1, 2], weights_table(page)
@@ -225,6 +250,7 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
 
 def test_heads_are_found_by_a_measure_and_labelled_with_their_thresholds(page, address):
     open_explorer(page, address)
+    options(page)
     page.locator("[name=sort]").select_option("alignment")
     page.locator("[name=least]").fill("80")
     page.get_by_text("Table of the heads").click()
@@ -283,9 +309,11 @@ def test_hostile_tokens_are_only_text(page, trace):
     )
     page.get_by_text("Table of these weights").click()
     page.locator(QUERIES).first.hover()
-    for place in (KEYS, ".numbers dd", ".readout", "details.weights thead th"):
+    expect(page.locator(KEYS).first).to_have_attribute("title", evil)  # the label of a column is shortened
+    expect(page.locator(KEYS).first).to_have_text(f"{evil[:11]}…")
+    for place in (".numbers dd", ".readout", "details.weights thead th"):
         expect(page.locator(place).filter(has_text=evil).first).to_be_visible()
-    page.get_by_role("button", name="lines").click()
+    page.get_by_role("button", name="lines", exact=True).click()
     expect(page.locator(".read button").first).to_have_attribute("title", evil)
     assert page.locator("img").count() == 0
     assert page.evaluate("window.hurt") is None
@@ -304,19 +332,23 @@ def test_it_shuts_no_one_out_and_is_no_wider_than_the_screen(visitor, address, s
     for text in ("Table of the heads", "Table of these weights", "How heads are measured and labelled"):
         page.get_by_text(text).click()
     shuts_no_one_out(page)
+    options(page)
+    shuts_no_one_out(page)
 
 
-def test_a_finger_chooses_heads_and_cells_and_the_numbers_stay_in_sight(visitor, address, trace):
+def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, address, trace):
     page = visitor(width=390, height=844, scheme="dark", has_touch=True)
     open_explorer(page, address, heads="2.3")
-    page.get_by_role("button", name="choose several").tap()
+    page.get_by_role("button", name="Select multiple").tap()
     page.locator(".overview canvas").tap(position=thumbnail(page, 3, 1))
     expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
-    page.get_by_role("button", name="choose several").tap()
+    page.get_by_role("button", name="Select multiple").tap()
     page.locator(".overview canvas").tap(position=thumbnail(page, 2, 3))
     expect(title(page)).to_have_text("Cross-attention: layer 2, head 3")
     rows, columns = trace.cross.shape[2:]
     page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
     expect_number(page, "weight", f"{trace.cross[1, 2, 2, 3]:.4f}")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[2])
-    expect(page.locator(".numbers")).to_be_in_viewport()
+    expect(page.locator(".readout")).to_contain_text(f"with weight {trace.cross[1, 2, 2, 3]:.4f}")
+    fixed = "place => [...place.querySelectorAll('*')].map(each => getComputedStyle(each).position)"
+    assert not {"fixed", "sticky"} & set(page.locator(".explorer").evaluate(fixed))

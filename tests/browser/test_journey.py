@@ -61,7 +61,8 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     page.get_by_role("button", name="decoder", exact=True).click()
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 2, head 5", exact=True).click()
-    page.get_by_label("Rows named after the token").select_option("fed")
+    page.locator(".options summary").click()
+    page.get_by_label("Label decoder rows by").select_option("fed")
     heading = "Masked decoder self-attention: layer 2, head 5"
     expect(page.locator(".heads_name")).to_have_text(heading)
     expect(page).to_have_url(re.compile(r"see_heads=2\.5.*see_rows=fed|see_rows=fed.*see_heads=2\.5"))

@@ -125,10 +125,10 @@ test("heads are named as what they are together", () => {
 });
 
 test("axes and what was done to the weights are said", () => {
-  assert.equal(axesText("encoder", "fed"), "Rows: source tokens. Columns: source tokens.");
+  assert.equal(axesText("encoder", "fed"), "Rows (queries): source tokens. Columns (keys): source tokens.");
   assert.equal(
     axesText("decoder", "fed"),
-    "Rows: decoder steps, named after the token each was fed. Columns: target tokens as they were fed.",
+    "Rows (queries): decoder steps, labelled by input token. Columns (keys): decoder input tokens.",
   );
   const choice = start();
   assert.equal(notes(1, choice), "");

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellNumber, geometryOf } from "../../browser/attention_steps/panels.js";
-import { Raster, blue, opacity, shortened } from "../../browser/lib/canvas.js";
+import { Raster, blue, inkOn, opacity, shade, shortened } from "../../browser/lib/canvas.js";
 import {
-  Geometry, Heatmap, cellText, fitUpright, rowLabelsWidth, slantedHeight,
+  Geometry, Heatmap, cellText, fitUpright, labelEvery, rowLabelsWidth, slantedHeight,
 } from "../../browser/lib/heatmap.js";
 
 const geometry = new Geometry({ rows: 3, columns: 5, left: 40, top: 20, wide: 10, high: 8, after: 7, below: 4 });
@@ -57,8 +57,45 @@ test("a cell says its weight, or that it is masked", () => {
 
 test("colour grows with the weight, up to the full one", () => {
   assert.equal(blue(0), "rgba(31, 119, 224, 0.030)");
-  assert.equal(blue(0.5), "rgba(31, 119, 224, 0.375)");
+  assert.equal(blue(0.25), "rgba(31, 119, 224, 0.375)");
+  assert.equal(blue(0.5), "rgba(31, 119, 224, 0.720)");
+  assert.equal(blue(0.75), "rgba(20, 84, 166, 0.860)");
+  assert.equal(blue(1), "rgba(8, 48, 107, 1.000)");
+  assert.equal(blue(1, true), "rgba(158, 202, 255, 1.000)", "light on a dark page");
+  for (const dark of [false, true]) assert.equal(blue(7, dark), blue(1, dark));
   assert.equal(opacity(1), opacity(7));
+});
+
+// Contrast as WCAG 2 defines it, here in floats of 0 to 1.
+function contrast(one, other) {
+  const light = (colour) => {
+    const [r, g, b] = colour.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [low, high] = [light(one), light(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+test("full weight stands out from the page, and digits from every cell", () => {
+  const pages = [[1, 1, 1], [14 / 255, 17 / 255, 23 / 255]], own = [[0.19, 0.2, 0.25], [0.98, 0.98, 0.98]];
+  const inks = { "#000": [0, 0, 0], "#fff": [1, 1, 1] };
+  pages.forEach((page, number) => {
+    let before = 0;
+    for (let hundredth = 0; hundredth <= 100; hundredth++) {
+      const weight = hundredth / 100, [r, g, b, opaque] = shade(weight, number === 1);
+      const cell = [r, g, b].map((part, at) => opaque * (part / 255) + (1 - opaque) * page[at]);
+      const ink = inkOn(weight, number === 1, "own");
+      assert.ok(contrast(cell, inks[ink] ?? own[number]) >= 4.5, `${weight} on page ${number} with ${ink}`);
+      assert.ok(contrast(cell, page) > before, "more weight stands out more");
+      before = contrast(cell, page);
+    }
+    assert.ok(before >= 7, `${before}`);
+  });
+  assert.deepEqual([inkOn(1, false, ""), inkOn(1, true, "")], ["#fff", "#000"]);
+});
+
+test("letters do not shrink, they are left out", () => {
+  assert.deepEqual([40, 12, 11, 6, 5].map(labelEvery), [1, 1, 2, 2, 3]);
 });
 
 test("cells of a step fill the width, square between tokens, low where rows are many", () => {
@@ -95,7 +132,9 @@ test("an image has a pixel a cell, blank where the cell is, in the colour of its
   raster.of((row, column) => values[row][column], true);
   assert.deepEqual(pixels(), [[232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8]]);
   raster.of((row) => [0.5, NaN][row]);
-  assert.deepEqual(pixels(), [[31, 119, 224, 96], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 0]]);
+  assert.deepEqual(pixels(), [[31, 119, 224, 184], [31, 119, 224, 184], [31, 119, 224, 0], [31, 119, 224, 0]]);
+  raster.of((row) => [1, 0.25][row], false, true);
+  assert.deepEqual(pixels(), [[158, 202, 255, 255], [158, 202, 255, 255], [31, 119, 224, 96], [31, 119, 224, 96]]);
 });
 
 test("pointer and keys point at cells and choose them", () => {

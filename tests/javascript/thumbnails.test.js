@@ -20,8 +20,8 @@ test("a thumbnail has its map's shape, within limits", () => {
 
 test("layers go below one another, heads side by side, with a name for each", () => {
   const { tiles, names, bottom } = arrange({ ...size, found, sorted: false, captions: 1 }, 222, 2);
-  assert.deepEqual(tiles.map(({ x, y }) => [x, y]), [[46, 18], [104, 18], [162, 18], [46, 78], [104, 78], [162, 78]]);
-  assert.deepEqual([tiles[0].wide, tiles[0].high, bottom], [50, 40, 138]);
+  assert.deepEqual(tiles.map(({ x, y }) => [x, y]), [[46, 18], [104, 18], [162, 18], [46, 80], [104, 80], [162, 80]]);
+  assert.deepEqual([tiles[0].wide, tiles[0].high, bottom], [50, 40, 142]);
   assert.deepEqual(names.map(({ text }) => text), ["head 1", 2, 3, "layer 1", "layer 2"]);
   assert.deepEqual(names[1].heads.map(({ layer, head }) => [layer, head]), [[0, 1], [1, 1]]);
   assert.deepEqual(names[4].heads.map(({ layer }) => layer), [1, 1, 1]);
@@ -37,7 +37,7 @@ test("sorted heads follow one another, as many in a line as fit", () => {
 
 test("thumbnails too small for captions leave them out", () => {
   const high = (width) => arrange({ ...size, found, sorted: false, captions: 1 }, width, 2).bottom;
-  assert.equal(high(48 + 3 * 36) - high(48 + 3 * 35), 2 * (heightOf(28, size) - heightOf(27, size) + 12));
+  assert.equal(high(48 + 3 * 44) - high(48 + 3 * 43), 2 * (heightOf(36, size) - heightOf(35, size) + 14));
 });
 
 test("a point belongs to a thumbnail, half of the gap around it included", () => {

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Choice } from "../../browser/attention_explorer/choice.js";
-import { chosenIndexes, shortWeight } from "../../browser/attention_explorer/views.js";
+import { chosenIndexes } from "../../browser/attention_explorer/tokens.js";
+import { shortWeight } from "../../browser/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../browser/attention_explorer/weights.js";
 import { HEADER, exampleBytes } from "./example.js";
 
@@ -82,14 +83,22 @@ test("entropy is in nats, and the largest is found in rows and columns", () => {
 
 test("a cell and tokens are said in sentences", () => {
   const encoder = shown("encoder"), decoder = shown("decoder");
-  assert.equal(encoder.cellText(1, 0), "“n't” reads “▁do” with weight 0.1000.");
-  assert.equal(decoder.cellText(0, 2), "The step fed “<s>”, to predict “▁tu”, may not read “s”, which comes later.");
-  assert.equal(encoder.tokensText("queries", [1]), "“n't” reads “n't” most: 0.7000.");
-  assert.equal(encoder.tokensText("queries", [0, 1]), "“▁do”, “n't” together read “n't” most: 0.950 in sum, of 2.00.");
-  assert.equal(encoder.tokensText("keys", [2]), "“</s>” is read most in the row “</s>”: 1.0000; over all rows 1.45.");
+  assert.equal(encoder.cellText(1, 0), "“n't” attends to “▁do” with weight 0.1000.");
+  assert.equal(decoder.cellText(0, 2), 
+    "Input token “<s>” (output token “▁tu”) may not attend to “s”, which comes later: it is masked.",
+  );
+  assert.equal(encoder.tokensText("queries", [1]), "“n't” attends to “n't” most: 0.7000.");
+  assert.equal(
+    encoder.tokensText("queries", [0, 1]),
+    "“▁do”, “n't” together attend to “n't” most: 0.950 in sum, of 2.00.",
+  );
+  assert.equal(
+    encoder.tokensText("keys", [2]),
+    "“</s>” gets most attention in the row “</s>”: 1.0000; over all rows 1.45.",
+  );
   assert.deepEqual(decoder.numbersOf(1, 2), [
-    ["fed", "▁tu"], ["predicts", "s"], ["reads", "s"], ["weight", "masked"], ["row’s largest", "0.5000 on <s>"],
-    ["row’s entropy", "0.69 nats"],
+    ["input token", "▁tu"], ["output token", "s"], ["key", "s"], ["weight", "masked"],
+    ["row’s max weight", "0.5000 on <s>"], ["row’s entropy", "0.69 nats"],
   ]);
   const sum = shown("encoder", { together: "sum" }, HEADS);
   assert.deepEqual(sum.numbersOf(0, 0).at(-1), ["row’s entropy", "– (of a sum)"]);
@@ -97,10 +106,10 @@ test("a cell and tokens are said in sentences", () => {
 
 test("the table has every weight, what is masked and what is left out", () => {
   assert.deepEqual(shown("decoder", { top: 50 }).tableRows(), [
-    ["reads", "<s>", "▁tu", "s", "entropy"],
-    ["fed <s>, predicts ▁tu", "1.0000", "masked", "masked", "0.00"],
-    ["fed ▁tu, predicts s", "0.5000", "left out", "masked", "0.69"],
-    ["fed s, predicts </s>", "left out", "left out", "0.5000", "1.03"],
+    ["query", "<s>", "▁tu", "s", "entropy"],
+    ["input <s>, output ▁tu", "1.0000", "masked", "masked", "0.00"],
+    ["input ▁tu, output s", "0.5000", "left out", "masked", "0.69"],
+    ["input s, output </s>", "left out", "left out", "0.5000", "1.03"],
   ]);
 });
 

@@ -11,7 +11,8 @@ from transformer.interpret.trace import Trace
 from ui import url_state
 from ui.line import fragment
 from ui.selectors import AVERAGE, take_head
-from ui.sentences import show_sentences
+from ui.sentences import show_translation
+from views.translate.text import sharpest_head
 
 from .explorer_payload import explorer_blob
 from .explorer_text import MEASURES, PATTERNS
@@ -32,6 +33,7 @@ OPTIONS = {
     "least": tuple(map(str, range(101))),
 }
 _FIRST = "1.1"
+
 _KINDS = ("cross", "encoder", "decoder")
 _SHARED = ("kind", "layer", "head")  # what other pages call one head, in their addresses and in the session
 _FOLLOWED = "explorer_followed"
@@ -40,14 +42,16 @@ _FOLLOWED = "explorer_followed"
 def show(choice: Choice) -> None:
     """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
     trace = session.trace(choice)
-    show_sentences(choice)
-    _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)))
+    show_translation(choice)
+    roles = session.roles(choice.checkpoint)
+    layer, head = roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
+    _show_linked(trace, explorer_blob(trace, roles), f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
-def _show_linked(trace: Trace, blob: bytes) -> None:
-    written = read_choice(trace)
-    attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen))
+def _show_linked(trace: Trace, blob: bytes, best: str) -> None:
+    written = read_choice(trace, best)
+    attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
     label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
     st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place)
@@ -61,23 +65,21 @@ def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
     return query
 
 
-def read_choice(trace: Trace) -> dict[str, str]:
-    """The explorer's choice for this sentence by its names, as texts that make sense."""
+def read_choice(trace: Trace, best: str) -> dict[str, str]:
+    """The explorer's choice for this sentence by its names, as texts that make sense; `best` is the head to begin with,
+    where neither the address nor another page says anything.
+    """
     _follow_others(trace)
     read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
     kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
-    first = _linked_heads(trace, kind)
-    heads = url_state.read("see_heads", first)
     tokens = url_state.read("see_tokens")
-    return {
-        **read,
-        "kind": kind,
-        "heads": heads if _are_heads(heads, trace, kind) else first,
-        "tokens": tokens if _are_tokens(tokens, trace, kind) else "",
-    }
+    said = {**read, "kind": kind, "tokens": tokens if _are_tokens(tokens, trace, kind) else ""}
+    first = _first_heads(trace, said, best)
+    heads = url_state.read("see_heads", first)
+    return {**said, "heads": heads if _are_heads(heads, trace, kind) else first}
 
 
-def write_choice(trace: Trace, written: dict[str, str]) -> None:
+def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
     """Put what was chosen in the explorer into the address; a single head is that of the other pages, too.
 
     To be called in a callback.
@@ -86,7 +88,7 @@ def write_choice(trace: Trace, written: dict[str, str]) -> None:
     for name in (*OPTIONS, "tokens"):
         url_state.write(f"see_{name}", written[name])
     url_state.write("see_kind", kind, _linked_kind())
-    url_state.write("see_heads", written["heads"], _linked_heads(trace, kind))
+    url_state.write("see_heads", written["heads"], _first_heads(trace, written, best))
     ((layer, head), *others) = heads_in(written["heads"])
     if not others:
         take_head(layer, head)
@@ -114,12 +116,22 @@ def _follow_others(trace: Trace) -> None:
     st.session_state[_FOLLOWED] = _of_others()
     if heads and _are_heads(heads, trace, kind):
         url_state.write("see_kind", kind, _linked_kind())
-        url_state.write("see_heads", heads, _linked_heads(trace, kind))
+        url_state.write("see_heads", heads)
         url_state.write("see_tokens", "")
 
 
 def _of_others() -> tuple[str | None, ...]:
     return tuple(st.session_state.get(name) for name in _SHARED)
+
+
+def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:
+    """The heads where the address names none: `best` where it says nothing else either.
+
+    With anything else it was always head 1.1, or what a link asks for: such an address is still written and read so.
+    """
+    usual = {name: options[0] for name, options in OPTIONS.items()} | {"kind": _KINDS[0], "tokens": ""}
+    is_bare = all(said[name] == value for name, value in usual.items()) and not set(_SHARED) & set(st.query_params)
+    return best if is_bare else _linked_heads(trace, said["kind"])
 
 
 def _linked_kind() -> str:

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, open_page, page_text
 
+import session
 from plots.text import percent
 from transformer import Translator
 from transformer.interpret.head_patterns import THRESHOLDS, measure_heads
@@ -16,11 +17,12 @@ from transformer.interpret.trace import masked_maps
 from views.attention.explorer_payload import KINDS, explorer_blob
 from views.attention.explorer_text import MEASURES, PATTERNS, explorer_words, look_words, rules
 from views.attention.page import VIEWS
+from views.translate.text import sharpest_head
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "heads": "1.1", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+START = {"kind": "cross", "heads": "3.5", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
     "specials": "shown",
     "together": "mean",
     "scale": "0 to 1",
@@ -48,6 +50,10 @@ def unpack(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
         shape = [kind[part] for part in ("layers", "heads", "queries", "keys")]
         maps[name] = weights[kind["offset"] :][: np.prod(shape)].reshape(shape)
     return header, maps
+
+
+def first_of(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else value[0]
 
 
 def four_decimals(weights: np.ndarray) -> list[str]:
@@ -140,8 +146,52 @@ def test_the_words_state_every_threshold_and_claim_no_more_than_the_numbers(ship
 # The address
 
 
-def test_without_an_address_the_first_cross_attention_head_is_shown():
-    assert sent(open_page(PAGE))[0] == START
+def test_without_an_address_the_head_that_aligns_best_over_the_corpus_is_shown(checkpoints):
+    app = open_page(PAGE)
+    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())
+    rows, eligible = (
+        {
+            f"{layer + 1}.{head + 1}": counts[name]["cross"][layer][head].get("alignment", 0)
+            for layer in range(3)
+            for head in range(8)
+        }
+        for name in ("rows", "eligible")
+    )
+    assert max(rows, key=lambda head: rows[head] / eligible[head]) == START["heads"]
+    assert sent(app)[0] == START
+    assert "see_heads" not in app.query_params, "it is the default"
+
+
+def test_without_a_corpus_the_sharpest_head_of_the_sentence_is_shown(monkeypatch, shipped):
+    monkeypatch.setattr(session, "roles", lambda checkpoint: None)
+    layer, head, _ = sharpest_head(shipped.trace(FIRST), "cross")
+    assert sent(open_page(PAGE))[0] == START | {"heads": f"{layer + 1}.{head + 1}"}
+
+
+@pytest.mark.parametrize(
+    "query", [{"see_rows": "fed"}, {"see_tokens": "q2"}, {"see_kind": "encoder"}, {"kind": "cross"}, {"see_top": "50"}]
+)
+def test_an_address_that_says_something_and_names_no_head_means_the_first_one_as_ever(query):
+    assert sent(open_page(PAGE, **query))[0]["heads"] == "1.1"
+
+
+def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_means(shipped):
+    trace = shipped.trace(FIRST)
+
+    def page(trace, heads, rows, best):
+        from views.attention.explorer import read_choice, write_choice
+
+        write_choice(trace, read_choice(trace, best) | {"heads": heads, "rows": rows}, best)
+
+    for heads, rows, expected in (
+        ("3.5", "predicted", {}),
+        ("1.1", "predicted", {"see_heads": "1.1"}),
+        ("1.1", "fed", {"see_rows": "fed"}),
+        ("3.5", "fed", {"see_rows": "fed", "see_heads": "3.5"}),
+    ):
+        app = AppTest.from_function(page, args=(trace, heads, rows, "3.5")).run()
+        assert not app.exception
+        assert {name: first_of(app.query_params[name]) for name in app.query_params} == expected
 
 
 def test_the_url_restores_the_choice():
