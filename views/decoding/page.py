@@ -11,6 +11,7 @@ from session import Choice
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import url_state
+from ui.heading import beside_title
 from ui.selectors import layer_and_head, one_number, take_head
 from ui.sentences import show_translation
 from ui.widgets import plain, show_finding, show_table
@@ -113,13 +114,7 @@ def _comparison(choice: Choice) -> str:
 
 def _show_player(choice: Choice) -> None:
     trace = session.trace(choice)
-    st.caption(
-        "The decoder writes one piece at a time: it is fed what stands already, gives every piece of its vocabulary a "
-        "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "
-        "or top-k."
-    )
-    show_finding(hardest_step(trace))
-    with st.container(horizontal=True, gap="medium"):
+    with beside_title(), st.container(horizontal=True, gap="medium"):
         layer, head = layer_and_head(*trace.cross.shape[:2])
     cross, decoder = (attention_map(trace, kind, layer, head) for kind in ("cross", "decoder"))
     vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
@@ -133,6 +128,12 @@ def _show_player(choice: Choice) -> None:
     step = url_state.read("step")
     first = int(step) if re.fullmatch(r"[0-9]{1,4}", step) else 1
     decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_head, on_take=force)
+    show_finding(hardest_step(trace))
+    st.caption(
+        "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "
+        "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "
+        "or top-k."
+    )
 
 
 def _go_to(step: int) -> None:
