@@ -1,7 +1,7 @@
 """Heatmaps: rows are queries from top to bottom, keys stand above the columns, masked cells are blank."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
@@ -21,6 +21,7 @@ EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
 
 _LARGEST_CELL = 36  # pixels
+_NARROWEST_ROOM = 120
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
 _SMALLEST_CELL_WITH_TEXT, _SMALLEST_CELL_WITH_TEXT_ALONE = 18, 26  # in smaller ones hovering still shows the values
@@ -102,6 +103,26 @@ class Heatmap:
         return round(min(_LARGEST_LABEL, max(SMALLEST_LABEL, self.cell - 4)))
 
     @property
+    def height(self) -> int:
+        """The whole figure's height in pixels."""
+        return round(len(self.queries) * self.cell + self._above + self.below)
+
+    @property
+    def below(self) -> int:
+        """The room of the colour bars below."""
+        return 60 if self.room is not None and any(layer.bar for layer in self.cells) else 10
+
+    @property
+    def _above(self) -> float:
+        letters = _LETTER * self.label * max(map(len, (*self.keys, self.extra)), default=0)
+        return letters + (70 if self.room is None else 40)
+
+    def within(self, side: int) -> "Heatmap":
+        """The same in the largest room up to `side` pixels with which it is no higher than that, if it can be."""
+        rooms = (replace(self, room=room) for room in range(side, _NARROWEST_ROOM, -4))
+        return next((found for found in rooms if found.height <= side), replace(self, room=_NARROWEST_ROOM))
+
+    @property
     def has_texts(self) -> bool:
         """Whether its texts fit into the cells."""
         smallest = _SMALLEST_CELL_WITH_TEXT_ALONE if self.room is None else _SMALLEST_CELL_WITH_TEXT
@@ -115,22 +136,17 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     traces = [layer.trace(_colour_bar(heatmap, bars, layer), gap) for layer in heatmap.cells]
     if heatmap.has_texts:
         traces.append(_texts(heatmap))
-    letter = _LETTER * heatmap.label
-    above = letter * max(map(len, (*heatmap.keys, heatmap.extra)), default=0) + (70 if heatmap.room is None else 40)
-    below = 60 if bars and heatmap.room is not None else 10
-    rows = len(heatmap.queries)
-    height = round(rows * heatmap.cell + above + below)
     layout = {
         "shapes": _shapes(heatmap, gap > 0),
-        "margin": {"l": 5, "r": 5, "t": 5, "b": max(5, below)},
+        "margin": {"l": 5, "r": 5, "t": 5, "b": heatmap.below},
         "hovermode": "closest",
         "showlegend": False,
     }
     if heatmap.room is None:
-        beside = letter * max(map(len, heatmap.queries), default=0)
+        beside = _LETTER * heatmap.label * max(map(len, heatmap.queries), default=0)
         layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
     x, y = _axes(heatmap)
-    return figure_of(traces, height, x=x, y=y, legend=None, **layout)
+    return figure_of(traces, heatmap.height, x=x, y=y, legend=None, **layout)
 
 
 def _axes(heatmap: Heatmap) -> tuple[dict, dict]:
@@ -175,8 +191,11 @@ def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:
     return [{"type": "path", "path": "".join(lines), "layer": "below", "line": _GRID}, *outline]
 
 
-def attention_map_figure(chosen: AttentionMap) -> go.Figure:
-    """Weights from 0 to 1 with their values; masked cells stay blank."""
+def attention_map_figure(chosen: AttentionMap, side: int | None = None) -> go.Figure:
+    """Weights from 0 to 1 with their values; masked cells stay blank.
+
+    It fits into a square of `side` pixels, its colour bar below; with None it stands alone, as large as it needs.
+    """
     name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
     rows = [f"{name}<br>{row_words(chosen, row)}" for row in range(len(chosen.weights))]
     values = [[f"weight <b>{weight:.4f}</b>" for weight in row] for row in chosen.weights.tolist()]
@@ -184,7 +203,8 @@ def attention_map_figure(chosen: AttentionMap) -> go.Figure:
     cells = Cells(chosen.weights, hover, Scale(WEIGHT_SCALE, ticks=(0, 0.25, 0.5, 0.75, 1)), "weight")
     names = axis_names(chosen.kind, chosen.row_label)
     texts = weight_texts(chosen.weights)
-    return heatmap_figure(Heatmap((cells,), chosen.queries, chosen.keys, *names, room=None, texts=texts))
+    heatmap = Heatmap((cells,), chosen.queries, chosen.keys, *names, room=side, texts=texts)
+    return heatmap_figure(heatmap if side is None else heatmap.within(side))
 
 
 def map_title(chosen: AttentionMap) -> str:

@@ -185,8 +185,7 @@ def read(key: str, start: str = "") -> str:
     Streamlit takes what is not bound to a widget out of the address when the page changes.
     """
     default = default_of(key, start or None) or ""
-    before, now = st.session_state.get(_PAGES, (None, None))
-    kept = st.session_state.get(_own(key), default) if before != now else default
+    kept = st.session_state.get(_own(key), default) if came_from_another_page() else default
     value = st.query_params.get(key, kept)
     write(key, value, start)
     return value
@@ -211,6 +210,25 @@ def read_number(key: str, start: int) -> int:
     """A whole number from 1 on that is in the address, else `start`."""
     value = read(key, str(start))
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) and int(value) else start
+
+
+def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Of these names those in the address with a value that is among its options; what makes no sense leaves it."""
+    found = {key: st.query_params[key] for key in options if key in st.query_params}
+    for key in [key for key, value in found.items() if value not in options[key]]:
+        del found[key], st.query_params[key]
+    return found
+
+
+def write_all(values: Mapping[str, str]) -> None:
+    """Put these into the address in one step, which the Back button takes back as one."""
+    st.query_params.update(values)
+
+
+def came_from_another_page() -> bool:
+    """Whether this is the first run of a page."""
+    before, now = st.session_state.get(_PAGES, (None, None))
+    return before != now
 
 
 def note_page(path: str) -> None:

@@ -1,60 +1,76 @@
-"""The page on the translation: its tokens, how probable each is, and what one head's cross-attention reads."""
+"""The page on the translation: its tokens joined by one head's cross-attention, and how probable each of them is."""
 
 import streamlit as st
 
 import session
+from browser.token_lines import token_lines
 from plots.heatmap import attention_map_figure, map_title
 from session import Choice
 from transformer.decoding.sampling import Sampling
-from transformer.interpret.trace import Trace, attention_map
-from ui.selectors import layer_and_head, row_label
-from ui.sentences import show_pieces, show_probabilities, show_sentences
+from transformer.interpret.trace import AttentionMap, Trace, attention_map
+from ui.selectors import head_from, head_query, row_label
+from ui.sentences import show_pieces, show_probabilities, show_translation
 from ui.widgets import phone_container, plain, show_finding
 
-from .text import depth_words, least_probable_token, sharpest_head, strongest_reading
+from .lines_payload import lines_payload
+from .text import OUT_OF_DEPTH, depth_words, least_probable_token, sharpest_head, strongest_reading
+
+_SIDE = 400  # pixels of the map
 
 
 def show_page(choice: Choice) -> None:
-    """Sentence, tokens and cross-attention. Raises UserError."""
+    """The translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
     trace = session.trace(choice)
-    show_sentences(choice)
-    drawn = isinstance(choice.strategy, Sampling)
-    out_of_depth = depth_words(trace, session.outputs(choice.checkpoint), drawn)
-    if out_of_depth:
-        st.warning(plain(out_of_depth), icon=":material/scuba_diving:")
-    show_finding(least_probable_token(trace))
+    show_translation(choice)
+    _show_depth(choice, trace)
+    left, right = st.columns([3, 2], gap="medium")
+    with right:
+        layer, head = _choose_head(choice, trace)
+        place = st.container()
+        shown = attention_map(trace, "cross", layer, head, row_label())
+    with place:
+        _show_map(shown)
+    with left:
+        st.markdown(f"**{map_title(shown)}**")
+        token_lines(lines_payload(trace, shown), "token_lines")
+        show_finding(strongest_reading(shown) or least_probable_token(trace))
+        label, query = "Next: how each token is chosen", head_query(layer, head)
+        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=query)
     _show_tokens(trace, session.translator(choice.checkpoint).tokenizer.unknown_id)
-    _show_cross_attention(trace)
+
+
+def _show_depth(choice: Choice, trace: Trace) -> None:
+    words = depth_words(trace, session.outputs(choice.checkpoint), isinstance(choice.strategy, Sampling))
+    if words:
+        with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
+            st.markdown(plain(words))
+
+
+def _choose_head(choice: Choice, trace: Trace) -> tuple[int | None, int | None]:
+    """The head of the address, else the best aligner over the corpus, or the sharpest where none was measured."""
+    roles = session.roles(choice.checkpoint)
+    start = roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
+    return head_from(start, *trace.cross.shape[:2])
+
+
+def _show_map(shown: AttentionMap) -> None:
+    with phone_container(len(shown.keys), "cross_map"):
+        alt = f"Heatmap. {map_title(shown)}"
+        st.plotly_chart(attention_map_figure(shown, _SIDE), key="cross_map", alt=alt)
 
 
 def _show_tokens(trace: Trace, unknown_id: int) -> None:
-    st.subheader("Pieces")
+    st.subheader("Tokens (subwords)")
     st.caption(
-        "The model reads and writes pieces, not words. ▁ marks the start of a word, \\</s> the end of the sentence. "
-        "The number is the piece's id: its row in the embedding matrix."
+        "The model reads and writes tokens, which are words or parts of words. ▁ marks the start of a word, \\</s> the "
+        "end of the sentence. The number is the token's id: its row in the embedding matrix."
     )
-    show_pieces(trace.source_tokens, trace.source_ids, "Source pieces with their ids", unknown_id)
+    show_pieces(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
     st.caption(
-        "The translation's pieces, each with the probability the model gave it (before temperature or top-k): the "
-        "darker, the higher."
+        "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
+        "darker = higher."
     )
     show_probabilities(
-        trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Target pieces with their probabilities"
+        trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Output tokens with their probabilities"
     )
-
-
-def _show_cross_attention(trace: Trace) -> None:
-    st.subheader("Cross-attention")
-    with st.container(horizontal=True, gap="medium"):
-        layer, head = layer_and_head(*trace.cross.shape[:2])
-        rows = row_label()
-    shown = attention_map(trace, "cross", layer, head, rows)
-    title = map_title(shown)
-    st.markdown(f"**{title}**")
-    with phone_container(len(shown.keys), "cross_map"):
-        st.plotly_chart(attention_map_figure(shown), key="cross_map", width="content", alt=f"Heatmap. {title}")
-    best_layer, best_head, sharpness = sharpest_head(trace, "cross")
-    show_finding(
-        f"{strongest_reading(shown)} Try layer {best_layer + 1}, head {best_head + 1}: the sharpest cross-attention "
-        f"of this sentence, where a row's largest weight, </s> aside, is {sharpness:.2f} on average."
-    )
+    show_finding(least_probable_token(trace))

@@ -25,6 +25,7 @@ from transformer.interpret.head_patterns import (
 from transformer.interpret.trace import AttentionMap, Trace, masked_maps
 from views.decoding.text import runner_up
 
+OUT_OF_DEPTH = "This sentence may be out of the model's depth"
 _RARE = 0.05  # of the corpus's sentences
 
 
@@ -67,7 +68,7 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
     if not findings:
         return ""
     return (
-        "This sentence may be out of the model's depth. Beside the greedy translations of "
+        f"{OUT_OF_DEPTH}. Beside the greedy translations of "
         f"{counted(usual.sentences, 'sentence')} ({usual.pairs}): {'; '.join(findings)}. Read the maps with that in "
         "mind."
     )

@@ -1,0 +1,38 @@
+// Where the tokens stand and the lines run.
+
+export const LARGEST_LETTERS = 15, SMALLEST_LETTERS = 12; // pixels
+const FAINTEST = 0.01; // weights below this have no line
+
+// The size of letters with which a row that is `wide` at the largest size fits into the room, if one does.
+export function lettersFor(wide, room) {
+  const size = Math.floor((LARGEST_LETTERS * room) / wide);
+  return Math.min(LARGEST_LETTERS, Math.max(SMALLEST_LETTERS, size));
+}
+
+// The weights that have a line, the largest last, so that it lies on top: {row, column, weight}.
+export function linesOf(weights) {
+  const found = weights.flatMap((values, row) => values.map((weight, column) => ({ row, column, weight })));
+  return found.filter(({ weight }) => weight >= FAINTEST).sort((one, other) => one.weight - other.weight);
+}
+
+export const widthOf = (weight) => 0.75 + 4.25 * weight;
+export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
+
+// From the middle of a source token, above, to that of an output token, `high` pixels below it.
+export function curve(from, to, high) {
+  const [start, end, bend] = [from, to, high / 2].map((value) => Number(value.toFixed(1)));
+  return `M${start} 0C${start} ${bend} ${end} ${bend} ${end} ${high}`;
+}
+
+// What is pointed at after an arrow key: another token of its row, or the nearest one of the other row.
+export function moved({ side, index }, key, centres) {
+  const last = centres[side].length - 1;
+  const steps = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: last };
+  if (key in steps) return { side, index: Math.min(Math.max(0, steps[key]), last) };
+  const other = { ArrowUp: "source", ArrowDown: "output" }[key];
+  if (!other) return null;
+  if (other === side) return { side, index };
+  const distance = (at) => Math.abs(centres[other][at] - centres[side][index]);
+  const nearest = centres[other].reduce((best, _, at) => (distance(at) < distance(best) ? at : best), 0);
+  return { side: other, index: nearest };
+}
