@@ -23,6 +23,7 @@ SETTLE = 1.0  # seconds of rest before each timed act: what the browser still do
 # such a thing
 CHART = "[data-testid=stPlotlyChart]"
 APP = {
+    "Home": ("Headlight", [(".token_lines .row.output button", 3)]),
     "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
@@ -78,7 +79,7 @@ def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[s
     measured: dict[str, list[float]] = defaultdict(list)
     visitor, other = Visitor(browser), Visitor(browser)
     visitor.page.goto(server.address)
-    visitor.wait(*APP["Translate"])
+    visitor.wait(*APP["Home"])
     other.page.goto(bare.address)
     other.wait(*BARE["First"])
     measured["bytes: first page"].append(visitor.bytes)

@@ -28,7 +28,7 @@ _DRAWN = """([title, sentence, selectors]) => {
     && !main.querySelector('[data-stale=true]')
     && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
     && selectors.every(([selector, count]) => all(selector).length >= count)
-    && (!sentence || (main.querySelector('h4')?.textContent === sentence
+    && (!sentence || (main.querySelector('input')?.value === sentence
       && all(selectors[0][0]).some(e => e.textContent.includes(sentence.slice(0, 2)))));
 }"""
 

@@ -32,21 +32,29 @@ GROUPS = {
     "How it learns": {"training": "Training"},
     "Asked often": {"questions": "Questions"},
 }
+# Names in an address that opened the page on the translation when that was the first.
+_OF_TRANSLATE = ("layer", "head", "rows")
 _CHOICE = "choice"  # in the session, from `run_page` to `show`
 
 
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
-    page = st.navigation(
+    page = _register()
+    url_state.rename_old_values()
+    url_state.note_page(page.url_path)
+    if is_home(page) and url_state.asked(*_OF_TRANSLATE):
+        st.switch_page("pages/translate.py", query_params=url_state.asked(*url_state.PARAMETERS))
+    return page
+
+
+def _register() -> Page:
+    return st.navigation(
         [
             st.Page(f"pages/{name}.py", title=title, default=name == HOME)
             for pages in GROUPS.values()
             for name, title in pages.items()
         ]
     )
-    url_state.rename_old_values()
-    url_state.note_page(page.url_path)
-    return page
 
 
 def group_headings() -> str:
@@ -91,7 +99,7 @@ def show(subject: str) -> None:
     ends that, and the next run begins at app.py.
     """
     if _CHOICE not in st.session_state:
-        navigation()
+        _register()
         st.rerun()
     choice = st.session_state.pop(_CHOICE)
     importlib.import_module(f"views.{subject}.page").show_page(choice)

@@ -4,6 +4,7 @@ A name, its default and its values are a promise: an address that someone has ke
 also where a better one is known by now, and a value that has a new name is found by its old one.
 """
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -221,8 +222,12 @@ def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def write_all(values: Mapping[str, str]) -> None:
-    """Put these into the address in one step, which the Back button takes back as one."""
-    st.query_params.update(values)
+    """Put these into the address in one step, which the Back button takes back as one.
+
+    Where a widget of the page before still has one of the names, the session alone knows them until the next choice.
+    """
+    with contextlib.suppress(StreamlitAPIException):
+        st.query_params.update(values)
 
 
 def came_from_another_page() -> bool:

@@ -3,9 +3,13 @@
 import streamlit as st
 
 import session
+from browser.token_lines import token_lines
 from session import Choice
-from ui import bar, url_state
+from transformer.interpret.trace import attention_map
+from ui import bar
 from ui.sentences import show_translation
+from views.translate.lines_payload import lines_payload
+from views.translate.page import telling_head
 
 # What an example shows, as a title, and its sentence.
 LESSONS = {
@@ -23,21 +27,24 @@ WAYS = (
     ("pages/architecture.py", "How it works", "Every block with its formula, its shapes and the real numbers inside."),
     ("pages/training.py", "How it learns", "Train a small one in twenty seconds and watch its attention take shape."),
 )
-# Names in an address that once opened this page as the one on the translation.
-_OF_TRANSLATE = ("layer", "head", "rows")
 
 
 def show_page(choice: Choice) -> None:
     """The figure, three examples, three ways on. Raises UserError."""
-    if url_state.asked(*_OF_TRANSLATE):
-        st.switch_page("pages/translate.py", query_params=url_state.asked(*url_state.PARAMETERS))
-    trace = session.trace(choice)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons"):
         for number, (title, sentence) in enumerate(LESSONS.items()):
             st.button(title, key=f"lesson_{number}", on_click=bar.take_sentence, args=(sentence,), type="tertiary")
     show_translation(choice)
-    del trace
+    _show_lines(choice)
     for column, (page, title, words) in zip(st.columns(len(WAYS)), WAYS, strict=True):
         with column.container(border=True, gap="xxsmall"):
             st.page_link(page, label=f"**{title}**", icon=":material/arrow_forward:")
             st.caption(words)
+
+
+def _show_lines(choice: Choice) -> None:
+    """Source and translation joined by the head that shows most, and what that is."""
+    trace = session.trace(choice)
+    shown = attention_map(trace, "cross", *telling_head(choice, trace))
+    with st.container(key="home_lines"):
+        token_lines(lines_payload(trace, shown, apart=170), "token_lines")

@@ -25,7 +25,7 @@ def show_page(choice: Choice) -> None:
     _show_depth(choice, trace)
     left, right = st.columns([3, 2], gap="medium")
     with right:
-        layer, head = _choose_head(choice, trace)
+        layer, head = head_from(telling_head(choice, trace), *trace.cross.shape[:2])
         place = st.container()
         shown = attention_map(trace, "cross", layer, head, row_label())
     with place:
@@ -46,11 +46,11 @@ def _show_depth(choice: Choice, trace: Trace) -> None:
             st.markdown(plain(words))
 
 
-def _choose_head(choice: Choice, trace: Trace) -> tuple[int | None, int | None]:
-    """The head of the address, else the best aligner over the corpus, or the sharpest where none was measured."""
+def telling_head(choice: Choice, trace: Trace) -> tuple[int, int]:
+    """The cross-attention head to begin with, layer and head from 0: the best aligner over the corpus, or the sharpest
+    one here where that was not measured."""
     roles = session.roles(choice.checkpoint)
-    start = roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
-    return head_from(start, *trace.cross.shape[:2])
+    return roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
 
 
 def _show_map(shown: AttentionMap) -> None:

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, components, open_page, page_text
 
 import session
 from transformer.interpret.trace import attention_map
@@ -15,7 +15,7 @@ SENTENCE = "I love my teacher."
 
 def shown(app) -> dict:
     """What the token lines were given."""
-    return json.loads(app.get("bidi_component")[0].proto.json)
+    return json.loads(components(app)[0].proto.json)
 
 
 def chosen(app) -> tuple[str, str]:
@@ -126,7 +126,7 @@ def test_another_checkpoint_begins_with_its_own_head():
 
 def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
     app = open_page(layer="3", head="8")
-    app.text_area(key="text").input("a b c d").run()
+    app.text_input(key="text").input("a b c d").run()
     app.selectbox(key="checkpoint").select("reverse").run()
     assert not app.exception and chosen(app)[0] != "3"
 
