@@ -10,9 +10,11 @@ SERIES_COLOURS = (BLUE, BRIGHT_ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f
 SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)"
 
-# From all but transparent to a middle blue: on a light page and on a dark one alike, more colour is more weight, and
-# the page's own text colour stays readable on every cell. One hue, so that no colour vision is excluded.
-WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [1.0, "rgba(31, 119, 224, 0.72)"]]
+# From all but transparent to a full blue: on a light page and on a dark one alike, more colour is more weight. One hue,
+# so that no colour vision is excluded. Up to 0.5 it is the ramp of browser/lib/canvas.js. Beyond, that one knows if the
+# page is dark and goes further; a figure does not, so its last blue stands out from both pages, 4 : 1 and more. Of
+# black and white, which both can be read on it, ui/page.css takes the theme's for digits on the cells.
+WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, "rgba(29, 115, 219, 1)"]]
 
 
 @dataclass(frozen=True)

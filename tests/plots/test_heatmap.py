@@ -1,11 +1,14 @@
 """Figures: what is drawn, how it is labelled, which way it runs."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from plots.heatmap import attention_map_figure, map_title
+from plots.palette import WEIGHT_SCALE
 from plots.text import chance_words, head_name, percent
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import attention_map, masked_maps
@@ -27,6 +30,38 @@ def test_the_map_shows_the_traces_numbers_from_zero_to_one(trace):
     heatmap = attention_map_figure(attention_map(trace, "cross", 0, 1)).data[0]
     np.testing.assert_array_equal(heatmap.z, trace.cross[0, 1])
     assert (heatmap.zmin, heatmap.zmax) == (0, 1)
+
+
+def contrast(one, other):
+    """As WCAG 2 defines it, of colours from 0 to 1."""
+
+    def luminance(colour):
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+        return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("page, digits", [((1, 1, 1), (0, 0, 0)), ((0.055, 0.067, 0.09), (1, 1, 1))])
+def test_weights_stand_out_from_either_page_and_digits_from_every_cell(page, digits):
+    shares = [share for share, _ in WEIGHT_SCALE]
+    colours = np.array([[float(part) for part in re.findall(r"[\d.]+", colour)] for _, colour in WEIGHT_SCALE])
+    before = 1
+    for weight in np.linspace(0, 1, 41):
+        *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
+        cell = opaque * np.array(colour) / 255 + (1 - opaque) * np.array(page)
+        assert contrast(cell, page) > before, "more weight stands out more"
+        assert contrast(cell, digits) >= 4.5
+        before = contrast(cell, page)
+    assert before >= 4
+
+
+def test_up_to_a_half_the_ramp_is_that_of_the_maps_in_the_browser():
+    source = (Path(__file__).parents[2] / "browser" / "lib" / "canvas.js").read_text()
+    none, half = (re.search(rf"{name} = \[\.\.\.BLUE, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
+    blue = re.search(r"const BLUE = \[([\d, ]+)\]", source)[1]
+    assert WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]
 
 
 def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(trace):

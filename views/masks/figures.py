@@ -23,7 +23,7 @@ from plots.palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, Scale, d
 from plots.text import head_name, sentence_case, short_weight, signed, token_label
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
-_SCORE_OPACITY = 0.72  # as transparent as the scale of weights: numbers stand on it
+_SCORE_OPACITY = 0.72  # as transparent as half of the scale of weights: numbers stand on it
 _LEAKED = Scale([[0.0, "rgba(232, 113, 10, 0.03)"], [1.0, "rgba(232, 113, 10, 0.8)"]])
 _ROW_HEIGHT = 26  # pixels
 
