@@ -44,8 +44,6 @@ def head_from(start: tuple[int, int], layers: int, heads: int) -> tuple[int | No
             url_state.write_all(asked)
     chosen = {key: asked.get(key, AVERAGE) for key in options} if asked else head_query(*start)
     if asked:
-        for key in chosen:  # as a text of its own: Streamlit forgets the value of a widget that the page before had
-            st.session_state.pop(key, None)
         st.session_state.update({**chosen, _NOTED: chosen})
     for key, label in (("layer", "Layer"), ("head", "Head")):
         _one_of_those_in_the_address(label, options[key], key, chosen)

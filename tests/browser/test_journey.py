@@ -35,7 +35,7 @@ def test_the_first_page_translates_at_once_and_what_is_typed(page, address, ship
     expect(charts(page)).to_have_count(1)
     type_sentence(page, SENTENCE)
     expect(translation(page)).to_have_text(shipped.translate([SENTENCE])[0])
-    pieces = page.get_by_role("list", name="Source pieces with their ids").locator(".token")
+    pieces = page.get_by_role("list", name="Source tokens with their ids").locator(".token")
     expect(pieces).to_have_text([*(piece.text for piece in shipped.pieces(SENTENCE)), "</s>"])
 
 

@@ -1,0 +1,192 @@
+"""The token lines of Translate: what mouse, keys and fingers show; and the head's way from page to page."""
+
+import re
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest, at_rest_for_good
+
+SENTENCE = "I love my teacher."
+HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
+LONG = " ".join(["I think that he has never read this book, and that she has not read it."] * 4)
+
+
+def tokens(page: Page, side: str):
+    return page.locator(f".row.{side} button")
+
+
+def shown_lines(page: Page) -> int:
+    """The lines that can be seen."""
+    return page.locator(".between path").evaluate_all(
+        "paths => paths.filter((path) => getComputedStyle(path).opacity !== '0').length"
+    )
+
+
+def weight_words(weight: float) -> str:
+    if 0 < weight < 0.005:
+        return "< 0.01"
+    return "> 0.99" if 0.995 < weight < 1 else f"{weight:.2f}"
+
+
+def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
+    page.goto(f"{address}/?text={quote(text)}{query}")
+    expect(tokens(page, "source").first).to_be_visible(timeout=90_000)
+    at_rest(page)
+
+
+def readout(page: Page):
+    return page.locator(".token_lines .readout")
+
+
+def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_the_trace(page, address, shipped):
+    open_lines(page, address, query="&layer=3&head=5")
+    trace = shipped.trace(SENTENCE)
+    weights = trace.cross[2, 4].astype(np.float64)
+    assert shown_lines(page) == (weights >= 0.01).sum()
+    for row, token in enumerate(trace.next_tokens):
+        tokens(page, "output").nth(row).hover()
+        expect(page.locator(".row.source .weight")).to_have_text([weight_words(each) for each in weights[row]])
+        assert shown_lines(page) == (weights[row] >= 0.01).sum()
+        expect(readout(page)).to_contain_text(f"“{token}”, output token {row + 1}")
+        best = int(weights[row].argmax())
+        expect(readout(page)).to_contain_text(f"{weight_words(weights[row, best])} on “{trace.source_tokens[best]}”")
+    tokens(page, "source").nth(2).hover()
+    expect(page.locator(".row.output .weight")).to_have_text([weight_words(each) for each in weights[:, 2]])
+    assert shown_lines(page) == (weights[:, 2] >= 0.01).sum()
+    page.mouse.move(5, 5)
+    expect(readout(page)).to_contain_text("Point at a token")
+    assert shown_lines(page) == (weights >= 0.01).sum()
+    page.get_by_text("Table of these weights").click()
+    cells = page.locator(".weights_table td").all_text_contents()
+    np.testing.assert_allclose(np.array(cells, dtype=float).reshape(weights.shape), weights, atol=5.1e-5)
+
+
+def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(page, address, shipped):
+    open_lines(page, address)
+    trace = shipped.trace(SENTENCE)
+    expect(page.locator(".row.source .token")).to_have_text(list(trace.source_tokens))
+    for row, token in enumerate(trace.next_tokens):
+        button = tokens(page, "output").nth(row)
+        expect(button).to_have_attribute("aria-label", re.compile(rf"^“{re.escape(token)}”, output token {row + 1}, "))
+        percent = button.locator(".chance").text_content()
+        assert percent == f"{100 * float(trace.next_probabilities[row]):.0f} %"
+    tints = page.locator(".row.output .token").evaluate_all(
+        "chips => chips.map((chip) => Number(getComputedStyle(chip).backgroundColor.match(/([.0-9]+)\\)$/)[1]))"
+    )
+    np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.next_probabilities, atol=0.006)  # darker = more probable
+
+
+def test_the_rows_are_gone_through_by_keys(page, address, shipped):
+    open_lines(page, address, query="&layer=3&head=5")
+    trace = shipped.trace(SENTENCE)
+    tokens(page, "source").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(readout(page)).to_contain_text(f"“{trace.source_tokens[1]}”, source token 2, gets")
+    page.keyboard.press("ArrowDown")
+    expect(readout(page)).to_contain_text(", output token ")
+    page.keyboard.press("End")
+    expect(readout(page)).to_contain_text(f"“</s>”, output token {len(trace.next_tokens)}")
+    assert shown_lines(page) == (trace.cross[2, 4, -1] >= 0.01).sum()
+    page.keyboard.press("Escape")
+    expect(readout(page)).to_contain_text("Point at a token")
+    reached = page.locator(".row button[tabindex='0']")
+    expect(reached).to_have_count(2)  # Tab stops once in each row
+
+
+def test_a_finger_shows_and_keeps_a_token(visitor, address, shipped):
+    page = visitor("finger", width=390, height=844, has_touch=True)
+    open_lines(page, address)
+    tokens(page, "output").nth(1).tap()
+    expect(readout(page)).to_contain_text(f"“{shipped.trace(SENTENCE).next_tokens[1]}”, output token 2")
+    tokens(page, "source").nth(0).tap()
+    expect(readout(page)).to_contain_text("source token 1, gets")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_long_sentence_scrolls_in_letters_that_can_be_read(visitor, address, shipped, scheme):
+    page = visitor(width=1366, height=768, scheme=scheme)
+    open_lines(page, address, LONG)
+    count = len(shipped.trace(LONG).source_tokens)
+    assert count >= 60
+    expect(tokens(page, "source")).to_have_count(count)
+    sizes = page.locator(".row *").evaluate_all(
+        "all => all.filter((one) => !one.matches('.start')).map((one) => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(sizes) >= 12
+    scroll = page.locator(".token_lines .scroll")
+    assert scroll.evaluate("place => place.scrollWidth > place.clientWidth")
+    tokens(page, "output").last.focus()
+    assert scroll.evaluate("place => place.scrollLeft > 0"), "both rows go together"
+    expect(readout(page)).to_contain_text("output token")
+    shuts_no_one_out(page)
+
+
+def test_a_token_is_text_and_nothing_else(page, address):
+    open_lines(page, address, HOSTILE)
+    shown = "".join(page.locator(".row.source .token").all_text_contents())
+    assert "<unk>img" in shown, "the tokenizer has no <, and its name for what is unknown would be an element"
+    tokens(page, "source").first.hover()
+    page.get_by_text("Table of these weights").click()
+    assert page.locator(".token_lines").locator("img, b, unk").count() == 0 and page.evaluate("window.hurt") is None
+
+
+def test_another_head_draws_other_lines_between_the_same_tokens(page, address, shipped):
+    open_lines(page, address, query="&layer=3&head=5")
+    kept = tokens(page, "output").first.element_handle()
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
+    expect(page).to_have_url(re.compile("layer=3.*head=2|head=2.*layer=3"))
+    at_rest_for_good(page)
+    assert page.locator(".between path").count() == (shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum()
+    assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
+
+
+def chosen(page: Page) -> list[str]:
+    at_rest_for_good(page)
+    layer, head = (page.get_by_role("radiogroup", name=name) for name in ("Layer", "Head"))
+    return [group.locator("[aria-checked=true]").text_content() for group in (layer, head)]
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    page.get_by_role("radiogroup", name=name).get_by_role("radio", name=value, exact=True).click()
+    at_rest_for_good(page)
+
+
+def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, address):
+    open_lines(page, address)
+    first = chosen(page)
+    assert "layer" not in page.url
+    choose(page, "Head", "2")
+    assert chosen(page) == [first[0], "2"]
+    page.go_back()
+    expect(page).not_to_have_url(re.compile("head="))
+    assert chosen(page) == first
+    choose(page, "Head", "2")
+    page.get_by_role("link", name="Next: how each token is chosen").click()
+    expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
+    assert chosen(page) == [first[0], "2"]
+    choose(page, "Head", "6")
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(tokens(page, "source").first).to_be_visible()
+    assert chosen(page) == [first[0], "6"]
+    choose(page, "Layer", "average")
+    page.get_by_role("link", name="Inside attention", exact=True).click()
+    expect(page.get_by_role("heading", name="Inside attention", exact=True)).to_be_visible()
+    assert chosen(page) == ["1", "6"]
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(tokens(page, "source").first).to_be_visible()
+    assert chosen(page) == ["average", "6"]
+
+
+@pytest.mark.parametrize("other", ["Decoding", "Inside attention"])
+def test_where_another_page_begins_is_no_choice(page, address, other):
+    open_lines(page, address)
+    first = chosen(page)
+    page.get_by_role("link", name=other, exact=True).click()
+    expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
+    at_rest_for_good(page)
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(tokens(page, "source").first).to_be_visible()
+    assert chosen(page) == first
