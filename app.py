@@ -20,9 +20,11 @@ with starting():
 place = st.empty()  # for a word to who has to wait
 page = navigation()
 st.html(group_headings())
+above = st.container()  # on every page, so that the bar below keeps its place: a widget that moves leaves the address
 if is_home(page):
-    heading.show_name()
-choice = bar.show(large=is_home(page))  # quickly done, and those in the line say what they will ask for
+    with above:
+        heading.show_name()
+choice = bar.show()  # quickly done, and those in the line say what they will ask for
 with in_turn(place, choice):
     run_page(page, choice)
 freeze_imports()

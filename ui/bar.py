@@ -29,11 +29,8 @@ EXAMPLES = {
 DECODING = ("greedy", "beam", "sampling")
 
 
-def show(large: bool = False) -> Choice:
-    """Draw the bar and return what it chose; without a usable checkpoint, say so on the page and stop.
-
-    large: for the page on which the sentence is the first thing to see.
-    """
+def show() -> Choice:
+    """Draw the bar and return what it chose; without a usable checkpoint, say so on the page and stop."""
     names = session.checkpoint_names()
     if not names:
         st.error(
@@ -42,7 +39,7 @@ def show(large: bool = False) -> Choice:
             icon=":material/folder_off:",
         )
         st.stop()
-    bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="large_bar" if large else "bar")
+    bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # where a message about the checkpoint goes
     with bar:
         text = choices.sentence("Sentence to translate", "text", "Type a sentence and press Enter", forget_places)

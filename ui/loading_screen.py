@@ -31,10 +31,12 @@ def starting() -> Iterator[None]:
     takes as long, and the first real chart is then drawn at once. Of several first visitors one imports and the others
     wait: Plotly looks for pandas among the imported modules, and failed where another visitor was half-way through it.
     """
+    place = (
+        st.empty()
+    )  # in every run: what comes after it keeps its place, and its widgets stay the same in the browser
     if _read.is_set():
         yield
         return
-    place = st.empty()
     with place.container():
         st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
         chart = st.empty()

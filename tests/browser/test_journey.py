@@ -71,7 +71,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     second.goto(page.url)
     expect(second.locator(".heads_name")).to_have_text(heading)
     expect(field(second)).to_have_value(SENTENCE)
-    expect(second.get_by_label("Rows named after the token")).to_have_value("fed")
+    expect(second.locator("[name=rows]")).to_have_value("fed")
 
 
 def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(page):

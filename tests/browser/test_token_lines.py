@@ -32,7 +32,7 @@ def weight_words(weight: float) -> str:
 
 
 def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
-    page.goto(f"{address}/?text={quote(text)}{query}")
+    page.goto(f"{address}/translate?text={quote(text)}{query}")
     expect(tokens(page, "source").first).to_be_visible(timeout=90_000)
     at_rest(page)
 
@@ -162,6 +162,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     assert chosen(page) == [first[0], "2"]
     page.go_back()
     expect(page).not_to_have_url(re.compile("head="))
+    at_rest_for_good(page)
     assert chosen(page) == first
     choose(page, "Head", "2")
     page.get_by_role("link", name="Next: how each token is chosen").click()
