@@ -23,7 +23,7 @@ from .visit import ROOT, Server, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
 PAGES = ("translate", "decoding", "attention", "inside", "architecture", "logits", "positions", "masks", "questions")
-SHOW_THE_SENTENCE = set(PAGES) - {"positions", "questions"}  # on arrival
+SHOW_THE_SENTENCE = set(PAGES) - {"logits", "positions", "questions"}  # on arrival, as its tokens
 FIRST_MARK = 10_000
 MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor

@@ -10,7 +10,10 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 FIELD = "Sentence to translate"
-_MARK = re.compile(rb"Ask (\d{5,})")  # in every sentence: whose it is
+# In every sentence: whose it is. The pages show the sentence as its tokens, a digit each, in JSON or in a table.
+_BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81)*'
+_MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
+_ESCAPED_SPACE = b"\\u2581"
 _LARGEST_PARSED = 50_000  # bytes; what is larger is a figure, and no message about the run
 
 
@@ -105,7 +108,9 @@ class WebsocketVisitor:
 
     def _over(self, data: bytes, run: Run) -> bool:
         """Note what a message says; True when it ends the run."""
-        run.marks.update(int(mark) for mark in _MARK.findall(data))
+        for mark in _MARK.findall(data):
+            digits = re.sub(rb"\D", b"", mark.replace(_ESCAPED_SPACE, b""))
+            run.marks.add(int(digits))
         if len(data) > _LARGEST_PARSED:
             return False
         message = ForwardMsg.FromString(data)

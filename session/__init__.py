@@ -36,10 +36,11 @@ from transformer.interpret.attention_block import (
     record_stages,
 )
 from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
+from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.mask_ablation import MaskedPass, run_masked
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import Trace, masked_maps
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
@@ -191,6 +192,18 @@ def trace(choice: Choice) -> Trace:
         return own.trace(choice.text, strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
     return own.trace(choice.text, target=found[min(choice.rank, len(found)) - 1])
+
+
+def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
+    """The head of a kind to begin with, layer and head from 0: the one whose pattern is plainest over the corpus, or,
+    where that was not measured, the most confident one of this sentence. Raises UserError.
+    """
+    measured = roles(choice.checkpoint)
+    if measured:
+        return measured.most_telling(kind)
+    translation = trace(choice)
+    keys = translation.fed_tokens if kind == "decoder" else translation.source_tokens
+    return most_confident_head(masked_maps(translation, kind), keys)
 
 
 def _is_greedy(choice: Choice) -> bool:

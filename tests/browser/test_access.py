@@ -44,7 +44,10 @@ PAGES = {
     "/questions": "Questions",
 }
 WITHOUT_FIGURE = {"/training", "/training?training=knobs"}  # until something is started
-FIGURES = "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd"
+FIGURES = (
+    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd, "
+    ".token_lines .row.output"
+)
 SCREENS = {
     "wide, light": (1440, "light"),
     "phone, dark": (390, "dark"),

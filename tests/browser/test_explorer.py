@@ -254,6 +254,7 @@ def test_heads_are_found_by_a_measure_and_labelled_with_their_thresholds(page, a
     page.locator("[name=sort]").select_option("alignment")
     page.locator("[name=least]").fill("80")
     page.get_by_text("Table of the heads").click()
+    expect(page.locator("details.heads thead th", has_text="alignment").first).to_be_visible()
     head = page.locator("details.heads thead th").all_inner_texts()
     rows = [row.locator("td").all_inner_texts() for row in page.locator("details.heads tbody tr").all()]
     shares = [int(row[head.index("alignment") - 1].removesuffix(" %")) for row in rows]

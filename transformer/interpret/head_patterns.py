@@ -163,6 +163,13 @@ def confidences(weights: np.ndarray, keys: Sequence[str]) -> np.ndarray:
     return np.nan_to_num(_mean(largest, rows_with_choice(weights)))
 
 
+def most_confident_head(weights: np.ndarray, keys: Sequence[str]) -> tuple[int, int]:
+    """Layer and head from 0 of the greatest `confidence`; weights: [layers, heads, queries, keys]."""
+    sharp = confidences(weights, keys)
+    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
+    return int(layer), int(head)
+
+
 def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:
     """The heads to look at first, as unlike as can be: of each label the most confident, then those without a label,
     then the rest, always the most confident first. Fewer than `count` only where there are fewer heads.

@@ -53,9 +53,21 @@ class HeadRoles:
         """The cross-attention head, layer and head from 0, that most often attends to the source token that its output
         token translates: the largest share of rows that follow `Pattern.OUTPUT_ALIGNMENT`, the first of equal ones.
         """
-        place = _PLACES[Pattern.OUTPUT_ALIGNMENT]
-        rows, eligible = (table[AttentionKind.CROSS][:, :, place] for table in (self.rows, self.eligible))
-        layer, head = np.unravel_index((rows / np.maximum(eligible, 1)).argmax(), rows.shape)
+        return self._most_often(AttentionKind.CROSS, (Pattern.OUTPUT_ALIGNMENT,))
+
+    def most_telling(self, kind: AttentionKind | str) -> tuple[int, int]:
+        """The head of a kind, layer and head from 0, whose pattern one sees at a glance: of cross-attention the best
+        aligner, of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
+        """
+        if kind == AttentionKind.CROSS:
+            return self.best_aligner()
+        return self._most_often(AttentionKind(kind), (Pattern.PREVIOUS, Pattern.NEXT))
+
+    def _most_often(self, kind: AttentionKind, patterns: tuple[Pattern, ...]) -> tuple[int, int]:
+        """The head with the largest share of rows that follow one of the patterns, the first of equal ones."""
+        places = [_PLACES[pattern] for pattern in patterns]
+        rows, eligible = (table[kind][:, :, places] for table in (self.rows, self.eligible))
+        layer, head, _ = np.unravel_index((rows / np.maximum(eligible, 1)).argmax(), rows.shape)
         return int(layer), int(head)
 
 

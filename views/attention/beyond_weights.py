@@ -10,7 +10,8 @@ from plots.text import chance_words, head_name, quoted, signed
 from session import Choice
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
-from ui.selectors import choose_step, layer_or_average
+from ui.head_choice import choose_layer
+from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding, show_table
 
@@ -40,7 +41,7 @@ def show(choice: Choice) -> None:
     )
     step = choose_step(trace)
     layers, heads = trace.cross.shape[:2]
-    layer = layer_or_average("Layer of the attention", layers)
+    layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
     gradient, left_out = session.gradient(choice, step), _left_out(choice, step)
     values = {

@@ -9,10 +9,9 @@ from browser.attention_explorer import attention_explorer
 from session import Choice
 from transformer.interpret.trace import Trace
 from ui import url_state
+from ui.head_choice import AVERAGE, Head, note_head, noted_head
 from ui.line import fragment
-from ui.selectors import AVERAGE, take_head
 from ui.sentences import show_translation
-from views.translate.text import sharpest_head
 
 from .explorer_payload import explorer_blob
 from .explorer_text import MEASURES, PATTERNS
@@ -35,7 +34,7 @@ OPTIONS = {
 _FIRST = "1.1"
 
 _KINDS = ("cross", "encoder", "decoder")
-_SHARED = ("kind", "layer", "head")  # what other pages call one head, in their addresses and in the session
+_SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
 _FOLLOWED = "explorer_followed"
 
 
@@ -43,9 +42,8 @@ def show(choice: Choice) -> None:
     """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
     trace = session.trace(choice)
     show_translation(choice)
-    roles = session.roles(choice.checkpoint)
-    layer, head = roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
-    _show_linked(trace, explorer_blob(trace, roles), f"{layer + 1}.{head + 1}")
+    layer, head = session.telling_head(choice, "cross")
+    _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
@@ -59,7 +57,7 @@ def _show_linked(trace: Trace, blob: bytes, best: str) -> None:
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
     """The address of a head on the page Inside attention, with the query or the key where a single one is chosen."""
-    query = {"kind": written["kind"], "layer": str(layer + 1), "head": str(head + 1)}
+    query = Head(written["kind"], layer, head).query()
     if written["tokens"] and "-" not in written["tokens"]:
         query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
     return query
@@ -91,9 +89,8 @@ def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
     url_state.write("see_heads", written["heads"], _first_heads(trace, written, best))
     ((layer, head), *others) = heads_in(written["heads"])
     if not others:
-        take_head(layer, head)
-        st.session_state["kind"] = kind
-        st.session_state[_FOLLOWED] = _of_others()
+        note_head(Head(kind, layer, head))
+        st.session_state[_FOLLOWED] = noted_head()
 
 
 def heads_in(written: str) -> list[tuple[int, int]]:
@@ -111,17 +108,14 @@ def _follow_others(trace: Trace) -> None:
     kind, heads = _linked_kind(), None
     if any(name in st.query_params for name in _SHARED):
         heads = _linked_heads(trace, kind)
-    elif st.session_state.get(_FOLLOWED) != _of_others():
-        kind, heads = _one_of(st.session_state.get("kind"), _KINDS), "{1}.{2}".format(*_of_others())
-    st.session_state[_FOLLOWED] = _of_others()
+    elif st.session_state.get(_FOLLOWED) != noted_head():
+        noted = noted_head()
+        kind, heads = noted["kind"], f"{noted['layer']}.{noted['head']}"
+    st.session_state[_FOLLOWED] = noted_head()
     if heads and _are_heads(heads, trace, kind):
         url_state.write("see_kind", kind, _linked_kind())
         url_state.write("see_heads", heads)
         url_state.write("see_tokens", "")
-
-
-def _of_others() -> tuple[str | None, ...]:
-    return tuple(st.session_state.get(name) for name in _SHARED)
 
 
 def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -11,8 +12,9 @@ from session import Choice
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import url_state
+from ui.head_choice import Head, choose_head, take_head
 from ui.heading import beside_title
-from ui.selectors import layer_and_head, one_number, take_head
+from ui.selectors import one_number
 from ui.sentences import show_translation
 from ui.widgets import plain, show_finding, show_table
 
@@ -115,8 +117,9 @@ def _comparison(choice: Choice) -> str:
 def _show_player(choice: Choice) -> None:
     trace = session.trace(choice)
     with beside_title(), st.container(horizontal=True, gap="medium"):
-        layer, head = layer_and_head(*trace.cross.shape[:2])
-    cross, decoder = (attention_map(trace, kind, layer, head) for kind in ("cross", "decoder"))
+        shapes = {"cross": trace.cross.shape[:2]}
+        chosen = choose_head(shapes, partial(session.telling_head, choice), averages=True)
+    cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
     vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
     steps = decoding_steps(trace, cross, decoder, vocabulary, forced=len(choice.prefix))
 
@@ -125,9 +128,12 @@ def _show_player(choice: Choice) -> None:
         _force(trace.next_ids[: step - 1], id)
         _go_to(step)
 
+    def take_cross_head(layer: int, head: int) -> None:
+        take_head(Head("cross", layer, head))
+
     step = url_state.read("step")
     first = int(step) if re.fullmatch(r"[0-9]{1,4}", step) else 1
-    decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_head, on_take=force)
+    decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_cross_head, on_take=force)
     show_finding(hardest_step(trace))
     st.caption(
         "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "

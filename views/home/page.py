@@ -9,7 +9,6 @@ from transformer.interpret.trace import attention_map
 from ui import bar
 from ui.sentences import show_translation
 from views.translate.lines_payload import lines_payload
-from views.translate.page import telling_head
 
 # What an example shows, as a title, and its sentence.
 LESSONS = {
@@ -45,6 +44,6 @@ def show_page(choice: Choice) -> None:
 def _show_lines(choice: Choice) -> None:
     """Source and translation joined by the head that shows most, and what that is."""
     trace = session.trace(choice)
-    shown = attention_map(trace, "cross", *telling_head(choice, trace))
+    shown = attention_map(trace, "cross", *session.telling_head(choice, "cross"))
     with st.container(key="home_lines"):
         token_lines(lines_payload(trace, shown, apart=170), "token_lines")

@@ -1,6 +1,7 @@
 """The view of one attention block of the model, step by step, and the choice of that block."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -11,8 +12,7 @@ from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
-from ui.choices import one_of
-from ui.selectors import single_head
+from ui.head_choice import choose_head
 from ui.sentences import show_translation
 from ui.widgets import offer_download
 
@@ -35,8 +35,8 @@ def choose_block(choice: Choice) -> ChosenBlock:
     trace = session.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
-        kind = one_of("Kind of attention", list(KIND_NAMES), "kind")
-        layer, head = single_head(*trace.attention(kind).shape[:2])
+        shapes = {kind: trace.attention(kind).shape[:2] for kind in KIND_NAMES}
+        kind, layer, head = choose_head(shapes, partial(session.telling_head, choice), first="cross")
     source, fed = trace.source_tokens, trace.fed_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     view = View(kind, layer, head, 0, queries, keys, None if kind == "encoder" else trace.next_tokens)

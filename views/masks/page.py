@@ -1,6 +1,7 @@
 """The page on masks: a batch of two sentences, the masks it needs, and what one of them does to a head."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,8 @@ from session import Choice
 from transformer import UserError
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 from ui.choices import from_list, line, one_of, view_of
-from ui.selectors import row_label, single_head
+from ui.head_choice import choose_head
+from ui.selectors import row_label
 from ui.sentences import show_doubts, show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
 
@@ -70,14 +72,15 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
     """What this view lets one choose."""
     if view == "the three masks":
         return _Chosen(sentence)
-    kind, lift = "decoder", "nothing"
-    if view == "one head":
-        kind = one_of("Kind of attention", list(KIND_NAMES), "kind")
-    else:
+    kinds, lift = tuple(KIND_NAMES), "nothing"
+    if view == "without the mask":
         lift = one_of("Mask to remove", ("causal", "padding"), "lift")
+        kinds = ("decoder",)
         if lift == "padding":
-            kind = one_of("Kind of attention", ("cross", "encoder"), "reader")
-    layer, head = single_head(*session.trace(choice).attention(kind).shape[:2])
+            kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
+    shapes = {kind: session.trace(choice).attention(kind).shape[:2] for kind in kinds}
+    first = "decoder" if "decoder" in kinds else kinds[0]
+    kind, layer, head = choose_head(shapes, partial(session.telling_head, choice), first)
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 

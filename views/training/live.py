@@ -10,8 +10,8 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task
 from ui.choices import one_of, slider
+from ui.head_choice import Head, take_head
 from ui.line import fragment
-from ui.selectors import take_head
 from ui.widgets import plain, show_finding
 
 from . import live_run
@@ -98,10 +98,5 @@ def _show_run(name: str, view: JobView) -> None:
     show_finding(reading_story(view.replay, positions))
     reader = best_reader(view.replay, positions)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
-    st.button(label, on_click=_take_reader, args=reader, icon=":material/grid_view:", key="reader_shown")
+    st.button(label, on_click=take_head, args=[Head("cross", *reader)], icon=":material/grid_view:", key="reader_shown")
     show_replay(view.replay, name, ("the sequence", _ANSWERS[settings.task]), following=True)
-
-
-def _take_reader(layer: int, head: int) -> None:
-    st.session_state["kind"] = "cross"
-    take_head(layer, head)

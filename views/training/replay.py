@@ -10,8 +10,8 @@ from plots.text import head_name
 from session import Choice
 from transformer.training.replay import TrainingReplay
 from ui import url_state
-from ui.choices import from_list, one_of
-from ui.selectors import single_head, take_head
+from ui.choices import from_list
+from ui.head_choice import Head, choose_head, take_head
 from ui.widgets import plain, show_attempt, show_finding
 
 from .replay_payload import ShownHead, replay_payload
@@ -57,10 +57,13 @@ def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], follo
         if len(trajectories) > 1:
             text = from_list("Example", list(trajectories), "probe", width="stretch")
         trajectory = trajectories[text]
-        kind = one_of("Kind of attention", KINDS, "kind")
-        layers, heads = getattr(trajectory, kind).shape[1:3]
-        layer, head = single_head(layers, heads)
+        shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
+        kind, layer, head = choose_head(shapes, lambda kind: focus_of(replay, trajectory, kind).most_changed())
     focus = focus_of(replay, trajectory, kind)
+
+    def take(layer: int, head: int) -> None:
+        take_head(Head(kind, layer, head))
+
     start = "" if following else str(replay.steps[0])
     replay_player(
         replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names),
@@ -68,13 +71,13 @@ def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], follo
         following,
         name,
         on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
-        on_head=take_head,
+        on_head=take,
     )
     show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
-    _compare(focus, layer, head)
+    _compare(focus, Head(kind, layer, head))
 
 
-def _compare(focus: Focus, layer: int, head: int) -> None:
+def _compare(focus: Focus, shown: Head) -> None:
     """What to try: the head that changed most, a button away."""
     story = heads_story(focus)
     if not story:
@@ -85,9 +88,9 @@ def _compare(focus: Focus, layer: int, head: int) -> None:
     )
     show_attempt(f"{story} {attempt}")
     most = focus.most_changed()
-    if most != (layer, head):
+    if most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=take_head, args=most, icon=":material/grid_view:")
+        st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 
 
 def _step(text: str, first: int, following: bool) -> int:

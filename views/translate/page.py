@@ -1,5 +1,7 @@
 """The page on the translation: its tokens joined by one head's cross-attention, and how probable each of them is."""
 
+from functools import partial
+
 import streamlit as st
 
 import session
@@ -8,12 +10,13 @@ from plots.heatmap import attention_map_figure, map_title
 from session import Choice
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
-from ui.selectors import head_from, head_query, row_label
+from ui.head_choice import choose_head
+from ui.selectors import row_label
 from ui.sentences import show_pieces, show_probabilities, show_translation
 from ui.widgets import phone_container, plain, show_finding
 
 from .lines_payload import lines_payload
-from .text import OUT_OF_DEPTH, depth_words, least_probable_token, sharpest_head, strongest_reading
+from .text import OUT_OF_DEPTH, depth_words, least_probable_token, strongest_reading
 
 _SIDE = 400  # pixels of the map
 
@@ -25,17 +28,18 @@ def show_page(choice: Choice) -> None:
     _show_depth(choice, trace)
     left, right = st.columns([3, 2], gap="medium")
     with right:
-        layer, head = head_from(telling_head(choice, trace), *trace.cross.shape[:2])
+        shapes = {"cross": trace.cross.shape[:2]}
+        chosen = choose_head(shapes, partial(session.telling_head, choice), averages=True)
         place = st.container()
-        shown = attention_map(trace, "cross", layer, head, row_label())
+        shown = attention_map(trace, *chosen, row_label())
     with place:
         _show_map(shown)
     with left:
         st.markdown(f"**{map_title(shown)}**")
         token_lines(lines_payload(trace, shown), "token_lines")
         show_finding(strongest_reading(shown) or least_probable_token(trace))
-        label, query = "Next: how each token is chosen", head_query(layer, head)
-        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=query)
+        label = "Next: how each token is chosen"
+        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
     _show_tokens(trace, session.translator(choice.checkpoint).tokenizer.unknown_id)
 
 
@@ -44,13 +48,6 @@ def _show_depth(choice: Choice, trace: Trace) -> None:
     if words:
         with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
             st.markdown(plain(words))
-
-
-def telling_head(choice: Choice, trace: Trace) -> tuple[int, int]:
-    """The cross-attention head to begin with, layer and head from 0: the best aligner over the corpus, or the sharpest
-    one here where that was not measured."""
-    roles = session.roles(choice.checkpoint)
-    return roles.best_aligner() if roles else sharpest_head(trace, "cross")[:2]
 
 
 def _show_map(shown: AttentionMap) -> None:

@@ -16,13 +16,12 @@ from plots.text import (
 from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
-    confidences,
     is_word,
     mean_maximum,
     measure_head,
     rows_with_choice,
 )
-from transformer.interpret.trace import AttentionMap, Trace, masked_maps
+from transformer.interpret.trace import AttentionMap, Trace
 from views.decoding.text import runner_up
 
 OUT_OF_DEPTH = "This sentence may be out of the model's depth"
@@ -104,12 +103,3 @@ def describe_map(chosen: AttentionMap) -> str:
         f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average (1 would be a single "
         f"token), its entropy that of {np.exp(measured.entropy):.1f} equal weights."
     )
-
-
-def sharpest_head(trace: Trace, kind: str) -> tuple[int, int, float]:
-    """The head of the greatest confidence, end of sentence left out: (layer, head, confidence), counted from 0."""
-    maps = masked_maps(trace, kind)
-    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-    sharp = confidences(maps, keys)  # layers heads
-    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
-    return int(layer), int(head), float(sharp[layer, head])

@@ -10,6 +10,7 @@ from transformer.interpret.head_patterns import (
     measure_head,
     measure_heads,
     mirrored_share,
+    most_confident_head,
     representative_heads,
 )
 
@@ -141,3 +142,15 @@ def test_one_cross_attention_map_alone_has_no_alignment_with_itself():
     (head,) = measure_heads("cross", looking([0, 1, 2, 2, 4, 5, 6])[None, None], TOKENS, OUTPUTS)
     assert measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS).label is None
     assert head.label is None and np.isnan(head.shares["alignment"])
+
+
+def test_the_most_confident_head_has_the_largest_weights_but_those_on_the_end():
+    keys = ("▁I", "▁read", ".", "</s>")
+    maps = np.zeros((2, 3, 3, 4))
+    maps[..., 3] = 1.0
+    maps[1, 0, :, 0] = 0.5
+    assert most_confident_head(maps, keys) == (1, 0)
+    causal = np.where(np.tri(3, dtype=bool), np.zeros((1, 2, 3, 3)), np.nan)
+    causal[0, 0][np.tri(3, dtype=bool)] = (1, 0.5, 0.5, 1 / 3, 1 / 3, 1 / 3)
+    causal[0, 1][np.tri(3, dtype=bool)] = (1, 0, 1, 0, 0, 1)
+    assert most_confident_head(causal, ("<s>", "▁Ich", "▁lese")) == (0, 1)

@@ -127,3 +127,14 @@ def test_the_best_aligner_is_the_cross_attention_head_with_the_largest_share_of_
         for head in range(8)
     }
     assert shares[roles.best_aligner()] == max(shares.values()) > 0.5
+    assert roles.most_telling("cross") == roles.best_aligner()
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_the_telling_head_of_self_attention_reads_the_token_before_or_after_most_often(roles, kind):
+    shares = {
+        (layer, head): [roles.row_share(kind, layer, head, pattern) for pattern in (Pattern.PREVIOUS, Pattern.NEXT)]
+        for layer in range(3)
+        for head in range(8)
+    }
+    assert np.nanmax(shares[roles.most_telling(kind)]) == np.nanmax(list(shares.values())) > 0.2

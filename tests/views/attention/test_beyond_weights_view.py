@@ -91,7 +91,7 @@ def test_every_bar_is_what_the_engine_computes(checkpoint, layer):
 
 def test_the_url_restores_step_and_layer():
     app = open_beyond(logit_step="4", layer="2")
-    assert app.slider(key="logit_step").value == 4 and app.segmented_control(key="layer").value == "2"
+    assert app.slider(key="logit_step").value == 4 and app.segmented_control(key="layer_buttons").value == "2"
     assert "cross-attention, average over the 8 heads of layer 2" in page_text(app)
 
 
@@ -134,7 +134,7 @@ def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
     text = " ".join(["The old dog was too tired."] * 9)
     app = open_beyond(text=text, logit_step="2")
     assert len(asked) > 3 and len(asked) == len(set(asked))
-    app.segmented_control(key="layer").set_value("1").run()
+    app.segmented_control(key="layer_buttons").set_value("1").run()
     assert len(asked) == len(set(asked)), "another layer leaves out nothing anew"
     app.slider(key="logit_step").set_value(3).run()
     assert {fed for fed, _ in asked} == {2, 3}

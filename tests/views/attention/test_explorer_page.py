@@ -11,13 +11,12 @@ from support.pages import ROOT, components, open_page, page_text
 import session
 from plots.text import percent
 from transformer import Translator
-from transformer.interpret.head_patterns import THRESHOLDS, measure_heads
+from transformer.interpret.head_patterns import THRESHOLDS, measure_heads, most_confident_head
 from transformer.interpret.head_roles import load_roles
 from transformer.interpret.trace import masked_maps
 from views.attention.explorer_payload import KINDS, explorer_blob
 from views.attention.explorer_text import MEASURES, PATTERNS, explorer_words, look_words, rules
 from views.attention.page import VIEWS
-from views.translate.text import sharpest_head
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
@@ -162,9 +161,10 @@ def test_without_an_address_the_head_that_aligns_best_over_the_corpus_is_shown(c
     assert "see_heads" not in app.query_params, "it is the default"
 
 
-def test_without_a_corpus_the_sharpest_head_of_the_sentence_is_shown(monkeypatch, shipped):
+def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monkeypatch, shipped):
     monkeypatch.setattr(session, "roles", lambda checkpoint: None)
-    layer, head, _ = sharpest_head(shipped.trace(FIRST), "cross")
+    trace = shipped.trace(FIRST)
+    layer, head = most_confident_head(trace.cross, trace.source_tokens)
     assert sent(open_page(PAGE))[0] == START | {"heads": f"{layer + 1}.{head + 1}"}
 
 

@@ -5,6 +5,8 @@ import json
 import pytest
 from support.pages import components, open_page, page_text
 
+import session
+from session import Choice
 from transformer import Beam
 
 PAGE = "pages/decoding.py"
@@ -82,4 +84,7 @@ def test_what_cannot_be_translated_gets_a_message(text, message):
 
 def test_a_head_and_an_average_are_named(shipped):
     assert shown(open_page(PAGE, layer="2", head="5"))["name"] == "layer 2, head 5"
-    assert shown(open_page(PAGE))["name"] == "average over all 3 layers and 8 heads"
+    averages = {"layer": "average", "head": "average"}
+    assert shown(open_page(PAGE, **averages))["name"] == "average over all 3 layers and 8 heads"
+    layer, head = session.telling_head(Choice(session.checkpoint("en-de"), "I love my teacher."), "cross")
+    assert shown(open_page(PAGE))["name"] == f"layer {layer + 1}, head {head + 1}"

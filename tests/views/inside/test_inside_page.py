@@ -87,7 +87,8 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
 
 @pytest.mark.parametrize("value", ["inf", "0", "-1", "9" * 3000, "x", "", "<b>"])
 def test_a_place_that_makes_no_sense_falls_back(value):
-    given = shown(open_inside(at_query=value, at_key=value, at_dimension=value))
+    place = {"kind": "encoder", "layer": "1", "head": "1"}
+    given = shown(open_inside(at_query=value, at_key=value, at_dimension=value, **place))
     assert given["chosen"][0] == 3 and given["chosen"][2] == 1 and 1 <= given["chosen"][1] <= 6
 
 
@@ -121,8 +122,8 @@ def test_a_checkpoint_of_other_sizes_shows_its_own(unlike):
     heads, width = unlike["num_heads"], unlike["d_model"]
     for kind, layers in ("encoder", 2), ("decoder", 1), ("cross", 1):
         app = open_inside(checkpoint="unlike", text="big old tree.", kind=kind, head=str(heads))
-        assert app.button_group(key="layer").options == [str(layer + 1) for layer in range(layers)]
-        app.button_group(key="layer").set_value(str(layers)).run()
+        assert app.button_group(key="layer_buttons").options == [str(layer + 1) for layer in range(layers)]
+        app.button_group(key="layer_buttons").set_value(str(layers)).run()
         assert not app.exception
         given = shown(app)
         assert given["id"].startswith(f"{kind} {layers - 1} ") and given["head"] == heads - 1

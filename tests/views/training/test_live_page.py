@@ -52,7 +52,7 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     assert replay(again)["steps"] == given["steps"] and again.success[0].value == learned.value
 
     reader = next(button for button in app.button if button.key == "reader_shown")
-    app.segmented_control(key="kind").set_value("encoder").run()
+    app.segmented_control(key="kind_buttons").set_value("encoder").run()
     reader.click().run()
     assert (
         f"Show {replay(app)['name']} of the cross-attention" == reader.label

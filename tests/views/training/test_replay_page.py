@@ -13,7 +13,7 @@ from support.pages import ROOT, components, open_page, page_text
 import session
 from browser.replay_player import NEWEST
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
-from views.training.replay_text import output_story
+from views.training.replay_text import focus_of, output_story
 
 PAGE = "pages/training.py"
 NAME = "en-fr"
@@ -46,9 +46,10 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     trajectory = replay.trajectories[0]
     assert given["source"] == trajectory.source_text and given["kind"] == "Cross-attention"
     np.testing.assert_allclose(sent(given), trajectory.cross, atol=1e-5)
-    assert output_story(replay, trajectory) in page_text(
-        app
-    ) and "Layer 1, head 1: a row's largest weight" in page_text(app)
+    layer, head = focus_of(replay, trajectory, "cross").most_changed()
+    assert (given["layer"], given["head"]) == (layer, head), "the head that changed most"
+    assert output_story(replay, trajectory) in page_text(app)
+    assert f"Layer {layer + 1}, head {head + 1}: a row's largest weight" in page_text(app)
     assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
     assert "the mean of 3 saves" in page_text(app)
 
@@ -66,8 +67,8 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
 
 def test_another_head_sentence_and_kind_keep_the_snapshot():
     app = open_replay(moment="500")
-    app.segmented_control(key="head").set_value("5").run()
-    app.segmented_control(key="kind").set_value("decoder").run()
+    app.segmented_control(key="kind_buttons").set_value("decoder").run()
+    app.segmented_control(key="head_buttons").set_value("5").run()
     app.selectbox(key="probe").select_index(1).run()
     given = shown(app)
     assert not app.exception
@@ -76,13 +77,13 @@ def test_another_head_sentence_and_kind_keep_the_snapshot():
 
 
 def test_the_head_that_changed_most_is_a_button_away():
-    app = open_replay()
+    app = open_replay(kind="cross", layer="1", head="1")
     (button,) = (button for button in app.button if "changed most" in button.label)
     button.click().run()
     given = shown(app)
     assert f"Show {given['name']}, which changed most" == button.label
     assert not [button for button in app.button if "changed most" in button.label]
-    assert app.segmented_control(key="head").value == str(given["head"] + 1)
+    assert app.segmented_control(key="head_buttons").value == str(given["head"] + 1)
 
 
 @pytest.mark.parametrize("snapshot", ["-1", "9" * 5000, "evil", "", "²", "<b>", "1.5", "123456789"])
@@ -94,7 +95,7 @@ def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
 def test_garbage_in_the_url_falls_back():
     app = open_replay(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
     given = shown(app)
-    assert (given["layer"], given["head"], given["kind"]) == (0, 0, "Cross-attention")
+    assert given["kind"] == "Cross-attention" and given == shown(open_replay())
 
 
 def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ import pytest
 from support.pages import ROOT, components, open_page, page_text
 
 import session
+from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
-from views.translate.text import sharpest_head
 
 SENTENCE = "I love my teacher."
 
@@ -24,6 +24,10 @@ def chosen(app) -> tuple[str, str]:
 
 def choose(app, key: str, value: str):
     return app.segmented_control(key=f"{key}_buttons").set_value(value).run()
+
+
+def kind(app) -> str:
+    return app.segmented_control(key="kind_buttons").value
 
 
 def weights(shipped, layer, head) -> np.ndarray:
@@ -79,7 +83,7 @@ def test_once_one_is_chosen_the_address_has_both_and_opens_the_same():
 
 def visit(app, page: str):
     """Follow a link of the sidebar; Streamlit takes what widgets have put into the address out of it."""
-    for name in ("layer", "head"):
+    for name in ("kind", "layer", "head"):
         app.query_params.pop(name, None)
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     assert not app.exception
@@ -90,18 +94,32 @@ def test_a_head_is_kept_from_page_to_page():
     app = choose(open_page(), "head", "2")
     layer = chosen(app)[0]
     visit(app, "decoding")
-    assert (app.segmented_control(key="layer").value, app.segmented_control(key="head").value) == (layer, "2")
-    app.segmented_control(key="head").set_value("6").run()
+    assert chosen(app) == (layer, "2")
+    choose(app, "head", "6")
     assert chosen(visit(app, "translate")) == (layer, "6")
-    visit(app, "inside").segmented_control(key="head").set_value("1").run()
-    app.segmented_control(key="layer").set_value("1").run()
+    assert kind(visit(app, "inside")) == "cross" and chosen(app) == (layer, "6")
+    choose(choose(app, "head", "1"), "layer", "1")
     assert chosen(visit(app, "translate")) == ("1", "1")
+
+
+def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
+    app = open_page("pages/inside.py", kind="encoder", layer="3", head="4")
+    assert chosen(visit(app, "translate")) == chosen(open_page())
+    app = visit(app, "inside")
+    assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
+
+
+def test_another_kind_begins_with_its_own_telling_head():
+    app, roles = open_page("pages/inside.py"), session.roles(session.checkpoint("en-de"))
+    for one in ("cross", "encoder", "decoder", "cross"):
+        layer, head = roles.most_telling(one)
+        assert chosen(choose(app, "kind", one)) == (str(layer + 1), str(head + 1)) and kind(app) == one
 
 
 def test_an_average_comes_back_from_a_page_of_single_heads():
     app = open_page(layer="average", head="3")
     visit(app, "inside")
-    assert (app.segmented_control(key="layer").value, app.segmented_control(key="head").value) == ("1", "3")
+    assert chosen(app) == ("1", "3")
     assert chosen(visit(app, "translate")) == ("average", "3")
 
 
@@ -113,7 +131,7 @@ def test_where_another_page_begins_is_no_choice(page):
 
 
 def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
-    assert chosen(visit(open_page("pages/inside.py", head="3"), "translate")) == ("1", "3")
+    assert chosen(visit(open_page("pages/inside.py", kind="cross", head="3"), "translate")) == ("1", "3")
     assert chosen(visit(open_page("pages/decoding.py", head="3"), "translate")) == ("average", "3")
 
 
@@ -131,9 +149,10 @@ def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
     assert not app.exception and chosen(app)[0] != "3"
 
 
-def test_without_roles_the_page_begins_with_the_sharpest_head(monkeypatch, shipped):
+def test_without_roles_the_page_begins_with_the_most_confident_head(monkeypatch, shipped):
     monkeypatch.setattr(session, "roles", lambda checkpoint: None)
-    layer, head, _ = sharpest_head(shipped.trace(SENTENCE), "cross")
+    trace = shipped.trace(SENTENCE)
+    layer, head = most_confident_head(trace.cross, trace.source_tokens)
     assert chosen(open_page()) == (str(layer + 1), str(head + 1))
 
 

@@ -1,11 +1,10 @@
 """The sentences on a translation and its maps, spelled out for a trace made by hand: every branch of each."""
 
 import numpy as np
-import pytest
-from support.made import FED, NEXT, made_map, made_trace
+from support.made import made_map, made_trace
 
 from transformer.decoding.output_statistics import OutputStatistics
-from views.translate.text import depth_words, describe_map, least_probable_token, sharpest_head, strongest_reading
+from views.translate.text import depth_words, describe_map, least_probable_token, strongest_reading
 
 USUAL = OutputStatistics("made pairs", tuple(np.linspace(-0.66, -0.1, 20)), (0.0,) * 19 + (0.5,))
 SPLIT = ("▁no", "▁z", "y", "x", "▁no", ".", "</s>")
@@ -112,17 +111,3 @@ def test_two_rows_are_too_few_for_a_pattern():
         "Average over head 1 of all 3 layers: the sentence is"
     )
     assert describe_map(made_map(WORDS[:2])) == "Layer 2, head 1: the sentence is too short to find a pattern."
-
-
-def test_the_sharpest_head_has_the_largest_weights_but_those_on_the_end():
-    cross, decoder = np.zeros((2, 3, 3, 5)), np.zeros((2, 3, 3, 3))
-    cross[..., 4] = 1.0
-    cross[1, 0, :, 0] = 0.5
-    decoder[..., 0] = 1.0
-    decoder[0, 1] = np.diag([1.0, 0.25, 0.5])
-    decoder[0, 2] = np.tri(3) / np.array([[1], [2], [3]])
-    trace = made_trace(cross=cross, decoder=decoder)
-    assert sharpest_head(trace, "cross") == (1, 0, pytest.approx(0.5))
-    assert sharpest_head(trace, "decoder") == (0, 0, pytest.approx(1.0))
-    assert sharpest_head(made_trace(encoder=np.stack([[np.eye(5) / 2, np.eye(5)]])), "encoder")[:2] == (0, 1)
-    assert trace.fed_tokens == FED and trace.next_tokens == NEXT
