@@ -70,6 +70,7 @@ PARAMETERS = {
     "at_query": Parameter("chosen query, from 1"),
     "at_key": Parameter("chosen key, from 1"),
     "at_dimension": Parameter("chosen dimension, from 1"),
+    "at_step": Parameter("chosen step by its name, or all"),
     "toy_batch": Parameter("small example: sentences in the batch", "2"),
     "toy_tokens": Parameter("small example: tokens in a sentence", "3"),
     "toy_d_model": Parameter("small example: d_model", "8"),

@@ -11,15 +11,16 @@ _steps = component("attention_steps", "attention_steps/steps")
 
 def attention_steps(
     payload: dict,
-    chosen: tuple[int, int, int],
+    chosen: tuple[int, int, int, str],
     key: str,
-    on_choice: Callable[[int, int, int], None],
+    on_choice: Callable[[int, int, int, str], None],
     on_mask: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Show a block (see views/inside/steps_payload.py) with a query, a key and a dimension chosen, each counted from 1.
+    """Show a block (see views/inside/steps_payload.py) with a query, a key and a dimension chosen, each counted from 1,
+    and the step that is shown, by its name in the payload, or "all".
 
     Pointing at a cell and choosing another one happen in the browser alone. Back come what was chosen (query, key,
-    dimension), and a cell of the mask that was clicked (query, key) where the payload lets them be.
+    dimension, step), and a cell of the mask that was clicked (query, key) where the payload lets them be.
     """
 
     block, name = (payload["id"], payload["head"]), f"{key}_known"
@@ -30,8 +31,8 @@ def attention_steps(
         held = {"block": block, "given": chosen, "known": chosen, "turn": held["turn"] + 1}
         st.session_state[name] = held
 
-    def choose(choice: list[int]) -> None:
-        held["known"] = tuple(map(int, choice))
+    def choose(choice: list[int | str]) -> None:
+        held["known"] = (*map(int, choice[:3]), str(choice[3]))
         on_choice(*held["known"])
 
     _steps(

@@ -5,7 +5,8 @@ import { shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
 import { Geometry, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 
-const ROW = 18, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8, LARGEST_CELL = 44, WIDEST_CELL = 26; // pixels
+const ROW = 18, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
+const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
 const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20;
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48, FEW_COLUMNS = 16;
 const WITH_ALL_HEADS = new Set(["query", "key", "value", "concatenated"]); // a frame stands around the chosen one
@@ -20,6 +21,11 @@ export function panelsOf(step, data, grids) {
     frame: panel.columns === "model" && WITH_ALL_HEADS.has(panel.array) ? [data.head * data.d_k, data.d_k] : null,
     first: panel.columns === "head" ? data.head * data.d_k + 1 : 1,
   }));
+}
+
+// The matrices that a step takes, small beside what it makes of them.
+export function inputsOf(step, data, grids) {
+  return panelsOf({ panels: step.inputs }, data, grids).map((panel) => ({ ...panel, recipe: null, small: true }));
 }
 
 // Query against every key, or every value by its weight, one dimension a column, one under the other.
@@ -64,8 +70,8 @@ function valuesByWeight({ head_value, head_output, weights }, query, token) {
   ];
 }
 
-// What the heatmap draws of a panel in this width; `limit` is the value that full colour stands for.
-export function pictureOf(panel, { queries, keys }, query, width) {
+// What the heatmap draws of a panel in this width, between tokens at most so high; `limit` is the value of full colour.
+export function pictureOf(panel, { queries, keys }, query, width, most = Infinity) {
   const { grid, scale, masked } = panel;
   const rows = { queries, keys, query: [queries[query]] }[panel.rows];
   const columns = panel.columns === "keys" ? keys : null;
@@ -79,7 +85,7 @@ export function pictureOf(panel, { queries, keys }, query, width) {
   const valueText = (row, column, short) => {
     return masked?.(row, column) ? "" : cellNumber(grid.at(row, column), scale, short);
   };
-  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, width);
+  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, { width, most }, panel.small ? 1 : LEAST_COLUMN);
   return {
     geometry, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
     upright: columns !== null && fitUpright(columns, geometry.wide), first: panel.first, frame: panel.frame,
@@ -93,10 +99,11 @@ export function cellNumber(value, scale, short) {
 }
 
 // Cells as large as there is room for: square between tokens, low where there are many rows.
-export function geometryOf({ rows, columns }, labels, left, notes, width) {
+export function geometryOf({ rows, columns }, labels, left, notes, room, leastColumn = LEAST_COLUMN) {
   const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
-  const room = Math.max(columns * LEAST_COLUMN, width - left - notes - 2);
-  const wide = Math.min(labels || few ? LARGEST_CELL : WIDEST_CELL, room / columns);
+  const { width, most = Infinity } = room, across = Math.max(columns * leastColumn, width - left - notes - 2);
+  const largest = labels ? Math.min(LARGEST_CELL, Math.max(LEAST_CELL, most / rows)) : few ? LARGEST_CELL : WIDEST_CELL;
+  const wide = Math.min(largest, across / columns);
   const low = rows > MANY_ROWS ? least : few ? TALL_ROW : ROW;
   const above = labels && (fitUpright(labels, wide) ? UPRIGHT_HIGH : slantedHeight(labels));
   const high = labels ? Math.max(least, wide) : low;

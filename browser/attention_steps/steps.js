@@ -5,13 +5,17 @@ import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Echo, mounted } from "../lib/mount.js";
-import { neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { Rail } from "./rail.js";
 import { Sums, sumText } from "./sums.js";
 
 const NEAR = 300; // pixels above and below what is in sight
 const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
 const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
-const NEURONS = {
+const ALL = "all", OWN = 0, NEURONS = 1, INPUTS = 2; // instead of a step; the groups of a step's panels
+const ONE_SCREEN = 260; // pixels of a map between tokens beside which all else is in sight
+const LEAST_WIDTH = 640, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
+const NEURON_VIEWS = {
   products: "Neuron view: one query against all keys",
   values: "The weighted average, dimension by dimension",
 };
@@ -25,6 +29,8 @@ class Steps {
     this.list = this.find(".steps");
     this.resized.observe(this.list);
     this.find(".dimension input").onchange = (event) => this.chooseOnly({ dimension: event.target.valueAsNumber - 1 });
+    this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
+    root.addEventListener("keydown", (event) => this.rail.hear(event));
   }
 
   receive(data) {
@@ -47,23 +53,25 @@ class Steps {
 
   // What is chosen
 
-  take([query, key, dimension]) {
-    this.chosen = this.inside({ query: query - 1, key: key - 1, dimension: dimension - 1 });
+  take([query, key, dimension, step]) {
+    this.chosen = this.inside({ query: query - 1, key: key - 1, dimension: dimension - 1, step });
     this.echo.forget();
-    this.echo.isNews([query, key, dimension].join());
+    this.echo.isNews([query, key, dimension, step].join());
   }
 
-  inside({ query, key, dimension }) {
+  inside({ query, key, dimension, step }) {
     const within = (value, count) => Math.min(Math.max(0, Number.isFinite(value) ? value : 0), count - 1);
     const { queries, keys } = this.data, inModel = within(dimension, this.grids.query.columns);
-    return { query: within(query, queries.length), key: within(key, keys.length), dimension: inModel };
+    const places = { query: within(query, queries.length), key: within(key, keys.length), dimension: inModel };
+    const names = this.data.steps.map(({ name }) => name);
+    return { ...places, step: step === ALL || names.includes(step) ? step : names[0] };
   }
 
   chooseOnly(some) {
     this.chosen = this.inside({ ...this.chosen, ...some });
     this.draw();
     this.echo.later(() => {
-      const choice = [this.chosen.query + 1, this.chosen.key + 1, this.chosen.dimension + 1];
+      const { query, key, dimension, step } = this.chosen, choice = [query + 1, key + 1, dimension + 1, step];
       if (this.echo.isWorthReporting(choice.join())) this.setTriggerValue("choice", choice);
     });
   }
@@ -110,18 +118,22 @@ class Steps {
       this.entries = this.data.steps.map((step) => new Entry(step.name));
       this.list.replaceChildren(...this.entries.map(({ item }) => item));
     }
-    this.entries.forEach((entry, index) => entry.describe(this.data.steps[index]));
+    this.entries.forEach((entry, index) => entry.describe(this.data.steps[index], index + 1));
+    this.rail.layOut(this.data.steps);
   }
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
   draw() {
     this.width = this.list.clientWidth;
     if (!this.width) return;
+    this.rail.mark(this.chosen.step);
+    this.entries.forEach(({ name, item }) => (item.hidden = ![ALL, name].includes(this.chosen.step)));
     const inSight = ({ item }) => {
       const { top, bottom } = item.getBoundingClientRect();
       return bottom > -NEAR && top < innerHeight + NEAR;
     };
-    const near = this.entries.map(inSight), indexes = [...near.keys()];
+    const shown = [...this.entries.keys()].filter((index) => !this.entries[index].item.hidden);
+    const near = this.entries.map(inSight), indexes = shown;
     this.markChosen();
     this.list.removeAttribute("data-drawn");
     indexes.filter((index) => near[index]).forEach((index) => this.drawStep(index));
@@ -139,8 +151,11 @@ class Steps {
 
   drawStep(index) {
     const { data, grids } = this, entry = this.entries[index], step = data.steps[index];
-    this.drawPanels(entry, 0, panelsOf(step, data, grids));
-    this.drawPanels(entry, 1, neuronsOf(step.name, data, grids, this.chosen.query));
+    const inputs = this.chosen.step === ALL ? [] : inputsOf(step, data, grids);
+    entry.item.classList.toggle("from_inputs", inputs.length > 0 && this.width > LEAST_WIDTH);
+    this.drawPanels(entry, INPUTS, inputs);
+    this.drawPanels(entry, OWN, panelsOf(step, data, grids));
+    this.drawPanels(entry, NEURONS, neuronsOf(step.name, data, grids, this.chosen.query));
     this.writeSum(entry, null);
   }
 
@@ -153,7 +168,12 @@ class Steps {
     this.find(".dimension input").value = this.chosen.dimension + 1;
   }
 
-  // Group 0 of an entry's panels are the step's own, group 1 the neuron view.
+  // The pixels that a group of panels has.
+  widthOf(entry, group) {
+    if (!entry.item.classList.contains("from_inputs") || group === NEURONS) return this.width;
+    return group === INPUTS ? this.width * INPUTS_SHARE - GAP : this.width * (1 - INPUTS_SHARE) - GAP;
+  }
+
   drawPanels(entry, group, panels) {
     entry.makeRoom(group, panels.length, (index) => ({
       point: (cell) => this.writeSum(entry, cell && { group, index, cell }),
@@ -161,12 +181,15 @@ class Steps {
     }));
     entry.panels[group] = panels;
     panels.forEach((panel, index) => {
-      const picture = pictureOf(panel, this.data, this.chosen.query, this.width);
+      const most = this.chosen.step === ALL ? Infinity : ONE_SCREEN;
+      const picture = pictureOf(panel, this.data, this.chosen.query, this.widthOf(entry, group), most);
       entry.figures[group][index].draw(panel, picture, this.cellIn(panel));
     });
-    if (group === 1) return;
-    const small = panels.length === 1 && panels[0].columns === "keys", { width } = entry.figures[0][0].heatmap.geometry;
-    entry.item.classList.toggle("beside", small && width + LEAST_TEXT < this.width);
+    if (group !== OWN) return;
+    const small = panels.length === 1 && panels[0].columns === "keys";
+    const { width } = entry.figures[OWN][0].heatmap.geometry;
+    const alone = !entry.item.classList.contains("from_inputs");
+    entry.item.classList.toggle("beside", alone && small && width + LEAST_TEXT < this.width);
   }
 
   clicked(entry, panel, cell) {
@@ -176,7 +199,7 @@ class Steps {
 
   // Write out the sum of the cell that is pointed at; otherwise of the chosen one in the step's first matrix.
   writeSum(entry, pointed) {
-    const { group, index, cell } = pointed ?? { group: 0, index: 0, cell: null };
+    const { group, index, cell } = pointed ?? { group: OWN, index: 0, cell: null };
     const panel = entry.panels[group][index], { row, column } = cell ?? this.cellIn(panel);
     const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
     const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
@@ -192,18 +215,20 @@ class Entry {
     this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
     this.title = element("h3");
     this.formula = element("p", "formula");
-    this.groups = [element("div", "panels"), element("div", "panels neurons")];
-    this.panels = [[], []];
-    this.figures = [[], []];
+    this.groups = [element("div", "panels own"), element("div", "panels neurons"), element("div", "panels inputs")];
+    this.panels = [[], [], []];
+    this.figures = [[], [], []];
     const { shape, why, hand, see, gap } = this.parts;
-    const neurons = NEURONS[name] ? [element("h4", "", NEURONS[name]), this.groups[1]] : [];
+    const neurons = NEURON_VIEWS[name] ? [element("h4", "", NEURON_VIEWS[name]), this.groups[NEURONS]] : [];
     hand.setAttribute("aria-live", "polite");
-    const parts = [this.title, this.formula, shape, why, this.groups[0], hand, ...neurons, see, gap];
+    const maps = element("div", "maps", this.groups[INPUTS], this.groups[OWN]);
+    const equation = element("div", "equation", this.formula, shape);
+    const parts = [this.title, equation, why, maps, hand, see, ...neurons, gap];
     this.item = element("li", `step ${name}`, ...parts);
   }
 
-  describe(step) {
-    this.title.textContent = step.title;
+  describe(step, number) {
+    this.title.replaceChildren(element("span", "number", number), step.title);
     setFormula(this.formula, step.formula);
     for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
     const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;

@@ -12,8 +12,10 @@ SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), dif
 
 
 def open_inside(page: Page, address: str, **query: str) -> None:
+    """The page with these names in its address; all steps below one another unless it says which."""
+    query = {"at_step": "all", **query}
     page.goto(f"{address}/inside?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
-    expect(page.locator("li.step canvas").first).to_be_visible()
+    expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
     at_rest(page)
 
 
@@ -38,6 +40,36 @@ def hand(page: Page, step: str):
     return page.locator(f"li.step.{step} .hand")
 
 
+def shown(page: Page) -> list[str]:
+    return page.locator("li.step:not([hidden]) h3").all_inner_texts()
+
+
+def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page, address, elsewhere):
+    open_inside(page, address, at_step="input")
+    rail = page.get_by_role("navigation", name="Steps of the block")
+    assert shown(page) == ["1Input X"] and rail.get_by_role("button", name="Step before").is_disabled()
+    rail.get_by_role("button", name="Every query times every key").click()
+    assert shown(page) == ["4Every query times every key"]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert shown(page) == ["7Softmax: scores become weights"]
+    expect(rail.locator("[aria-current=step]")).to_have_text("7Softmax: scores become weights")
+    maps = page.locator("li.step.softmax")
+    left, right = (maps.locator(f".panels.{which} canvas").bounding_box() for which in ("inputs", "own"))
+    assert left["x"] + left["width"] <= right["x"], "the scores it takes stand on its left"
+    page.wait_for_url("**at_step=softmax**")
+    page.locator("li.step.softmax .panels.own canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    assert shown(page) == ["7Softmax: scores become weights"], "in a matrix the arrows move from cell to cell"
+    other = elsewhere()
+    other.goto(page.url)
+    expect(other.locator("li.step:not([hidden]) h3")).to_have_text("7Softmax: scores become weights")
+    rail.get_by_role("button", name="all", exact=True).click()
+    assert len(shown(page)) == STEPS
+    page.wait_for_url("**at_step=all**")
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
     open_inside(page, address, kind=kind, layer="2", head="3", at_query="3", at_key="2", at_dimension="70")
@@ -48,8 +80,8 @@ def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
 
 
 def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(page, address):
-    open_inside(page, address, at_query="3", at_key="2")
-    canvas = page.locator("li.step.products .panels:not(.neurons) canvas")
+    open_inside(page, address, kind="encoder", at_query="3", at_key="2")
+    canvas = page.locator("li.step.products .panels.own canvas")
     before = hand(page, "products").inner_text()
     assert before.startswith("“▁my” reading “▁love”:")
     box = canvas.bounding_box()
@@ -61,8 +93,8 @@ def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(pag
 
 
 def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, address, elsewhere):
-    open_inside(page, address)
-    canvas = page.locator("li.step.softmax .panels:not(.neurons) canvas")
+    open_inside(page, address, kind="encoder")
+    canvas = page.locator("li.step.softmax .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
     expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
@@ -75,10 +107,10 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
-    open_inside(page, address, at_query="1", at_key="1")
+    open_inside(page, address, kind="encoder", at_query="1", at_key="1")
     page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
     expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁I”:")
-    page.locator("li.step.products .panels:not(.neurons) canvas").focus()
+    page.locator("li.step.products .panels.own canvas").focus()
     page.keyboard.press("ArrowRight")
     expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁love”:")
     page.keyboard.press("Enter")
@@ -113,7 +145,7 @@ def test_a_long_sentence_stays_usable_on_a_phone(visitor, address):
 
 def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, elsewhere):
     open_inside(page, address, inside="toy numbers")
-    canvas = page.locator("li.step.mask .panels canvas")
+    canvas = page.locator("li.step.mask .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
     expect(page.locator("li.step.mask .see")).to_contain_text("1 of 9 cells is masked")

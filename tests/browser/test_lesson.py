@@ -115,6 +115,8 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     expect(page.locator("li.step.split .formula")).to_contain_text("h = 4")
     page.get_by_role("group", name="Query").get_by_role("button").nth(3).click()
     page.wait_for_url("**at_query=4**")
+    page.get_by_role("button", name="Softmax: scores become weights").click()
+    page.wait_for_url("**at_step=softmax**")
     written = page.locator("li.step.softmax .hand").inner_text()
     shows_everywhere(page, elsewhere, lambda one: one.locator("li.step.softmax .hand"), written)
 
@@ -141,10 +143,11 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     page.wait_for_url("**pair=7**")
     shows_everywhere(page, elsewhere, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
 
-    # Masks: the causal mask lifted, the same layer and head as before.
+    # Masks: the same head as before, then a causal mask lifted.
     go_to(page, "Masks")
+    choose(page, "masks", "one head")
+    expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")
     choose(page, "masks", "without the mask")
     expect(page.get_by_role("heading", name="What it does to the next tokens")).to_be_visible()
     changed = page.get_by_text("changed most").inner_text()
     shows_everywhere(page, elsewhere, lambda one: one.get_by_text("changed most"), changed)
-    expect(page.locator(".st-key-head [aria-checked=true]")).to_have_text("4")

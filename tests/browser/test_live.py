@@ -88,7 +88,7 @@ def test_while_a_training_runs_others_translate_settings_change_and_it_can_be_st
     before = metric(page, "Update").inner_text()
     expect(metric(page, "Update")).not_to_have_text(before)
     expect(page.locator(".place")).to_be_visible(timeout=PATIENCE)
-    page.locator(".st-key-head").get_by_text("3", exact=True).click()
+    page.locator(".st-key-head_buttons").get_by_text("3", exact=True).click()
     expect(page.get_by_role("heading", name="Cross-attention, layer 1, head 3")).to_be_visible()
     page.locator(".st-key-task").get_by_text("reverse", exact=True).click()
     expect(page).not_to_have_url(re.compile("task="))

@@ -100,17 +100,23 @@ test("letters do not shrink, they are left out", () => {
 
 test("cells of a step fill the width, square between tokens, low where rows are many", () => {
   const keys = ["I", "love", "my", "teacher"];
-  const square = geometryOf({ rows: 4, columns: 4 }, keys, 60, 0, 300);
+  const square = geometryOf({ rows: 4, columns: 4 }, keys, 60, 0, { width: 300 });
   assert.deepEqual([square.wide, square.high], [44, 44]);
   assert.equal(square.top, slantedHeight(keys));
-  assert.equal(geometryOf({ rows: 4, columns: 4 }, ["a", "b", "c", "d"], 60, 0, 300).top, 20, "labels fit upright");
-  const narrow = geometryOf({ rows: 4, columns: 20 }, Array(20).fill("a"), 60, 0, 362);
+  const upright = geometryOf({ rows: 4, columns: 4 }, ["a", "b", "c", "d"], 60, 0, { width: 300 });
+  assert.equal(upright.top, 20, "labels fit upright");
+  const narrow = geometryOf({ rows: 4, columns: 20 }, Array(20).fill("a"), 60, 0, { width: 362 });
   assert.deepEqual([narrow.wide, narrow.high], [15, 15]);
-  const dimensions = geometryOf({ rows: 4, columns: 100 }, null, 60, 74, 536);
+  const dimensions = geometryOf({ rows: 4, columns: 100 }, null, 60, 74, { width: 536 });
   assert.deepEqual([dimensions.wide, dimensions.high, dimensions.top, dimensions.width], [4, 18, 16, 536]);
-  assert.equal(geometryOf({ rows: 30, columns: 100 }, null, 60, 0, 536).high, 10);
-  assert.equal(geometryOf({ rows: 60, columns: 100 }, null, 60, 0, 536).high, 8);
-  assert.equal(geometryOf({ rows: 4, columns: 512 }, null, 60, 0, 300).wide, 2, "wider than the page: it scrolls");
+  assert.equal(geometryOf({ rows: 30, columns: 100 }, null, 60, 0, { width: 536 }).high, 10);
+  assert.equal(geometryOf({ rows: 60, columns: 100 }, null, 60, 0, { width: 536 }).high, 8);
+  const scrolls = geometryOf({ rows: 4, columns: 512 }, null, 60, 0, { width: 300 });
+  assert.equal(scrolls.wide, 2, "wider than the page: it scrolls");
+  assert.equal(geometryOf({ rows: 4, columns: 512 }, null, 60, 0, { width: 300 }, 1).wide, 1, "small, it need not");
+  assert.equal(geometryOf({ rows: 10, columns: 4 }, keys, 60, 0, { width: 300, most: 260 }).high, 26, "on one screen");
+  const many = geometryOf({ rows: 90, columns: 4 }, keys, 60, 0, { width: 300, most: 260 });
+  assert.equal(many.high, 16, "not below a line");
 });
 
 test("a cell's number is as short as its cell", () => {

@@ -57,7 +57,7 @@ def _show_linked(trace: Trace, blob: bytes, best: str) -> None:
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
     """The address of a head on the page Inside attention, with the query or the key where a single one is chosen."""
-    query = Head(written["kind"], layer, head).query()
+    query = {**Head(written["kind"], layer, head).query(), "at_step": "softmax"}
     if written["tokens"] and "-" not in written["tokens"]:
         query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
     return query

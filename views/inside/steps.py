@@ -19,6 +19,13 @@ from ui.widgets import offer_download
 from .steps_payload import stages_payload
 from .steps_text import View
 
+ALL_STEPS, FIRST_STEP = "all", "input"
+HOW_TO_READ = (
+    "Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, recomputed "
+    "from the numbers of the step before. A solid frame is the query, a dashed one key or dimension. ← and → go from "
+    "step to step."
+)
+
 
 @dataclass(frozen=True)
 class ChosenBlock:
@@ -47,24 +54,27 @@ def show(choice: Choice) -> None:
     """The block, every step below one another, and the program that recomputes it. Raises UserError."""
     block = choose_block(choice)
     view, stages = block.view, block.stages
-    st.caption(
-        f"**{KIND_NAMES[view.kind]}**, layer {view.layer + 1}, head {view.head + 1}, as the model computes it for this "
-        "sentence. Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, "
-        "recomputed from the numbers of the step before. A solid frame is the query, a dashed one key or dimension."
-    )
     query = min(url_state.read_number("at_query", 3), len(view.queries))
     key = url_state.read_number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
     dimension = url_state.read_number("at_dimension", view.head * stages.d_k + 1)
     payload = stages_payload(stages, block.parameters, block.gaps, view)
-    attention_steps(payload, (query, key, dimension), "steps", remember)
+    attention_steps(payload, (query, key, dimension, chosen_step(payload)), "steps", remember)
+    st.caption(HOW_TO_READ)
     title = f"{KIND_NAMES[view.kind]} of {choice.checkpoint.name}, layer {view.layer + 1}, head {view.head + 1}"
     offer_program(stages, block.parameters, view, title, f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}")
 
 
-def remember(query: int, key: int, dimension: int) -> None:
+def chosen_step(payload: dict, start: str = FIRST_STEP) -> str:
+    """The step that the address asks for, by its name; `start` where it asks for none that there is."""
+    asked = url_state.read("at_step", start)
+    return asked if asked in (ALL_STEPS, *(step["name"] for step in payload["steps"])) else start
+
+
+def remember(query: int, key: int, dimension: int, step: str, start: str = FIRST_STEP) -> None:
     """Keep in the address what was chosen in the steps."""
     for name, value in (("at_query", query), ("at_key", key), ("at_dimension", dimension)):
         url_state.write(name, str(value))
+    url_state.write("at_step", step, start)
 
 
 def offer_program(stages: Stages, parameters: BlockParameters, view: View, title: str, name: str) -> None:

@@ -51,6 +51,23 @@ PANELS = {
 }
 
 
+# What a step takes: the matrices of the steps before, in the order of its formula. X is X′ with pre-norm.
+INPUTS = {
+    "norm_first": (_INPUT,),
+    "project": (Panel("x", "queries", "model"), _MEMORY),
+    "split": PANELS["project"],
+    "products": PANELS["split"][:2],
+    "scale": PANELS["products"],
+    "mask": PANELS["scale"],
+    "softmax": PANELS["mask"],
+    "values": (*PANELS["softmax"], PANELS["split"][2]),
+    "concatenate": PANELS["values"],
+    "output": PANELS["concatenate"],
+    "residual": (_INPUT, *PANELS["output"]),
+    "norm_last": PANELS["residual"],
+}
+
+
 def stages_payload(
     stages: Stages, parameters: BlockParameters, gaps: dict[str, float], view: View, editable: bool = False
 ) -> dict:
@@ -70,7 +87,7 @@ def stages_payload(
         "predicts": list(view.predicted) if view.predicted else None,
         "own": view.kind != "cross",  # queries and keys are the same tokens
         "arrays": arrays,
-        "steps": [_step(step, texts, findings, gaps) for step in _order(view.kind, parameters.norm)],
+        "steps": [_step(step, texts, findings, gaps) for step in _order(parameters.norm)],
         "head": view.head,
         "heads": stages.num_heads,
         "d_k": stages.d_k,
@@ -107,7 +124,7 @@ def _travelling(array: np.ndarray) -> dict:
     return {"rows": array.shape[0], "columns": array.shape[1], "half": exact, "bytes": text}
 
 
-def _order(kind: str, norm: str) -> list[str]:
+def _order(norm: str) -> list[str]:
     """The steps as the model takes them: LayerNorm first with pre-norm, last with post-norm."""
     middle = ["project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual"]
     return ["input", "norm_first", *middle] if norm == "pre" else ["input", *middle, "norm_last"]
@@ -126,4 +143,10 @@ def _step(step: str, texts: BlockText, findings: Findings, gaps: dict[str, float
         "see": findings.see(step),
         "gap": max(shown) if shown else None,
         "panels": [asdict(panel) | {"symbol": texts.symbol(panel.array)} for panel in panels],
+        "inputs": [asdict(panel) | {"symbol": texts.symbol(panel.array)} for panel in _inputs(step, texts.cross)],
     }
+
+
+def _inputs(step: str, cross: bool) -> tuple[Panel, ...]:
+    inputs = INPUTS.get(step, ())
+    return inputs if cross else tuple(panel for panel in inputs if panel is not _MEMORY)

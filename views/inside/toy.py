@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from ui.choices import one_of, slider
 from ui.selectors import one_number
 from ui.widgets import plain, show_attempt, show_finding
 
-from .steps import offer_program, remember
+from .steps import ALL_STEPS, chosen_step, offer_program, remember
 from .steps_payload import stages_payload
 from .steps_text import View
 
@@ -56,8 +57,9 @@ def show(choice: Choice) -> None:
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
     query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
-    chosen = (query, key, url_state.read_number("at_dimension", head * stages.d_k + 1))
-    attention_steps(payload, chosen, "toy_steps", remember, _flip(numbers, sentence))
+    dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, ALL_STEPS)
+    keep = partial(remember, start=ALL_STEPS)
+    attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
     offer_program(stages, numbers.parameters, view, title, "attention-toy")

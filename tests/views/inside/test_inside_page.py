@@ -81,8 +81,31 @@ def test_shapes_and_formulas_are_those_of_the_checkpoint():
 def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
     app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
     given = shown(app)
-    assert given["chosen"] == [2, 4, 130] and given["head"] == 4
+    assert given["chosen"] == [2, 4, 130, "input"] and given["head"] == 4
     assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s>" and given["keys"][-1] == "</s>"
+
+
+@pytest.mark.parametrize("step", ["softmax", "all", "norm_last"])
+def test_the_step_comes_from_the_url(step):
+    assert shown(open_inside(at_step=step))["chosen"][3] == step
+    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == step
+
+
+@pytest.mark.parametrize("step", ["", "norm_first", "<b>", "x" * 3000])
+def test_a_step_that_there_is_not_falls_back(step):
+    assert shown(open_inside(at_step=step))["chosen"][3] == "input"
+    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == "all"
+
+
+@pytest.mark.parametrize("checkpoint", ["en-de", "reverse"])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_step_takes_what_steps_before_it_made(kind, checkpoint):
+    made = set()
+    for step in shown(open_inside(kind=kind, checkpoint=checkpoint, text="a b c"))["steps"]:
+        taken = {panel["array"] for panel in step["inputs"]}
+        assert taken <= made | ({"x"} if "norm_first" not in made else set()), "post-norm has X itself for X′"
+        assert taken or step["name"] == "input"
+        made |= {panel["array"] for panel in step["panels"]}
 
 
 @pytest.mark.parametrize("value", ["inf", "0", "-1", "9" * 3000, "x", "", "<b>"])

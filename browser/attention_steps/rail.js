@@ -1,0 +1,57 @@
+// The way through the steps: a button for each with the shape of what it makes, one step back and forth, all at once.
+
+import { element } from "../lib/canvas.js";
+
+const ALL = "all";
+const HAVE_KEYS_OF_THEIR_OWN = "canvas, input, select, textarea, [role=region]";
+
+export class Rail {
+  constructor(place, choose) {
+    this.place = place;
+    this.choose = choose;
+    this.find = (selector) => place.querySelector(selector);
+    this.names = [];
+    this.find(".back").onclick = () => this.move(-1);
+    this.find(".forward").onclick = () => this.move(1);
+    this.find(".all").onclick = () => choose(this.chosen === ALL ? this.names[0] : ALL);
+  }
+
+  layOut(steps) {
+    this.place.hidden = false;
+    const names = steps.map(({ name }) => name);
+    if (names.join() !== this.names.join()) {
+      this.names = names;
+      this.buttons = steps.map(({ name, title }, index) => {
+        const button = element("button", "", element("span", "number", index + 1), element("span", "", title));
+        button.onclick = () => this.choose(name);
+        return button;
+      });
+      this.find(".stops").replaceChildren(...this.buttons.map((button) => element("li", "", button)));
+    }
+    steps.forEach(({ title }, index) => (this.buttons[index].lastChild.textContent = title));
+  }
+
+  mark(chosen) {
+    this.chosen = chosen;
+    const place = this.names.indexOf(chosen);
+    this.buttons.forEach((button, index) => button.setAttribute("aria-current", index === place ? "step" : "false"));
+    this.find(".all").setAttribute("aria-pressed", chosen === ALL);
+    this.find(".back").disabled = place === 0;
+    this.find(".forward").disabled = place === this.names.length - 1;
+  }
+
+  move(by) {
+    const place = this.names.indexOf(this.chosen);
+    const next = this.names[place < 0 ? 0 : place + by];
+    if (next) this.choose(next);
+  }
+
+  // The arrow keys, but where the focused element has a use for them.
+  hear(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.composedPath()[0].closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
+    event.preventDefault();
+    this.move(by);
+  }
+}
