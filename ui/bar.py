@@ -1,13 +1,16 @@
-"""The bar above every page: the sentence, examples, checkpoint, decoding, and the link to what is shown.
+"""The bar above every page: the sentence, examples, checkpoint, decoding, the link to what is shown, the keys.
 
 All of it lives in the address. The sidebar has the pages, and under them a few facts about the model.
 """
+
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import session
 from browser.copy_link import copy_link
+from browser.presenter import presenter
 from session import CheckpointFiles, Choice
 from transformer import Beam, Greedy, Sampling, Translator, UserError
 from transformer.checkpoint import Checkpoint
@@ -26,6 +29,7 @@ EXAMPLES = {
     "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
     "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
 }
+PRESENT = Path(__file__).with_name("present.css")
 DECODING = ("greedy", "beam", "sampling")
 
 
@@ -50,12 +54,21 @@ def show() -> Choice:
         strategy = _decoding()
         with st.container(width=104):
             copy_link("copy_link")
+        with st.container(width=132):
+            _offer_presentation()
     translator = _translator(checkpoint, page)
     with examples:
         _offer_examples(translator.checkpoint)
     with st.sidebar:
         _describe(translator)
     return Choice(checkpoint, text, strategy)
+
+
+def _offer_presentation() -> None:
+    """The button and the keys for it; where the page is presented, what takes everything else away."""
+    present = url_state.read("present") == "1"
+    presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
+    st.html(PRESENT if present else "<style></style>")
 
 
 def take_sentence(text: str) -> None:

@@ -36,6 +36,7 @@ PARAMETERS = {
     "temperature": Parameter("temperature of sampling", 1.0),
     "topk": Parameter("k of top-k sampling, 0 for all", 0),
     "seed": Parameter("seed of sampling", 1),
+    "present": Parameter("1 for presentation mode: no bar, larger type", ""),
     # Shared by several pages.
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),

@@ -1,7 +1,7 @@
 // The views of what is shown: the map, the lines, and tables. They are linked: each reports what it is pointed at,
 // {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, POINTED, element, shortened } from "../lib/canvas.js";
+import { Drawing, POINTED, element, placeOf, shortened } from "../lib/canvas.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { BothSides, chosenIndexes } from "./tokens.js";
 
@@ -23,8 +23,9 @@ export class WeightsMap extends Heatmap {
     this.sides = new BothSides(place, ".query_tokens", ".key_tokens", linked);
   }
 
-  under({ offsetX, offsetY }) {
-    return this.geometry?.cellOrLabelAt(offsetX, offsetY) ?? null;
+  under(event) {
+    const { x, y } = placeOf(event);
+    return this.geometry?.cellOrLabelAt(x, y) ?? null;
   }
 
   take({ choose }, { row, column }, more) {

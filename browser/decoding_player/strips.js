@@ -1,6 +1,6 @@
 // One kind of attention in one step: every head as a thin line of cells on a canvas, layer under layer.
 
-import { POINTED, blue, prepare, shortened } from "../lib/canvas.js";
+import { POINTED, blue, placeOf, prepare, shortened } from "../lib/canvas.js";
 import { sixteenBits } from "../lib/format.js";
 import { cellText, writeSlanted } from "../lib/heatmap.js";
 
@@ -90,8 +90,8 @@ export class Strip {
   }
 
   under(event) {
-    const scale = this.width / this.canvas.clientWidth;
-    const x = event.offsetX * scale, y = event.offsetY * scale - this.top;
+    const scale = this.width / this.canvas.clientWidth, place = placeOf(event);
+    const x = place.x * scale, y = place.y * scale - this.top;
     const layer = Math.floor(y / this.layerHeight);
     const head = Math.floor((y - layer * this.layerHeight) / ROW_HEIGHT);
     const key = Math.floor((x - LABEL_SPACE) / this.cell);

@@ -113,9 +113,18 @@ export function listenToKeys(canvas, { move, choose }) {
   };
 }
 
+// How much larger than its own pixels a canvas is shown: in presentation mode, by half.
+const zoomOf = (canvas) => canvas.currentCSSZoom ?? 1;
+
+// Where an event is on its canvas, in the canvas's own pixels.
+export function placeOf({ offsetX, offsetY, target }) {
+  const zoom = zoomOf(target);
+  return { x: offsetX / zoom, y: offsetY / zoom };
+}
+
 // A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
 export function prepare(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1, style = getComputedStyle(canvas);
+  const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas), style = getComputedStyle(canvas);
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.width = `${width}px`;

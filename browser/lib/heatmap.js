@@ -1,7 +1,7 @@
 // The heatmap: rows are queries, columns are keys or dimensions, colour is the number. It is pointed at by mouse,
 // finger and keys.
 
-import { FRAME, Raster, blue, inkOn, listenToKeys, shortened, withMore } from "./canvas.js";
+import { FRAME, Raster, blue, inkOn, listenToKeys, placeOf, shortened, withMore } from "./canvas.js";
 
 const LETTER = 7, SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
 const WIDEST_ROW_LABEL = 100, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
@@ -82,8 +82,9 @@ export class Heatmap {
     });
   }
 
-  under({ offsetX, offsetY }) {
-    return this.geometry?.cellAt(offsetX, offsetY) ?? null;
+  under(event) {
+    const { x, y } = placeOf(event);
+    return this.geometry?.cellAt(x, y) ?? null;
   }
 
   pointAt(found) {

@@ -1,7 +1,7 @@
 // Thumbnails of many heads on one canvas: layers below one another and heads side by side, or one after the other in
 // an order that is given. A map is {values, rows, columns, full, causal}: `full` has the strongest colour.
 
-import { Drawing, FRAME, POINTED, Raster, listenToKeys, withMore } from "./canvas.js";
+import { Drawing, FRAME, POINTED, Raster, listenToKeys, placeOf, withMore } from "./canvas.js";
 
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
@@ -93,17 +93,17 @@ export class Overview {
   constructor(canvas, { point, look, choose }) {
     const drawing = new Drawing(canvas), thumbnails = new Thumbnails();
     Object.assign(this, { canvas, point, choose, drawing, thumbnails, pointed: null, tiles: [], names: [] });
-    canvas.onpointermove = ({ offsetX, offsetY }) => {
-      const tile = tileAt(this.tiles, offsetX, offsetY);
+    canvas.onpointermove = (event) => {
+      const { x, y } = placeOf(event), tile = tileAt(this.tiles, x, y);
       this.pointAt(tile);
-      look?.(tile, tile && cellIn(tile, tile.group, offsetX, offsetY));
+      look?.(tile, tile && cellIn(tile, tile.group, x, y));
     };
     canvas.onpointerleave = () => {
       this.pointAt(null);
       look?.(null, null);
     };
     canvas.onclick = (event) => {
-      const under = (targets) => tileAt(targets, event.offsetX, event.offsetY);
+      const { x, y } = placeOf(event), under = (targets) => tileAt(targets, x, y);
       const found = under(this.tiles) ?? under(this.names);
       if (found) choose(found.group.name, found.heads, withMore(event));
     };

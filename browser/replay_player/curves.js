@@ -12,7 +12,8 @@ export class Curve {
     this.value = element("b");
     this.picture = drawn("svg", { role: "img" });
     this.picture.onpointerdown = this.picture.onpointermove = (event) => {
-      const x = event.clientX - this.picture.getBoundingClientRect().left;
+      const { left, width } = this.picture.getBoundingClientRect();
+      const x = ((event.clientX - left) / width) * this.width;
       if (event.buttons & 1) seek(Math.round(((x - LEFT) / (this.width - LEFT - RIGHT)) * this.length));
     };
     this.figure = element("figure", "", element("figcaption", "", this.title, this.value), this.picture);

@@ -1,6 +1,6 @@
 // The maps of all heads at every snapshot of a training, and the strip of one head's maps below the slider.
 
-import { POINTED, prepare } from "../lib/canvas.js";
+import { POINTED, placeOf, prepare } from "../lib/canvas.js";
 import { sixteenBits } from "../lib/format.js";
 import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
@@ -47,7 +47,7 @@ export class Strip {
     this.canvas = canvas;
     this.thumbnails = new Thumbnails();
     canvas.onpointerdown = canvas.onpointermove = (event) => {
-      if (this.count && event.buttons & 1) seek(this.snapshotAt(event.offsetX));
+      if (this.count && event.buttons & 1) seek(this.snapshotAt(placeOf(event).x));
     };
   }
 

@@ -41,7 +41,7 @@ def hand(page: Page, step: str):
 
 
 def shown(page: Page) -> list[str]:
-    return page.locator("li.step:not([hidden]) h3").all_inner_texts()
+    return page.locator("li.step:not([hidden]) h3").all_text_contents()
 
 
 def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page, address, elsewhere):

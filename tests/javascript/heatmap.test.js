@@ -144,26 +144,29 @@ test("an image has a pixel a cell, blank where the cell is, in the colour of its
 });
 
 test("pointer and keys point at cells and choose them", () => {
-  const heard = [], canvas = { setAttribute: () => {} };
+  const heard = [], canvas = { setAttribute: () => {} }, target = canvas;
   const heatmap = new Heatmap(canvas, {
     point: (found) => heard.push(found && [found.row, found.column]),
     choose: (found, more) => heard.push(["chosen", found.row, found.column, more]),
   });
   const key = (name, shiftKey = false) => canvas.onkeydown({ key: name, shiftKey, preventDefault: () => {} });
-  canvas.onpointermove({ offsetX: 45, offsetY: 25 });
+  canvas.onpointermove({ target, offsetX: 45, offsetY: 25 });
   heatmap.geometry = geometry;
   key("Enter");
   assert.deepEqual(heard, [], "before anything is drawn or pointed at");
-  for (const offsetX of [45, 46, 55, 200]) canvas.onpointermove({ offsetX, offsetY: 25 });
+  for (const offsetX of [45, 46, 55, 200]) canvas.onpointermove({ target, offsetX, offsetY: 25 });
   assert.deepEqual(heard.splice(0), [[0, 0], [0, 1], null], "once a cell");
-  canvas.onclick({ offsetX: 55, offsetY: 25, shiftKey: true });
-  canvas.onclick({ offsetX: 5, offsetY: 25 });
+  canvas.onclick({ target, offsetX: 55, offsetY: 25, shiftKey: true });
+  canvas.onclick({ target, offsetX: 5, offsetY: 25 });
   assert.deepEqual(heard.splice(0), [["chosen", 0, 1, true]]);
+  canvas.currentCSSZoom = 1.5;
+  canvas.onclick({ target, offsetX: 82, offsetY: 37, shiftKey: true });
+  assert.deepEqual(heard.splice(0), [["chosen", 0, 1, true]], "shown larger by half, it counts the screen's pixels");
   for (const name of ["ArrowDown", "ArrowDown", "ArrowRight"]) key(name);
   key(" ", true);
   canvas.onblur();
   assert.deepEqual(heard.splice(0), [[0, 0], [1, 0], [1, 1], ["chosen", 1, 1, true], null]);
-  canvas.onpointerdown({ offsetX: 45, offsetY: 25 });
+  canvas.onpointerdown({ target, offsetX: 67, offsetY: 37 });
   canvas.onpointerleave({ pointerType: "touch" });
   assert.deepEqual(heard, [[0, 0]], "a tapped cell stays");
 });

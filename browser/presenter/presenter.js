@@ -1,0 +1,65 @@
+// The keys of the whole page, heard wherever nothing else has a use for them.
+
+import { isShortcut } from "../lib/canvas.js";
+import { mounted } from "../lib/mount.js";
+
+const TYPED_INTO = "input, textarea, select, [contenteditable=true]";
+const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward" }; // the buttons of every player
+
+class Presenter {
+  constructor(root) {
+    this.find = (selector) => root.querySelector(selector);
+    this.find(".present").onclick = () => this.present(!this.data.present);
+    this.find(".keys").onclick = () => this.list();
+    this.hear = (event) => this.key(event);
+    document.addEventListener("keydown", this.hear);
+  }
+
+  receive(data) {
+    this.data = data;
+  }
+
+  leave() {
+    document.removeEventListener("keydown", this.hear);
+  }
+
+  key(event) {
+    if (event.defaultPrevented || isShortcut(event) || event.composedPath()[0].closest?.(TYPED_INTO)) return;
+    if (event.key === "?") this.list();
+    else if (event.key === "p" || event.key === "P") this.present(!this.data.present);
+    else if (event.key === "f" || event.key === "F") fullScreen();
+    else if (event.key === "Escape" && this.data.present && !this.find("dialog").open) this.present(false);
+    else if (!(event.key in STEPPERS) || !step(STEPPERS[event.key])) return;
+    event.preventDefault();
+  }
+
+  // The address has it, so that a link opens a presentation too; and the server has the address.
+  present(wanted) {
+    this.setTriggerValue("present", wanted);
+  }
+
+  // It stands above the page whether the bar is in sight or not: a dialog in a hidden place is not shown.
+  list() {
+    const dialog = this.find("dialog");
+    if (dialog.open) dialog.close();
+    else dialog.showModal();
+  }
+}
+
+function fullScreen() {
+  const { fullscreenElement, documentElement } = document;
+  const done = fullscreenElement ? document.exitFullscreen() : documentElement.requestFullscreen();
+  done.catch(() => {}); // a browser may refuse: then nothing changes
+}
+
+// Click the button of the page's first player that is in sight; false where there is none.
+function step(selector) {
+  const buttons = [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) => {
+    return shadowRoot ? [...shadowRoot.querySelectorAll(selector)] : [];
+  });
+  const button = buttons.find((each) => each.checkVisibility() && !each.disabled);
+  button?.click();
+  return Boolean(button);
+}
+
+export default mounted(Presenter);
