@@ -24,9 +24,7 @@ _LARGEST_CELL = 36  # pixels
 _NARROWEST_ROOM = 120
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
-_SMALLEST_CELL_WITH_TEXT, _SMALLEST_CELL_WITH_TEXT_ALONE = 18, 26  # in smaller ones hovering still shows the values
-_LARGEST_LABEL = 12
-_MANY_KEYS = 25  # from here on labels are small
+_SMALLEST_CELL_WITH_TEXT = 26  # in smaller ones digits would have to shrink; hovering still shows the values
 _LETTER = 0.6  # a letter's width as a share of its height
 
 _GRID = {"color": "rgba(128, 128, 128, 0.45)", "width": 1}
@@ -92,15 +90,9 @@ class Heatmap:
         if self.room is None:
             fitting = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
             return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, fitting))
-        size = 10 if len(self.keys) < _MANY_KEYS else SMALLEST_LABEL
-        letters = _LETTER * size * max(map(len, self.queries))
+        letters = _LETTER * SMALLEST_LABEL * max(map(len, self.queries))
         fitting = min(_LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
         return fitting * len(self.keys) / self.columns
-
-    @property
-    def label(self) -> int:
-        """The height of a label in pixels."""
-        return round(min(_LARGEST_LABEL, max(SMALLEST_LABEL, self.cell - 4)))
 
     @property
     def height(self) -> int:
@@ -114,7 +106,7 @@ class Heatmap:
 
     @property
     def _above(self) -> float:
-        letters = _LETTER * self.label * max(map(len, (*self.keys, self.extra)), default=0)
+        letters = _LETTER * SMALLEST_LABEL * max(map(len, (*self.keys, self.extra)), default=0)
         return letters + (70 if self.room is None else 40)
 
     def within(self, side: int) -> "Heatmap":
@@ -125,8 +117,7 @@ class Heatmap:
     @property
     def has_texts(self) -> bool:
         """Whether its texts fit into the cells."""
-        smallest = _SMALLEST_CELL_WITH_TEXT_ALONE if self.room is None else _SMALLEST_CELL_WITH_TEXT
-        return len(self.texts) > 0 and self.cell >= smallest
+        return len(self.texts) > 0 and self.cell >= _SMALLEST_CELL_WITH_TEXT
 
 
 def heatmap_figure(heatmap: Heatmap) -> go.Figure:
@@ -143,7 +134,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
         "showlegend": False,
     }
     if heatmap.room is None:
-        beside = _LETTER * heatmap.label * max(map(len, heatmap.queries), default=0)
+        beside = _LETTER * SMALLEST_LABEL * max(map(len, heatmap.queries), default=0)
         layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
     x, y = _axes(heatmap)
     return figure_of(traces, heatmap.height, x=x, y=y, legend=None, **layout)
@@ -155,7 +146,7 @@ def _axes(heatmap: Heatmap) -> tuple[dict, dict]:
     if heatmap.extra:
         keys["tickvals"].append(len(heatmap.keys) + 1)
         keys["ticktext"].append(token_label(heatmap.extra))
-    shared = {"tickfont": {"size": heatmap.label}, "constrain": "domain"}
+    shared = {"tickfont": {"size": SMALLEST_LABEL}, "constrain": "domain"}
     above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
     beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)}
     rows = token_rows(heatmap.queries, every=every)
@@ -175,7 +166,7 @@ def _texts(heatmap: Heatmap) -> dict:
     """Texts in the middle of their cells, in the page's own colour."""
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
     rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
-    font = {"size": 11 if heatmap.cell >= 26 else 9}
+    font = {"size": SMALLEST_LABEL}
     return scatter(columns, rows, "text", text=texts, textfont=font, hoverinfo="skip")
 
 

@@ -8,7 +8,7 @@ from plots.text import token_label
 
 from .palette import FAINT_GREY, Scale
 
-SMALLEST_LABEL = 8  # pixels; of labels closer than this, every second or third is shown
+SMALLEST_LABEL = 12  # pixels, legible from the back row; of labels closer than this, every second or third is shown
 LEGEND_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
@@ -98,10 +98,10 @@ def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: s
 
 def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130) -> dict:
     """A small horizontal colour bar at the bottom of a figure; `left` is its left end as a share of the width."""
-    heading = {"text": title, "side": "bottom", "font": {"size": 11}}
+    heading = {"text": title, "side": "bottom", "font": {"size": SMALLEST_LABEL}}
     size = {"orientation": "h", "thickness": 8, "lenmode": "pixels", "len": length}
     place = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
-    return {"title": heading, **size, **place, **_ticks(scale), "tickfont": {"size": 10}}
+    return {"title": heading, **size, **place, **_ticks(scale), "tickfont": {"size": SMALLEST_LABEL}}
 
 
 def bar_beside(title: str, scale: Scale) -> dict:

@@ -148,7 +148,13 @@ def _describe(translator: Translator) -> None:
     ]
     scores = translator.checkpoint.bleu.items()
     facts += [plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores]
+    whence = plain(f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})")
+    sources = data.get("attribution", "").split("; ")
+    if len(sources) == 1 and sources[0]:
+        whence += plain(f": {sources[0]}")
     if "attribution" in data:
-        text = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')}): "
-        facts.append(plain(text + data["attribution"]))
+        facts.append(whence)
     st.caption("  \n".join(facts))
+    if len(sources) > 1:
+        with st.popover("Sources and licences"):
+            st.markdown("\n".join(f"- {plain(source)}" for source in sources))

@@ -104,8 +104,7 @@ def _asked(
     asked = url_state.asked_for(options)
     if set(asked) == {"kind"} and len(shapes) == 1:
         asked = {}  # a page of one kind needs no word on it
-    is_new_here = url_state.came_from_another_page() or _own("layer") not in st.session_state
-    if asked or not is_new_here:  # Back to an address without a head means the head to begin with
+    if not url_state.is_new_here("head") or asked:  # Back to an address without a head means the one to begin with
         return asked
     noted = st.session_state.get(_NOTED)
     if noted is None or noted["kind"] not in shapes:

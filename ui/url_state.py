@@ -170,8 +170,9 @@ for _number, (_d_model, _warmup) in enumerate(((512.0, 4000.0), (512.0, 8000.0),
     PARAMETERS[f"warmup{_number}"] = Parameter(f"learning rate: warm-up of curve {_number}", _warmup)
     PARAMETERS[f"factor{_number}"] = Parameter(f"learning rate: factor of curve {_number}", 1.0)
 
-# In the session: the page of the run before and the page of this run; whether old values began this run.
-_PAGES, _RENAMED = "pages_seen", "old_values_renamed"
+# In the session: the page of the run before and the page of this run; how many runs there were, and in which of them
+# each choice was shown last; whether old values began this run.
+_PAGES, _RUNS, _LOOKED, _RENAMED = "pages_seen", "runs_seen", "looked_in_run", "old_values_renamed"
 
 
 def default_of(key: str, start=None):
@@ -238,10 +239,19 @@ def came_from_another_page() -> bool:
     return before != now
 
 
+def is_new_here(name: str) -> bool:
+    """Whether what asks this was not shown in the run before: it is another page, or another view of it."""
+    looked, run = st.session_state.setdefault(_LOOKED, {}), st.session_state.get(_RUNS, 0)
+    new = came_from_another_page() or looked.get(name, -1) < run - 1
+    looked[name] = run
+    return new
+
+
 def note_page(path: str) -> None:
     """Remember which page this run shows; called once a run, before the page."""
     _, before = st.session_state.get(_PAGES, (None, None))
     st.session_state[_PAGES] = (before, path)
+    st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
 
 
 def rename_old_values() -> None:

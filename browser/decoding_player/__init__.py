@@ -14,11 +14,12 @@ def decoding_player(
     on_step: Callable[[int], None],
     on_head: Callable[[int, int], None],
     on_take: Callable[[int, int], None],
+    on_undo: Callable[[], None],
 ) -> None:
     """Show `steps` (see views/decoding/payload.py) from `step` on, counted from 1.
 
     Playing happens in the browser alone. Back come: the step where the user stopped, a head chosen among all (layer,
-    head, counted from 0), and a candidate taken instead of the model's choice (step, id).
+    head, counted from 0), a candidate forced in place of the model's choice (step, id), and the wish to undo that.
     """
     _player(
         {**steps, "step": step},
@@ -26,4 +27,5 @@ def decoding_player(
         step=lambda value: on_step(int(value)),
         head=lambda value: on_head(*map(int, value)),
         take=lambda value: on_take(*map(int, value)),
+        undo=lambda _: on_undo(),
     )

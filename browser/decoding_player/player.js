@@ -23,6 +23,7 @@ class Player {
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), readOut, choose));
+    this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
     this.resized = new ResizeObserver(() => this.data && this.drawStrips());
     this.resized.observe(this.find(".heads"));
   }
@@ -34,6 +35,7 @@ class Player {
     this.maps = { cross: floats(data.cross), decoder: floats(data.decoder) };
     this.strips[0].receive(data, data.source, data.all_cross);
     this.strips[1].receive(data, data.fed, data.all_decoder);
+    this.showBranch(data.branch);
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
       this.playhead.startAnew();
@@ -56,6 +58,15 @@ class Player {
     this.find(".source").replaceChildren(...source.map(chip));
     // One chip more than was fed: the last is for the piece that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
+  }
+
+  // What was forced, and both translations; null where nothing was.
+  showBranch(branch) {
+    this.find(".branch").hidden = !branch;
+    if (!branch) return;
+    this.find(".forced_part").textContent = `With “${branch.forced}” forced`;
+    this.find(".now").textContent = branch.now;
+    this.find(".own").textContent = branch.own;
   }
 
   // One step
@@ -97,7 +108,7 @@ class Player {
   }
 
   showCandidates(step) {
-    this.find("caption").textContent = `Softmax over all pieces. Entropy ${step.entropy}.`;
+    this.find("caption").textContent = `Softmax over all tokens. Entropy ${step.entropy}.`;
     this.find(".rest").textContent = step.rest_words;
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
@@ -109,9 +120,9 @@ class Player {
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = candidate.token;
       const takable = step.takable && !candidate.special;
-      const label = candidate.taken ? `${candidate.token}, taken` : `Take ${candidate.token} instead`;
+      const label = candidate.taken ? `${candidate.token}, taken` : `Force ${candidate.token}`;
       button.setAttribute("aria-label", label);
-      button.title = candidate.taken ? "taken in this translation" : "take this piece instead and decode on";
+      button.title = candidate.taken ? "taken in this translation" : "force this token and decode on";
       button.disabled = !candidate.taken && !takable;
       button.onclick = () => {
         if (candidate.taken) return;

@@ -34,7 +34,7 @@ def target_chips(page: Page):
 
 
 def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page, address, trace):
-    page.goto(f"{address}/decoding?step=2")
+    page.goto(f"{address}/decoding?step=2&layer=average&head=average")
     expect(place(page)).to_have_text(f"Step 2 of {len(trace.next_ids)}")
     expect(target_chips(page)).to_have_text([*trace.fed_tokens[:2], trace.next_tokens[1]])
     page.get_by_role("button", name="One step forward").click()
@@ -109,10 +109,12 @@ def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, 
     words = shipped.tokenizer.decode(list(bent.ids))
     page.goto(f"{address}/decoding?step=3")
     expect(place(page)).to_contain_text("Step 3 of")
-    page.get_by_role("button", name=f"Take {trace.candidate_tokens[2][1]} instead").click()
+    page.get_by_role("button", name=f"Force {trace.candidate_tokens[2][1]}").click()
     translation = page.locator(".st-key-translation strong")
     expect(translation).to_have_text(words)
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    expect(page.locator(".branch dd")).to_have_text([words, trace.target_text])
+    expect(page.locator(".branch")).to_be_in_viewport(ratio=1)
     expect(page.locator("li.forced")).to_have_count(1)
 
     second = elsewhere()
@@ -192,7 +194,7 @@ def test_a_piece_taken_while_playing_stays_in_sight(page, address, trace):
     page.get_by_label("Speed").select_option("0.5")
     page.get_by_role("button", name="Play").click()
     expect(place(page)).to_contain_text("Step 3 of")
-    page.get_by_role("button", name=f"Take {trace.candidate_tokens[2][1]} instead").click()
+    page.get_by_role("button", name=f"Force {trace.candidate_tokens[2][1]}").click()
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
     expect(place(page)).to_contain_text("Step 3 of")
     expect(page.locator("li.next.forced .token")).to_have_text(trace.candidate_tokens[2][1])
@@ -210,4 +212,4 @@ def test_pieces_taken_for_one_sentence_are_not_forced_on_the_next_by_back(page, 
     page.go_back()
     at_rest(page)
     expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
-    expect(page.get_by_text("Left to itself, the model writes")).to_have_count(0)
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_hidden()

@@ -23,8 +23,9 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
 
 
 def components(app: AppTest) -> list:
-    """The page's components in the browser, without the bar's button that copies the link."""
-    return [found for found in app.get("bidi_component") if found.proto.component_name != "copy_link"]
+    """The page's components in the browser, without the bar's."""
+    of_the_bar = ("copy_link", "presenter")
+    return [found for found in app.get("bidi_component") if found.proto.component_name not in of_the_bar]
 
 
 def page_text(app: AppTest) -> str:

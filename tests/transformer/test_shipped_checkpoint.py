@@ -70,7 +70,7 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     for name in ("name", "licence", "attribution", "source_language", "target_language"):
         assert training["data"][name]
-    assert set(training["configuration"]) - {"film"} == {"model", "tokenizer", "training", "data"}
+    assert set(training["configuration"]) - {"film", "replay"} == {"model", "tokenizer", "training", "data"}
     assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
     assert training["device"]
     scored = [score for score in training["scores"].values() if isinstance(score, dict)]
@@ -85,7 +85,8 @@ def test_it_has_a_replay_of_its_training(name):
     replay = load_replay(folder / REPLAY_FILE)
     assert (folder / REPLAY_FILE).stat().st_size <= 2e6
     assert replay.steps[0] == 0 and replay.steps[-1] >= 0.9 * replay.losses[-1, 0] and len(replay.steps) >= 20
-    assert replay.losses[-1, 1] < replay.losses[0, 1] / 2
+    warm = "warm_start" in json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    assert replay.losses[-1, 1] < replay.losses[0, 1] * (0.55 if warm else 0.5), "it learns, less where it had before"
     for trajectory in replay.trajectories:
         assert trajectory.outputs[0] != trajectory.target_text and trajectory.probabilities[-1].mean() > 0.5
     assert any(trajectory.outputs[-1] == trajectory.target_text for trajectory in replay.trajectories)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import figure_of, row_bars, titled, token_rows
+from plots.layout import SMALLEST_LABEL, figure_of, row_bars, titled, token_rows
 from plots.palette import BLUE, FAINT_GREY
 from plots.text import signed, token_label
 from transformer.interpret.attribution import rank_correlation
@@ -49,7 +49,7 @@ def measures_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.
             "domain": [place * width, (place + 1) * width - _GAP],
             "title": {**titled(_HEADS[name], 6), "font": {"size": 13}},
         }
-    rows = {**token_rows(tokens), "tickfont": {"size": 12 if height > 16 else 10}}
+    rows = {**token_rows(tokens), "tickfont": {"size": SMALLEST_LABEL}}
     return figure_of(bars, height * len(tokens) + 100, y=rows, top=70, bottom=10, showlegend=False, **axes)
 
 
@@ -89,6 +89,6 @@ def _axis(values: np.ndarray, signed: bool) -> dict:
     most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
     room = 0.06 * (most - least) or 1.0
     ends = [least - room if least < 0 else 0.0, most + room]
-    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": 10}}
+    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
     lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
     return {"range": ends, "fixedrange": True, **ticks, **lines}

@@ -16,7 +16,7 @@ from ui.head_choice import Head, choose_head, take_head
 from ui.heading import beside_title
 from ui.selectors import one_number
 from ui.sentences import show_translation
-from ui.widgets import plain, show_finding, show_table
+from ui.widgets import show_finding, show_table
 
 from .payload import decoding_steps
 from .text import hardest_step, search_sentence
@@ -30,14 +30,10 @@ def show_page(choice: Choice) -> None:
     forced, player, beam = st.container(), st.container(), st.container()
     with forced:
         prefix = _forced_ids(choice)
-        if prefix:
-            st.button("Back to the model's own choice", on_click=_forget, icon=":material/undo:")
     shown = replace(choice, prefix=prefix)
     if isinstance(choice.strategy, Beam):
         with beam:
             shown = replace(shown, rank=_choose_hypothesis(shown))
-    if prefix:
-        forced.warning(plain(_comparison(shown)), icon=":material/alt_route:")
     with player:
         show_translation(shown)
         if shown.rank > 1:
@@ -107,13 +103,6 @@ def _choose_hypothesis(choice: Choice) -> int:
     return rank
 
 
-def _comparison(choice: Choice) -> str:
-    """What was forced, and the translation without it; of a beam its best."""
-    tokens = " ".join(session.trace(choice).next_tokens[: len(choice.prefix)])
-    own = session.trace(replace(choice, prefix=(), rank=1)).target_text
-    return f"You made the translation begin with “{tokens}”. Left to itself, the model writes: {own}"
-
-
 def _show_player(choice: Choice) -> None:
     trace = session.trace(choice)
     with beside_title(), st.container(horizontal=True, gap="medium"):
@@ -121,7 +110,8 @@ def _show_player(choice: Choice) -> None:
         chosen = choose_head(shapes, partial(session.telling_head, choice), averages=True)
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
     vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
-    steps = decoding_steps(trace, cross, decoder, vocabulary, forced=len(choice.prefix))
+    own = session.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""  # of a beam its best
+    steps = decoding_steps(trace, cross, decoder, vocabulary, len(choice.prefix), own)
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
@@ -133,7 +123,7 @@ def _show_player(choice: Choice) -> None:
 
     step = url_state.read("step")
     first = int(step) if re.fullmatch(r"[0-9]{1,4}", step) else 1
-    decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_cross_head, on_take=force)
+    decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_cross_head, on_take=force, on_undo=_forget)
     show_finding(hardest_step(trace))
     st.caption(
         "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "

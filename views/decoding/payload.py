@@ -10,11 +10,14 @@ from transformer.interpret.trace import AttentionMap, Trace
 from .text import NEVER_CHOSEN, entropy_words, may_take, step_sentence
 
 
-def decoding_steps(trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0) -> dict:
+def decoding_steps(
+    trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0, own: str = ""
+) -> dict:
     """Everything the player shows of a trace, ready for JSON; steps count from 1.
 
     cross and decoder are the maps, of one head or an average, whose rows are shown under the sentences; `vocabulary` is
-    the number of tokens, `forced` of how many first steps the user chose the token. Weights travel as bytes in
+    the number of tokens, `forced` of how many first steps the user chose the token, and `own` the translation without
+    that. Weights travel as bytes in
     base64: those of the chosen maps as float32, those of all heads as 65535ths in uint16, exact to four decimals.
     """
     steps = len(trace.next_ids)
@@ -24,6 +27,7 @@ def decoding_steps(trace: Trace, cross: AttentionMap, decoder: AttentionMap, voc
         "fed": list(trace.fed_tokens),
         "next": list(trace.next_tokens),
         "steps": [_step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(steps)],
+        "branch": _branch(trace, forced, own) if forced else None,
         "cross": _bytes(np.nan_to_num(cross.weights).astype(np.float32)),
         "decoder": _bytes(np.nan_to_num(decoder.weights).astype(np.float32)),
         "all_cross": _bytes(_sixteen_bits(trace.cross)),
@@ -34,6 +38,11 @@ def decoding_steps(trace: Trace, cross: AttentionMap, decoder: AttentionMap, voc
         "head": cross.head,
         "name": head_name(cross.layer, cross.head, cross.layers, cross.heads),
     }
+
+
+def _branch(trace: Trace, forced: int, own: str) -> dict[str, str]:
+    """What was forced, the translation with it, and the one without."""
+    return {"forced": " ".join(trace.next_tokens[:forced]), "now": trace.target_text, "own": own}
 
 
 def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: bool) -> dict:

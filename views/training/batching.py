@@ -56,7 +56,7 @@ def _show_source(translator: Translator, count: int) -> None:
     """Whose sentences these are, and how training differs."""
     checkpoint = translator.checkpoint
     data, settings = checkpoint.data, checkpoint.settings("batch_tokens", "join_probability")
-    whose = ", ".join(data[name] for name in ("name", "licence", "attribution") if name in data)
+    whose = data.get("samples") or ", ".join(data[name] for name in ("name", "licence", "attribution") if name in data)
     text = f"{count} sentence pairs that come with this checkpoint{f' ({whose})' if whose else ''}."
     if settings is not None:
         text += f" Its training had batches of {settings.batch_tokens:,} tokens"

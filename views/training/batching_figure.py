@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK
-from plots.layout import GRID, figure_of, scatter, titled
+from plots.layout import GRID, SMALLEST_LABEL, figure_of, scatter, titled
 from plots.palette import SERIES_COLOURS
 from plots.text import token_label
 
@@ -14,7 +14,7 @@ WAYS = ("by length", "at random")
 
 _ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
-_SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 13, 6, 6.5  # pixels, letters, pixels
+_SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 15, 5, 7.5  # pixels, letters, pixels
 _TOKEN, _END = "rgba(31, 119, 224, 0.42)", "rgba(31, 119, 224, 0.72)"
 _TOKENS = [[0.0, _TOKEN], [0.5, _TOKEN], [0.5, _END], [1.0, _END]]
 _FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
@@ -99,7 +99,7 @@ def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: floa
         for column, token in enumerate(line[:length], start=1)
     ]
     x, y, text = map(list, zip(*places, strict=True))
-    return [scatter(x, y, "text", text=text, textfont={"size": 10}, hoverinfo="skip")]
+    return [scatter(x, y, "text", text=text, textfont={"size": SMALLEST_LABEL}, hoverinfo="skip")]
 
 
 def _axis(count: int, name: str, side: str, limits: list[float]) -> dict:

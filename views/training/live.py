@@ -24,14 +24,10 @@ _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it s
 
 def show(choice: Choice) -> None:
     """Task, model and seed; the start; and the training as it goes. Raises UserError."""
-    st.markdown(
-        "A small Transformer, all of its weights random at the start, learns to **copy**, **reverse** or **sort** a "
-        "sequence of symbols. It sees new random sequences in every update, and is measured on others that it never "
-        "sees. Most settings need less than half a minute."
-    )
+    names = live_run.started(_JOB)
     settings = None
     try:
-        settings = _settings()
+        settings = _settings(unfolded=not names)
     except UserError as error:  # a training under way goes on below
         st.warning(plain(str(error)), icon=":material/edit:")
     with st.container(horizontal=True, gap="small"):
@@ -43,6 +39,9 @@ def show(choice: Choice) -> None:
     if not names:
         if settings:
             st.info(
+                "A small Transformer, all of its weights random at the start, learns to **copy**, **reverse** or "
+                "**sort** a sequence of symbols. It sees new random sequences in every update, and is measured on "
+                "others that it never sees. Most settings need less than half a minute.\n\n"
                 f"This would train {plain(task_text(settings))}. **Press start** and watch the cross-attention: when "
                 "the loss falls, does a path through the map appear, and in which head?",
                 icon=":material/search:",
@@ -60,9 +59,9 @@ def show(choice: Choice) -> None:
         _show_run(names[0], view)
 
 
-def _settings() -> ToySettings:
-    """What the user chose; raises ConfigError for what cannot be."""
-    with st.container(horizontal=True, gap="medium"):
+def _settings(unfolded: bool) -> ToySettings:
+    """What the user chose; raises ConfigError for what cannot be. Once a training is there, it has the room."""
+    with st.expander("Task", expanded=unfolded), st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
         most = len(SYMBOLS[symbols])
@@ -87,16 +86,18 @@ def _follow(name: str) -> None:
 
 def _show_run(name: str, view: JobView) -> None:
     settings = view.settings
-    st.markdown(f"**{plain(sentence_case(task_text(settings)))}**")
-    live_run.show_state(view)
     live_run.show_numbers(view)
+    replay, place = view.replay, st.container()
+    live_run.show_state(view)
     units = counted(settings.model_config().d_ff, "hidden unit")
-    st.caption(plain(f"{model_text(settings)}; {units}; Adam, 32 new sequences an update."))
-    if view.replay is None:
+    what = f"{sentence_case(task_text(settings))}. {model_text(settings)}; {units}; Adam, 32 new sequences an update."
+    st.caption(plain(what))
+    if replay is None:
         return
-    positions = settings.task.positions(view.replay.trajectories[0].source_text.split())
-    show_finding(reading_story(view.replay, positions))
-    reader = best_reader(view.replay, positions)
+    positions = settings.task.positions(replay.trajectories[0].source_text.split())
+    reader = best_reader(replay, positions)
+    with place:  # the loss and the map come first, then what is to be seen in them
+        show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), following=True, reader=reader)
+    show_finding(reading_story(replay, positions))
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=take_head, args=[Head("cross", *reader)], icon=":material/grid_view:", key="reader_shown")
-    show_replay(view.replay, name, ("the sequence", _ANSWERS[settings.task]), following=True)

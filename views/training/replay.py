@@ -27,29 +27,40 @@ def show(choice: Choice) -> None:
         _offer(choice.checkpoint.name, names)
         return
     replay = session.replay(choice.checkpoint)
+    checkpoint = session.translator(choice.checkpoint).checkpoint
+    if "warm_start" in checkpoint.training:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
+            _offer_others(choice.checkpoint.name, names)
+    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
+    show_replay(replay, choice.checkpoint.name, (source, target))
     st.caption(
         "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
         "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
         "snapshots are equally far apart, on the slider and in the curves: there are more early in the training, when "
         "most changes."
     )
-    checkpoint = session.translator(choice.checkpoint).checkpoint
-    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_replay(replay, choice.checkpoint.name, (source, target))
     averaged = checkpoint.training.get("averaged_steps")
     if isinstance(averaged, list) and len(averaged) > 1:
         st.caption(
-            "The replay shows the sentences it was recorded with, not the one in the sidebar, and the weights as they "
-            f"were at each step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this "
+            "The replay shows the sentences it was recorded with, not the one above, and the weights as they were at "
+            f"each step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this "
             "training, and BLEU was measured with such means: they may translate otherwise than the last snapshot."
         )
 
 
-def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], following: bool = False) -> None:
+def show_replay(
+    replay: TrainingReplay,
+    name: str,
+    names: tuple[str, str],
+    following: bool = False,
+    reader: tuple[int, int] | None = None,
+) -> None:
     """Choices, player and captions of a replay; `names` are those of source and target, such as ("English", "French").
 
     `name` is the replay's own: another replay has another. A replay that is `following` a training opens at its end and
     stays there as snapshots are added, unless the user has scrubbed back; let it stay so when the training is over.
+    It begins with the head of the cross-attention that `reader` names, else with the one that changed most.
     """
     trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
     with st.container(horizontal=True, gap="medium"):
@@ -58,7 +69,11 @@ def show_replay(replay: TrainingReplay, name: str, names: tuple[str, str], follo
             text = from_list("Example", list(trajectories), "probe", width="stretch")
         trajectory = trajectories[text]
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
-        kind, layer, head = choose_head(shapes, lambda kind: focus_of(replay, trajectory, kind).most_changed())
+
+        def start_of(kind: str) -> tuple[int, int]:
+            return reader if reader and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
+
+        kind, layer, head = choose_head(shapes, start_of)
     focus = focus_of(replay, trajectory, kind)
 
     def take(layer: int, head: int) -> None:
@@ -106,8 +121,13 @@ def _offer(name: str, names: list[str]) -> None:
     else:
         text = f"There is no replay of the training of {name}. These checkpoints have one: {', '.join(names)}."
     st.info(plain(text), icon=":material/movie:")
+    _offer_others(name, names)
+
+
+def _offer_others(name: str, names: list[str]) -> None:
     for other in names:
-        st.button(f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
+        if other != name:
+            st.button(f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
 
 
 def _take(name: str) -> None:

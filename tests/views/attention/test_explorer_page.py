@@ -21,7 +21,7 @@ from views.attention.page import VIEWS
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "heads": "3.5", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+START = {"kind": "cross", "heads": "3.1", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
     "specials": "shown",
     "together": "mean",
     "scale": "0 to 1",
@@ -242,9 +242,9 @@ def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with(
 
 def test_the_way_inside_leads_to_the_chosen_head_and_token():
     (link,) = open_page(PAGE, see_kind="encoder", see_heads="2.3-1.1", see_tokens="q4").get("page_link")
-    assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_query=4"
+    assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
     (link,) = open_page(PAGE, see_tokens="k2-3").get("page_link")
-    assert link.proto.query_string == "kind=cross&layer=1&head=1"
+    assert link.proto.query_string == "kind=cross&layer=1&head=1&at_step=softmax"
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "evil"])

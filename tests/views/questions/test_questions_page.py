@@ -93,12 +93,12 @@ def test_every_block_can_be_shown():
 def test_the_table_of_parameters_adds_up():
     app = open_page("pages/architecture.py")
     frame = app.dataframe[0].value
-    assert frame["values"].sum() == 7_577_600 and frame["share"].sum() == pytest.approx(1)
+    assert frame["values"].sum() == 8_601_600 and frame["share"].sum() == pytest.approx(1)
 
 
 def test_one_step_of_the_logits_says_what_is_cut():
     app = open_page("pages/logits.py", logit_step="2", lens_temperature="2.0", lens_topk="5", lens_topp="0.9")
-    assert "of 8,000 may still be drawn" in page_text(app) and "at temperature 2" in page_text(app)
+    assert "of 12,000 may still be drawn" in page_text(app) and "at temperature 2" in page_text(app)
     assert "Step 2 of 6. Fed so far: <s> ▁Ich. Next comes “▁liebe”." in page_text(app)
     for value in ("inf", "nan", "-1", "x", "9" * 4000):
         app = open_page("pages/logits.py", logit_step=value, lens_temperature=value, lens_topk=value, lens_topp=value)
@@ -117,7 +117,7 @@ def test_the_lens_ends_with_the_models_own_choice():
 
 def test_confidence_counts_the_samples_tokens():
     text = page_text(open_page("pages/logits.py", logits="confidence"))
-    assert "Over 4,210 tokens" in text and "ε = 0.1, whose loss is least at 0.9000" in text
+    assert "Over 4,249 tokens" in text and "ε = 0.1, whose loss is least at 0.9000" in text
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

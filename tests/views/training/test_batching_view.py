@@ -51,7 +51,7 @@ def test_the_view_opens_with_a_batch_of_the_very_batches_that_training_uses(exam
     assert f"Batched by length, {whole.ratio * 100:.0f} % of the cells are padding" in text
     assert f"at random, {random.ratio * 100:.0f} %" in text
     assert f"{random.padding:,}" in tables(app) and "counts in the loss" in tables(app)
-    assert "CC BY 2.0 FR" in text and "tatoeba.org" in text and "training had 162,129" in text
+    assert "CC BY 2.0 FR" in text and "tatoeba.org" in text and "training had 318,590" in text
 
 
 def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):

@@ -28,7 +28,7 @@ def test_the_view_opens_with_both_forms_their_losses_and_this_models_confidence(
     assert "0.434944" in tables(app)
     text = page_text(app)
     assert "at 0.920 when spread over all classes, at 0.900 in the other form" in text
-    assert "ε = 0.1 spread over all 8,000 classes" in text and "below 1.224 nats a token" in text
+    assert "ε = 0.1 spread over all 12,000 classes" in text and "below 1.264 nats a token" in text
     trace = Translator.load(ROOT / "checkpoints" / "en-de", "cpu").trace("I love my teacher.")
     assert f"{trace.next_probabilities.max():.4f}" in text
     assert len(confidence["layout"]["yaxis"]["ticktext"]) == len(trace.next_tokens)
