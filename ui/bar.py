@@ -54,7 +54,7 @@ def show() -> Choice:
         strategy = _decoding()
         with st.container(width=104):
             copy_link("copy_link")
-        with st.container(width=132):
+        with st.container(width=132, key="presentation"):
             _offer_presentation()
     translator = _translator(checkpoint, page)
     with examples:

@@ -142,7 +142,7 @@ def _buttons(
         st.session_state[_NOTED] = query
         url_state.write_all(query)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
         st.markdown(label, width=_WIDTHS[key])
         st.segmented_control(
             label, options, required=True, key=own, on_change=choose, label_visibility="collapsed", wrap=True
