@@ -89,6 +89,12 @@ def integer_rows(count: int, name: str) -> dict:
     return {**integer_axis(count, name), "range": [count - 0.5, -0.5]}
 
 
+def logarithmic_axis(name: str) -> dict:
+    """An axis of powers of ten and their double and fivefold, all in letters of one size: Plotly's own are 9 pixels."""
+    values = [digit * 10.0**power for power in range(-9, 10) for digit in (1, 2, 5)]
+    return {"title": name, "type": "log", "tickvals": values, "ticktext": [f"{value:,.10g}" for value in values]}
+
+
 def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: str = "", texts=None) -> dict:
     """A horizontal bar a row, with its hover text, and with its number where there are `texts`."""
     marker, rows = {"color": colour, "opacity": 0.75}, list(range(len(hover)))

@@ -2,7 +2,7 @@
 
 import { ARROWS, element, isDark, isShortcut, setAttributes, shortened, tint } from "../lib/canvas.js";
 
-const LARGEST_CELL = 46, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
+const LARGEST_CELL = 36, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
 
 export class HeadMap {

@@ -27,15 +27,16 @@ def show(choice: Choice) -> None:
     by_name = {block.name: block for block in blocks}
     chosen = by_name.get(url_state.read("block"), by_name[url_state.PARAMETERS["block"].default])
     config = translator.model.config
-    st.caption(
-        f"{counted(config.num_encoder_layers, 'encoder layer')} and "
-        f"{counted(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, as this checkpoint has them. From "
-        "the bottom to the top, as in the paper's figure 1. **Choose a block**, and another layer by its number."
-    )
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
         payload = diagram_payload(blocks, "source pieces", "target pieces, shifted right")
         architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
+        st.caption(
+            f"{counted(config.num_encoder_layers, 'encoder layer')} and "
+            f"{counted(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, as this checkpoint has them. "
+            "From the bottom to the top, as in the paper's figure 1. **Choose a block**, and another layer by its "
+            "number."
+        )
     with details:
         _show_block(chosen, sum(block.parameters for block in blocks), trace)
     st.subheader("All parameters")

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import Cells
-from plots.layout import bar_beside, bars, figure_of, row_bars, scatter, token_axis, token_rows
+from plots.layout import bar_beside, bars, figure_of, logarithmic_axis, row_bars, scatter, token_axis, token_rows
 from plots.palette import BLUE, GREEN, ORANGE, WEIGHT_SCALE, Scale, diverging
 from plots.text import signed, token_label
 from transformer.experiments.initial_gradients import GradientNorms
@@ -40,7 +40,7 @@ def trajectory_figure(trajectory: Trajectory) -> go.Figure:
         "xaxis2": {"anchor": "y2", "domain": [0, 1], "tickvals": places, "ticktext": names, "tickangle": -40},
         "yaxis2": {"anchor": "x2", "domain": [0, 0.414], "title": "cosine", "range": [lowest, 1.05]},
     }
-    return figure_of(traces, 560, x=x, y=y, bottom=120, **lower)
+    return figure_of(traces, 470, x=x, y=y, bottom=120, **lower)
 
 
 def sum_figure(row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray) -> go.Figure:
@@ -99,7 +99,7 @@ def gradients_figure(measured: Sequence[GradientNorms], stack: str) -> go.Figure
         layers, name = list(range(1, len(values) + 1)), f"{each.norm}-norm"
         curves.append(scatter(layers, values, "lines+markers", name=name, hovertemplate=hover, **look))
     x = {"title": "layer, the last one next to the output", "dtick": 1}
-    return figure_of(curves, 340, x=x, y={"title": "norm of the gradient of W₂", "type": "log"})
+    return figure_of(curves, 340, x=x, y=logarithmic_axis("norm of the gradient of W₂"))
 
 
 def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:

@@ -38,8 +38,9 @@ def _show_trajectory(choice: Choice) -> None:
     """One token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
     stream = session.residual_stream(choice)
     show_translation(choice)
-    stack = choose_side()
-    token, tokens = choose_token(session.trace(choice), stack)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        stack = choose_side()
+        token, tokens = choose_token(session.trace(choice), stack)
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
     followed = trajectory(getattr(stream, stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
@@ -56,8 +57,9 @@ def _show_embeddings(choice: Choice) -> None:
     translator, trace = session.translator(choice.checkpoint), session.trace(choice)
     stream = session.residual_stream(choice)
     show_translation(choice)
-    stack = choose_side()
-    token, tokens = choose_token(trace, stack)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        stack = choose_side()
+        token, tokens = choose_token(trace, stack)
     id = (trace.source_ids if stack == "encoder" else trace.fed_ids)[token]
     model, side = translator.model, getattr(stream, stack)
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding

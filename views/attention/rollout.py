@@ -6,7 +6,7 @@ import session
 from plots.text import head_name
 from session import Choice
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import AttentionMap, Trace
 from ui.choices import one_of
 from ui.selectors import row_label
 from ui.sentences import show_translation
@@ -22,23 +22,24 @@ def show(choice: Choice) -> None:
     """Raw weights beside rollout, then source and prefix by step. Raises UserError."""
     trace = session.trace(choice)
     show_translation(choice)
+    with st.container(horizontal=True, gap="medium"):
+        side = one_of("Rollout of", tuple(KINDS), "rolled")
+        mixed = one_of("Residual connection weighted", tuple(captions.FORMULAS), "rolled_by")
+        layer = _layer(len(trace.attention(KINDS[side])))
+        rows = "fed" if KINDS[side] == "encoder" else row_label()
+    maps = trace.encoder, trace.decoder, trace.cross
+    measured = mixed == captions.MEASURED
+    mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)
+    rollout = roll_out(*maps, mixing)
+    _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
         "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "
         "is mixed into each vector. It looks at weights alone, and leaves out values, feed-forwards and LayerNorm."
     )
-    with st.container(horizontal=True, gap="medium"):
-        side = one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = one_of("Residual connection weighted", tuple(captions.FORMULAS), "rolled_by")
-        layer = _layer(len(trace.attention(KINDS[side])))
     st.latex((captions.FORMULAS_ACROSS if side == "across both" else captions.FORMULAS)[mixed])
     remarks = {"across both": f" {captions.ACROSS}", "decoder": f" {captions.DECODER}"}
     st.caption(captions.SOURCES[mixed] + remarks.get(side, ""))
-    maps = trace.encoder, trace.decoder, trace.cross
-    measured = mixed == captions.MEASURED
-    mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)
-    rollout = roll_out(*maps, mixing)
-    _show_pair(trace, rollout, mixing, side, layer)
     if side == "across both":
         _show_parts(trace, rollout, layer, mixed)
 
@@ -49,10 +50,9 @@ def _layer(layers: int) -> int:
     return int(one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
 
 
-def _show_pair(trace: Trace, rollout: Rollout, mixing: Mixing, side: str, layer: int) -> None:
-    kind = KINDS[side]
-    rows = "fed" if kind == "encoder" else row_label()
-    raw, rolled = raw_and_rolled(trace, rollout, kind, layer, rows)
+def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing, side: str, layer: int) -> None:
+    """The weights of a layer beside the shares that rollout gives up to it."""
+    kind, (raw, rolled) = KINDS[side], pair
     title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
     weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
     title = f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}"

@@ -3,7 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import figure_of, line_at, note_at, scatter, token_rows
+from plots.layout import figure_of, line_at, logarithmic_axis, note_at, scatter, token_rows
 from plots.palette import BLUE, MIDDLE_GREY, ORANGE
 from plots.text import token_label
 from transformer.experiments.dot_product_scaling import RandomProducts
@@ -19,7 +19,7 @@ def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
         _line(spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k"),
         scatter(spread.sizes, np.sqrt(spread.sizes), "lines", hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **look),
     ]
-    return _over_sizes(curves, spread, d_k, {"title": "standard deviation", "type": "log"})
+    return _over_sizes(curves, spread, d_k, logarithmic_axis("standard deviation"))
 
 
 def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:

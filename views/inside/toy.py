@@ -38,20 +38,17 @@ _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 
 def show(choice: Choice) -> None:
     """Sizes, the tables, and all steps. Raises UserError."""
-    st.markdown(
-        "The same steps with **numbers that fit into a head**: self-attention over a batch of made-up vectors. Change "
-        "any number in the table, or click a cell of the mask in its step, and follow what becomes of it. Nothing here "
-        "was trained."
-    )
-    shape, seed, mask = _sizes()
-    base = toy_numbers(shape, seed, mask)
+    shape, mask = _sizes()
     with st.container(horizontal=True, gap="medium"):
+        seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
+        base = toy_numbers(shape, seed, mask)
         sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
         head = one_number("Head", shape.num_heads, "toy_head") - 1
+        name = one_of("Table to change", TABLES, "toy_table")
     owner = f"{shape} {seed}"
     numbers = _with_edits(base, owner)
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-    numbers = _edit(numbers, owner, sentence)
+    numbers = _edit(numbers, owner, name, sentence)
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
@@ -60,12 +57,17 @@ def show(choice: Choice) -> None:
     dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, ALL_STEPS)
     keep = partial(remember, start=ALL_STEPS)
     attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
+    st.markdown(
+        "The same steps with **numbers that fit into a head**: self-attention over a batch of made-up vectors. Change "
+        "any number in the table, or click a cell of the mask in its step, and follow what becomes of it. Nothing here "
+        "was trained."
+    )
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
     offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
 
-def _sizes() -> tuple[ToyShape, int, str]:
+def _sizes() -> tuple[ToyShape, str]:
     with st.container(horizontal=True, gap="medium"):
         batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
         tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
@@ -73,8 +75,7 @@ def _sizes() -> tuple[ToyShape, int, str]:
         heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
         mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
         norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
-        seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
-    return ToyShape(batch, tokens, d_model, heads, norm), seed, mask
+    return ToyShape(batch, tokens, d_model, heads, norm), mask
 
 
 def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
@@ -105,9 +106,8 @@ def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
     return flip
 
 
-def _edit(numbers: ToyNumbers, owner: str, sentence: int) -> ToyNumbers:
-    """The table that is chosen, to be changed; returns the numbers with the changes."""
-    name = one_of("Table to change", TABLES, "toy_table")
+def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbers:
+    """The table of this name, to be changed; returns the numbers with the changes."""
     place = (owner, name, sentence if name == "X" else 0)
     key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
     given = f"{key}_given"

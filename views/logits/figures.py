@@ -5,7 +5,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from plots.layout import LEGEND_ABOVE, bars, figure_of, line_at, note_at, row_bars, scatter, token_rows
+from plots.layout import (
+    LEGEND_ABOVE,
+    bars,
+    figure_of,
+    line_at,
+    logarithmic_axis,
+    note_at,
+    row_bars,
+    scatter,
+    token_rows,
+)
 from plots.palette import BLUE, ORANGE
 from plots.text import signed, token_label
 from transformer.decoding.sampling import Truncation
@@ -61,7 +71,7 @@ def ranks_figure(lens: Predictions, following: Sequence[str], step: int) -> go.F
         hover = [f"{token}, {name}: rank {rank:,}" for name, rank in zip(names, ranks, strict=True)]
         curves.append(scatter(places, ranks, "lines+markers", line=line, hovertext=hover, hoverinfo="text"))
     x = {"tickvals": places, "ticktext": names}
-    y = {"title": "rank, 1 is the top-1 prediction", "type": "log", "autorange": "reversed"}
+    y = {**logarithmic_axis("rank, 1 is the top-1 prediction"), "autorange": "reversed"}
     return figure_of(curves, 340, x=x, y=y, top=20, showlegend=False)
 
 
@@ -99,4 +109,4 @@ def calibration_figure(measured: Confidence) -> go.Figure:
 
 def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict) -> go.Figure:
     rows = token_rows([name(int(id)) for id in ids], grid=True)
-    return figure_of(traces, 90 + 24 * len(ids), x=x, y=rows)
+    return figure_of(traces, 80 + 17 * len(ids), x=x, y=rows)

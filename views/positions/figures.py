@@ -144,7 +144,7 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     One heatmap with blank rows for the headings: its columns are aligned, and a row's name is all that hovering needs.
     """
     tokens = len(summed.tokens)
-    row = max(7, min(22, _TALLEST // (3 * tokens + 3)))
+    row = max(7, min(20, _TALLEST // (3 * tokens + 3)))
     gap = -(-20 // row)  # blank rows, enough of them for a heading
     parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)

@@ -29,12 +29,6 @@ WHOSE = {
 def show(choice: Choice) -> None:
     """Targets, losses with their minima, and the loaded model's own probabilities."""
     st.subheader("Label smoothing: a target that is not quite certain")
-    st.markdown(
-        "Trained towards 1 for the right piece and 0 for all others, a model is pushed to be ever surer. Label "
-        "smoothing takes a little mass, ε, from the right class and spreads it over others. The paper (5.4) took "
-        "ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score”. "
-        "Two forms are in use, and differ:"
-    )
     with st.container(horizontal=True, gap="medium"):
         epsilon = slider("ε, the mass taken", 0.0, 0.95, "epsilon", 0.05, width=260)
         vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
@@ -49,6 +43,12 @@ def show(choice: Choice) -> None:
             with phone_container(classes, key):
                 st.plotly_chart(targets_figure(forms[form]), key=key, alt=alt)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
+    st.markdown(
+        "Trained towards 1 for the right piece and 0 for all others, a model is pushed to be ever surer. Label "
+        "smoothing takes a little mass, ε, from the right class and spreads it over others. The paper (5.4) took "
+        "ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score”. "
+        "Two forms are in use, and differ."
+    )
     show_finding(captions.describe_targets(*forms.values()), captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(choice, session.translator(choice.checkpoint))

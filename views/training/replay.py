@@ -28,12 +28,12 @@ def show(choice: Choice) -> None:
         return
     replay = session.replay(choice.checkpoint)
     checkpoint = session.translator(choice.checkpoint).checkpoint
+    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
+    show_replay(replay, choice.checkpoint.name, (source, target))
     if "warm_start" in checkpoint.training:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
             _offer_others(choice.checkpoint.name, names)
-    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_replay(replay, choice.checkpoint.name, (source, target))
     st.caption(
         "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
         "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
@@ -63,10 +63,10 @@ def show_replay(
     It begins with the head of the cross-attention that `reader` names, else with the one that changed most.
     """
     trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         text = next(iter(trajectories))
         if len(trajectories) > 1:
-            text = from_list("Example", list(trajectories), "probe", width="stretch")
+            text = from_list("Example", list(trajectories), "probe", width=220)
         trajectory = trajectories[text]
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
 
