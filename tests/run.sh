@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need into a virtual environment, a browser and nginx included, and runs them.
-# VENV names the environment's folder (.venv otherwise), WORKERS how many run side by side (4); arguments go to pytest.
+# VENV names the environment's folder (.venv otherwise), WORKERS how many run side by side (3); arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
@@ -31,4 +31,4 @@ fi
 # Several files at a time, the longest first, each process with one thread: several of PyTorch's thread pools on the same
 # cores only wait for one another. More processes than two cores, because browsers and trainings are waited for.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
-exec "$venv/bin/python" -m pytest --numprocesses "${WORKERS:-4}" --dist loadfile --no-loadscope-reorder "$@"
+exec "$venv/bin/python" -m pytest --numprocesses "${WORKERS:-3}" --dist loadfile --no-loadscope-reorder "$@"

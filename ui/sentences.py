@@ -1,4 +1,4 @@
-"""A sentence and its translation on the page: both texts, what to doubt about them, and their tokens."""
+"""A translation on the page: its text, what to doubt about it, and its tokens."""
 
 import html
 from collections.abc import Sequence
@@ -12,17 +12,6 @@ from session import Choice
 from .widgets import plain
 
 
-def show_sentences(choice: Choice) -> None:
-    """Source and translation, and what about them a user should know (see `show_doubts`). Raises UserError."""
-    trace, data = session.trace(choice), session.translator(choice.checkpoint).checkpoint.data
-    source, target = st.columns(2)
-    with source:
-        show_sentence(data.get("source_language", "Source"), trace.source_text)
-    with target:
-        show_sentence(data.get("target_language", "Translation"), trace.target_text)
-    show_doubts(choice)
-
-
 def show_translation(choice: Choice) -> None:
     """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
     trace, data = session.trace(choice), session.translator(choice.checkpoint).checkpoint.data
@@ -30,14 +19,6 @@ def show_translation(choice: Choice) -> None:
     with st.container(key="translation"):
         st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{words}**")
     show_doubts(choice)
-
-
-def show_sentence(name: str, text: str) -> None:
-    """A sentence under its name."""
-    with st.container(gap="xxsmall"):
-        st.caption(plain(name))
-        words = plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
-        st.markdown(f"#### {words}", anchors=False)
 
 
 def show_doubts(choice: Choice) -> None:

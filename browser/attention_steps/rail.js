@@ -28,7 +28,10 @@ export class Rail {
       });
       this.find(".stops").replaceChildren(...this.buttons.map((button) => element("li", "", button)));
     }
-    steps.forEach(({ title }, index) => (this.buttons[index].lastChild.textContent = title));
+    steps.forEach(({ title }, index) => {
+      this.buttons[index].lastChild.textContent = title;
+      this.buttons[index].setAttribute("aria-label", `${index + 1}. ${title}`); // a phone has the numbers alone
+    });
   }
 
   mark(chosen) {

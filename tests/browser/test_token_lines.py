@@ -160,6 +160,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     assert "layer" not in page.url
     choose(page, "Head", "2")
     assert chosen(page) == [first[0], "2"]
+    expect(page).to_have_url(re.compile("head=2"))
     page.go_back()
     expect(page).not_to_have_url(re.compile("head="))
     at_rest_for_good(page)

@@ -36,7 +36,7 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     (name,) = app.query_params["job"].split(",")
     assert jobs.look(name).settings == ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_layers=1)
     assert button(app, "Stop") and "Copy: write the same again" in page_text(app)
-    run_until(app, lambda: replay(app) is not None)
+    run_until(app, lambda: replay(app) is not None and app.metric)
     assert {"Update", "Loss", "Exact match"} <= {metric.label for metric in app.metric}
     run_until(app, lambda: not button(app, "Stop"))
     (learned,) = app.success
