@@ -33,8 +33,8 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="small"):
         begin = live_run.start_button("Start training", disabled=settings is None)
         end = st.container(width="content")  # the button to stop, once there is something to stop
-    if begin:
-        live_run.start(_JOB, settings)
+    if begin and live_run.start(_JOB, settings):
+        st.rerun()  # the settings fold up
     names = live_run.started(_JOB)
     if not names:
         if settings:
@@ -61,13 +61,14 @@ def show(choice: Choice) -> None:
 
 def _settings(unfolded: bool) -> ToySettings:
     """What the user chose; raises ConfigError for what cannot be. Once a training is there, it has the room."""
-    with st.expander("Task", expanded=unfolded), st.container(horizontal=True, gap="medium"):
+    folder = st.expander("Task, model and seed", expanded=unfolded)
+    with folder, st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
         most = len(SYMBOLS[symbols])
         vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
         length = slider("Length", 2, 20, "symbols_long", width=200)
-    with st.expander("The model, its size and seed"), st.container(horizontal=True, gap="medium"):
+    with folder, st.container(horizontal=True, gap="medium"):
         d_model = one_of("d_model", ("32", "64", "128"), "toy_width")
         layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
         heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")

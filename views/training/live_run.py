@@ -59,8 +59,8 @@ def start_button(label: str, disabled: bool) -> bool:
     return st.session_state.pop(_ASKED, False) and not disabled
 
 
-def start(key: str, *trainings: ToySettings) -> None:
-    """Put a view's trainings in line and remember them in the address; where the line is full, only say so.
+def start(key: str, *trainings: ToySettings) -> bool:
+    """Put a view's trainings in line and remember them in the address; where the line is full, only say so: False.
 
     The user's earlier ones are stopped. Others that the address had may be someone else's, who sent the link: they
     go on as long as that someone looks at them.
@@ -70,13 +70,14 @@ def start(key: str, *trainings: ToySettings) -> None:
         names = jobs.submit(*trainings)
     except BusyError as error:
         st.warning(plain(str(error)), icon=":material/hourglass_top:")
-        return
+        return False
     for name in st.session_state.get(_OWN, []):
         jobs.stop(name)
     for name in started(key):
         jobs.leave(name)
     st.session_state[_OWN] = names
     url_state.write(key, ",".join(names))
+    return True
 
 
 def stop(key: str) -> None:
