@@ -19,7 +19,7 @@ def one_number(label: str, count: int, key: str) -> int:
 def row_label() -> str:
     """Which token names a decoder row: its input token, "fed", or its output token, "predicted"."""
     return one_of(
-        "Rows named after the token",
+        "Label decoder rows by the token",
         ("predicted", "fed"),
         "rows",
         "While the decoder reads one token it predicts the next: each row has both, and hovering shows both.",
