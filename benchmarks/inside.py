@@ -76,7 +76,8 @@ def main() -> None:
         other.wait(*BARE["First"])
         for length, sentence in (("6 tokens", SHORT), ("60 tokens", LONG)):
             visitor = Visitor(browser)
-            query = urlencode({"text": sentence, "kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1})
+            place = {"kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1, "at_step": "all"}
+            query = urlencode({"text": sentence, **place})
             visitor.page.goto(f"{server.address}/inside?{query}")
             _wait(visitor.page, LAST, "", True)
             for name, choice in CHOICES.items():

@@ -27,7 +27,7 @@ APP = {
     "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
-    "Inside attention": ("Inside attention", [("li.step .hand", 12), ("li.step canvas", 18)]),
+    "Inside attention": ("Inside attention", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
     "Architecture": ("Architecture", [(".diagram [role=button] rect", 12), (".places td", 6)]),
     "Logits": ("Logits", [(f"{CHART} .barlayer .point", 30)]),
     "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
@@ -108,10 +108,12 @@ def _switch(visitor: Visitor, name: str, pages: dict) -> float:
 
 
 def _sentence(visitor: Visitor, number: int) -> float:
-    """A sentence nobody asked for before, on the first page."""
+    """A sentence nobody asked for before, on the page Translate."""
     # Beyond the list the sentences are numbered: no cache has them.
     text = SENTENCES[number % len(SENTENCES)]
     text = text if number < len(SENTENCES) else f"{text[:-1]} {number}."
+    visitor.page.get_by_role("link", name="Translate", exact=True).click()
+    visitor.wait(*APP["Translate"])
     box = visitor.page.get_by_label("Sentence to translate")
     box.fill(text)
     visitor.page.wait_for_timeout(SETTLE * 1000)
