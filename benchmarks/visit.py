@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 # True when the page has this title, its run is over with nothing left of the one before, of
 # everything in `selectors` as many stand there as must, and a
-# sentence is both the page's heading and, by its first letters, among the labels of the figure. Components draw in a
+# sentence stands both in its field and, by its first letters, in the labels of the figure. Components draw in a
 # shadow root, figures do not.
 _DRAWN = """([title, sentence, selectors]) => {
   const roots = [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)];
@@ -29,7 +29,7 @@ _DRAWN = """([title, sentence, selectors]) => {
     && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
     && selectors.every(([selector, count]) => all(selector).length >= count)
     && (!sentence || (main.querySelector('input')?.value === sentence
-      && all(selectors[0][0]).some(e => e.textContent.includes(sentence.slice(0, 2)))));
+      && all(selectors[0][0]).map(e => e.textContent).join('').replaceAll('▁', '').includes(sentence.slice(0, 2))));
 }"""
 
 

@@ -29,6 +29,6 @@ if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
   fi
 fi
 # Several files at a time, the longest first, each process with one thread: several of PyTorch's thread pools on the same
-# cores only wait for one another. More processes than two cores, because browsers and trainings are waited for.
+# cores only wait for one another. One process more than two cores, because a browser and a training are waited for.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 exec "$venv/bin/python" -m pytest --numprocesses "${WORKERS:-3}" --dist loadfile --no-loadscope-reorder "$@"

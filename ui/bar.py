@@ -68,7 +68,8 @@ def _offer_presentation() -> None:
     """The button and the keys for it; where the page is presented, what takes everything else away."""
     present = url_state.read("present") == "1"
     presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
-    st.html(PRESENT if present else "<style></style>")
+    if present:
+        st.html(PRESENT)
 
 
 def take_sentence(text: str) -> None:
@@ -148,12 +149,10 @@ def _describe(translator: Translator) -> None:
     ]
     scores = translator.checkpoint.bleu.items()
     facts += [plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores]
-    whence = plain(f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})")
-    sources = data.get("attribution", "").split("; ")
-    if len(sources) == 1 and sources[0]:
-        whence += plain(f": {sources[0]}")
-    if "attribution" in data:
-        facts.append(whence)
+    sources = data["attribution"].split("; ") if "attribution" in data else []
+    if sources:
+        whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
+        facts.append(plain(whence if len(sources) > 1 else f"{whence}: {sources[0]}"))
     st.caption("  \n".join(facts))
     if len(sources) > 1:
         with st.popover("Sources and licences"):

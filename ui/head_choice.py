@@ -5,16 +5,20 @@ are what they were then: the first kind, the average over all, or the first laye
 So no part can be a widget that writes itself into the address, leaving out its own default.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
 
+import session
+from session import Choice
+
 from . import url_state
+from .selectors import numbers
 
 AVERAGE = "average"
 _NOTED, _SHOWN = "head_noted", "head_shown"  # in the session: what was chosen last; what a page made of it
-_WIDTHS = {"kind": 34, "layer": 42, "head": 38}  # pixels of a name beside its buttons
 
 
 class Head(NamedTuple):
@@ -44,11 +48,14 @@ def choose_head(
     when another kind is chosen. first: the kind to begin with. averages: whether all layers or heads may be averaged.
     """
     kinds = tuple(shapes)
-    began = Head(first or kinds[0], *start(first or kinds[0])).query()
     asked = _asked(shapes, start, averages)
-    chosen = _completed(asked, kinds, averages) if asked else began
-    if asked and asked != st.session_state.get(_SHOWN):
-        st.session_state[_NOTED] = chosen
+    if asked:
+        chosen = _completed(asked, kinds, averages)
+        if asked != st.session_state.get(_SHOWN):
+            st.session_state[_NOTED] = chosen
+    else:
+        kind = first or kinds[0]
+        chosen = Head(kind, *start(kind)).query()
     options = {"kind": kinds, **_numbers_of(shapes[chosen["kind"]], averages)}
     chosen = {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
     for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
@@ -58,9 +65,18 @@ def choose_head(
     return Head(chosen["kind"], layer, head)
 
 
+def choose_head_of(
+    choice: Choice, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
+) -> Head:
+    """The same for a translation, beginning with its telling heads. Raises UserError."""
+    trace = session.trace(choice)
+    shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
+    return choose_head(shapes, partial(session.telling_head, choice), first, averages)
+
+
 def choose_layer(label: str, layers: int) -> int | None:
     """The same for a layer alone, counted from 0; None for the average over all, where it begins."""
-    options = {"layer": (AVERAGE, *_numbers(layers))}
+    options = {"layer": (AVERAGE, *numbers(layers))}
     asked = url_state.asked_for(options)
     noted = st.session_state.get(_NOTED, {}).get("layer")
     if not asked and url_state.came_from_another_page() and noted in options["layer"]:
@@ -143,7 +159,7 @@ def _buttons(
         url_state.write_all(query)
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
-        st.markdown(label, width=_WIDTHS[key])
+        st.markdown(label, width="content")
         st.segmented_control(
             label, options, required=True, key=own, on_change=choose, label_visibility="collapsed", wrap=True
         )
@@ -155,8 +171,4 @@ def _own(key: str) -> str:
 
 def _numbers_of(shape: tuple[int, int], averages: bool) -> dict[str, tuple[str, ...]]:
     first = (AVERAGE,) if averages else ()
-    return {key: (*first, *_numbers(count)) for key, count in zip(("layer", "head"), shape, strict=True)}
-
-
-def _numbers(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(1, count + 1)))
+    return {key: (*first, *numbers(count)) for key, count in zip(("layer", "head"), shape, strict=True)}

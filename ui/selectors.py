@@ -13,7 +13,7 @@ SIDES = {"source": "encoder", "target": "decoder"}
 
 def one_number(label: str, count: int, key: str) -> int:
     """A row of buttons with the numbers from 1 to `count`."""
-    return int(one_of(label, _numbers(count), key))
+    return int(one_of(label, numbers(count), key))
 
 
 def row_label() -> str:
@@ -49,5 +49,6 @@ def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
     return number - 1, tokens
 
 
-def _numbers(count: int) -> tuple[str, ...]:
+def numbers(count: int) -> tuple[str, ...]:
+    """From 1 to `count`, as the buttons and the address have them."""
     return tuple(map(str, range(1, count + 1)))

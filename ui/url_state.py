@@ -218,7 +218,7 @@ def read_number(key: str, start: int) -> int:
 
 def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Of these names those in the address with a value that is among its options; what makes no sense leaves it."""
-    found = {key: st.query_params[key] for key in options if key in st.query_params}
+    found = asked(*options)
     for key in [key for key, value in found.items() if value not in options[key]]:
         del found[key], st.query_params[key]
     return found

@@ -2,8 +2,7 @@
 
 import { element } from "../lib/canvas.js";
 
-const ALL = "all";
-const HAVE_KEYS_OF_THEIR_OWN = "canvas, input, select, textarea, [role=region]";
+export const ALL = "all"; // in place of a step
 
 export class Rail {
   constructor(place, choose) {
@@ -47,14 +46,5 @@ export class Rail {
     const place = this.names.indexOf(this.chosen);
     const next = this.names[place < 0 ? 0 : place + by];
     if (next) this.choose(next);
-  }
-
-  // The arrow keys, but where the focused element has a use for them.
-  hear(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.composedPath()[0].closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
-    event.preventDefault();
-    this.move(by);
   }
 }

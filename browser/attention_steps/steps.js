@@ -6,13 +6,13 @@ import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
-import { Rail } from "./rail.js";
+import { ALL, Rail } from "./rail.js";
 import { Sums, sumText } from "./sums.js";
 
 const NEAR = 300; // pixels above and below what is in sight
 const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
 const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
-const ALL = "all", OWN = 0, NEURONS = 1, INPUTS = 2; // instead of a step; the groups of a step's panels
+const OWN = 0, NEURONS = 1, INPUTS = 2; // the groups of a step's panels
 const ONE_SCREEN = 260; // pixels of a map between tokens beside which all else is in sight
 const LEAST_WIDTH = 640, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
 const NEURON_VIEWS = {
@@ -30,7 +30,6 @@ class Steps {
     this.resized.observe(this.list);
     this.find(".dimension input").onchange = (event) => this.chooseOnly({ dimension: event.target.valueAsNumber - 1 });
     this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
-    root.addEventListener("keydown", (event) => this.rail.hear(event));
   }
 
   receive(data) {
@@ -133,11 +132,11 @@ class Steps {
       return bottom > -NEAR && top < innerHeight + NEAR;
     };
     const shown = [...this.entries.keys()].filter((index) => !this.entries[index].item.hidden);
-    const near = this.entries.map(inSight), indexes = shown;
+    const near = this.entries.map(inSight);
     this.markChosen();
     this.list.removeAttribute("data-drawn");
-    indexes.filter((index) => near[index]).forEach((index) => this.drawStep(index));
-    this.drawLater(indexes.filter((index) => !near[index]));
+    shown.filter((index) => near[index]).forEach((index) => this.drawStep(index));
+    this.drawLater(shown.filter((index) => !near[index]));
   }
 
   drawLater([index, ...others]) {

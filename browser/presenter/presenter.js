@@ -3,7 +3,8 @@
 import { isShortcut } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 
-const TYPED_INTO = "input, textarea, select, [contenteditable=true]";
+const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
+const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward" }; // the buttons of every player
 
 class Presenter {
@@ -13,6 +14,7 @@ class Presenter {
     this.find(".keys").onclick = () => this.list();
     this.hear = (event) => this.key(event);
     document.addEventListener("keydown", this.hear);
+    for (const button of root.querySelectorAll(":disabled")) button.disabled = false; // from here on they do something
   }
 
   receive(data) {
@@ -24,12 +26,14 @@ class Presenter {
   }
 
   key(event) {
-    if (event.defaultPrevented || isShortcut(event) || event.composedPath()[0].closest?.(TYPED_INTO)) return;
+    const isWithin = (selector) => event.composedPath()[0].closest?.(selector);
+    if (event.defaultPrevented || isShortcut(event) || isWithin(HAVE_KEYS_OF_THEIR_OWN)) return;
     if (event.key === "?") this.list();
     else if (event.key === "p" || event.key === "P") this.present(!this.data.present);
     else if (event.key === "f" || event.key === "F") fullScreen();
     else if (event.key === "Escape" && this.data.present && !this.find("dialog").open) this.present(false);
-    else if (!(event.key in STEPPERS) || !step(STEPPERS[event.key])) return;
+    else if (!(event.key in STEPPERS) || isWithin(HAVE_ARROWS_OF_THEIR_OWN)) return;
+    else if (!step(STEPPERS[event.key])) return;
     event.preventDefault();
   }
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
+from support.rest import at_rest
 from support.server import serve
 
 
@@ -31,6 +32,23 @@ def windows(browser) -> Callable[..., Page]:
         return opened[key]
 
     return window
+
+
+@pytest.fixture(scope="session")
+def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dict[str, Page]]]:
+    """Visitors of this name, one before each screen, who have arrived and go from page to page until they are done."""
+
+    def arrive(name: str, screens: dict[str, dict]) -> Iterator[dict[str, Page]]:
+        pages = {each: windows(name, **screen) for each, screen in screens.items()}
+        for page in pages.values():
+            page.goto(f"{address}/decoding")
+            expect(page.locator(".place")).to_be_visible()
+            at_rest(page)
+        yield pages
+        for page in pages.values():
+            page.goto("about:blank")
+
+    return arrive
 
 
 @pytest.fixture

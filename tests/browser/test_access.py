@@ -74,17 +74,10 @@ def drawn(page: Page, path: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def visitors(windows, address):
+def visitors(wanderers):
     """One visitor before each screen, who goes from page to page."""
-    pages = {}
-    for name, (width, scheme) in SCREENS.items():
-        pages[name] = windows("wanderer", width=width, height=900, scheme=scheme)
-        pages[name].goto(f"{address}/decoding")
-        expect(pages[name].locator(FIGURES).first).to_be_visible()
-        at_rest(pages[name])
-    yield pages
-    for page in pages.values():
-        page.goto("about:blank")
+    screens = {name: {"width": width, "height": 900, "scheme": scheme} for name, (width, scheme) in SCREENS.items()}
+    yield from wanderers("wanderer", screens)
 
 
 @pytest.mark.parametrize("path, screen", CASES)

@@ -73,17 +73,9 @@ def is_in_sight(page: Page, selector: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def visitors(windows, address):
+def visitors(wanderers):
     """One visitor in the light and one in the dark, who go from page to page."""
-    pages = {}
-    for scheme in ("light", "dark"):
-        pages[scheme] = windows("projector", **WINDOW, scheme=scheme)
-        pages[scheme].goto(f"{address}/masks")
-        expect(pages[scheme].locator(CHART).first).to_be_visible()
-        at_rest(pages[scheme])
-    yield pages
-    for page in pages.values():
-        page.goto("about:blank")
+    yield from wanderers("projector", {scheme: {**WINDOW, "scheme": scheme} for scheme in ("light", "dark")})
 
 
 @pytest.mark.parametrize("path", VIEWS)

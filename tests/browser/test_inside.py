@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.rest import at_rest
+from support.rest import at_rest, at_rest_and_hearing_keys
 
 STEPS = 12
 SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$")
@@ -16,7 +16,7 @@ def open_inside(page: Page, address: str, **query: str) -> None:
     query = {"at_step": "all", **query}
     page.goto(f"{address}/inside?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
     expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
-    at_rest(page)
+    at_rest_and_hearing_keys(page)
 
 
 def number(text: str) -> float:

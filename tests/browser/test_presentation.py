@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest
+from support.rest import at_rest_and_hearing_keys
 
 CHROME = ("[data-testid=stSidebar]", "[data-testid=stHeader]")
 
@@ -12,7 +12,7 @@ def open_page(page: Page, address: str, path: str) -> None:
     page.goto(f"{address}/{path}")
     expect(page.get_by_role("heading", level=1).first).to_be_visible()
     expect(page.locator("canvas, .main-svg, .token_lines .row.output button").first).to_be_visible()
-    at_rest(page)
+    at_rest_and_hearing_keys(page)
 
 
 def size_of_type(page: Page) -> float:

@@ -1,6 +1,6 @@
 """Waiting for the app, not for the clock."""
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError, expect
 
 _LOOK = 100  # milliseconds from look to look: looking at every frame makes the browser draw every frame
 
@@ -8,6 +8,14 @@ _LOOK = 100  # milliseconds from look to look: looking at every frame makes the 
 _STANDS = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
     && !document.querySelector("[data-stale=true]")
     && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === "running")"""
+# What a page that never rests is still doing.
+_STIRS = """() => JSON.stringify({
+    script: document.querySelector("[data-testid=stApp]")?.dataset.testScriptState,
+    stale: [...document.querySelectorAll("[data-stale=true]")].map(each => each.className).slice(0, 5),
+    running: document.getAnimations().filter(each => each.playState === "running").map(
+        each => `${each.constructor.name} ${each.transitionProperty ?? ""} of ${each.effect?.target?.className}`
+    ).slice(0, 5),
+})"""
 # Between two runs a page rests for a moment, too.
 _STANDS_FOR_GOOD = f"""() => {{
     if (!({_STANDS})()) {{ window.restsSince = undefined; return false; }}
@@ -29,12 +37,21 @@ _FOLLOW = """address => {
 
 def at_rest(page: Page) -> None:
     """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
-    page.wait_for_function(_STANDS, polling=_LOOK)
+    try:
+        page.wait_for_function(_STANDS, polling=_LOOK)
+    except TimeoutError as error:
+        raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
 
 
 def at_rest_for_good(page: Page) -> None:
     """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
     page.wait_for_function(_STANDS_FOR_GOOD, polling=_LOOK)
+
+
+def at_rest_and_hearing_keys(page: Page) -> None:
+    """Wait until that is so and the page answers its keys: the arrows, P, F and ?."""
+    expect(page.locator(".presenter .keys")).to_be_enabled()
+    at_rest(page)
 
 
 def follow(page: Page, address: str) -> None:

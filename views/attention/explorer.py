@@ -32,7 +32,6 @@ OPTIONS = {
     "least": tuple(map(str, range(101))),
 }
 _FIRST = "1.1"
-
 _KINDS = ("cross", "encoder", "decoder")
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
 _FOLLOWED = "explorer_followed"

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from session import Choice
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 from ui import url_state
-from ui.head_choice import Head, choose_head, take_head
+from ui.head_choice import Head, choose_head_of, take_head
 from ui.heading import beside_title
 from ui.selectors import one_number
 from ui.sentences import show_translation
@@ -106,8 +105,7 @@ def _choose_hypothesis(choice: Choice) -> int:
 def _show_player(choice: Choice) -> None:
     trace = session.trace(choice)
     with beside_title(), st.container(horizontal=True, gap="medium"):
-        shapes = {"cross": trace.cross.shape[:2]}
-        chosen = choose_head(shapes, partial(session.telling_head, choice), averages=True)
+        chosen = choose_head_of(choice, averages=True)
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
     vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
     own = session.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""  # of a beam its best
@@ -118,12 +116,17 @@ def _show_player(choice: Choice) -> None:
         _force(trace.next_ids[: step - 1], id)
         _go_to(step)
 
-    def take_cross_head(layer: int, head: int) -> None:
-        take_head(Head("cross", layer, head))
-
     step = url_state.read("step")
     first = int(step) if re.fullmatch(r"[0-9]{1,4}", step) else 1
-    decoding_player(steps, first, key="player", on_step=_go_to, on_head=take_cross_head, on_take=force, on_undo=_forget)
+    decoding_player(
+        steps,
+        first,
+        key="player",
+        on_step=_go_to,
+        on_head=lambda layer, head: take_head(Head("cross", layer, head)),
+        on_take=force,
+        on_undo=_forget,
+    )
     show_finding(hardest_step(trace))
     st.caption(
         "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "

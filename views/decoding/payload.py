@@ -17,8 +17,8 @@ def decoding_steps(
 
     cross and decoder are the maps, of one head or an average, whose rows are shown under the sentences; `vocabulary` is
     the number of tokens, `forced` of how many first steps the user chose the token, and `own` the translation without
-    that. Weights travel as bytes in
-    base64: those of the chosen maps as float32, those of all heads as 65535ths in uint16, exact to four decimals.
+    that. Weights travel as bytes in base64: those of the chosen maps as float32, those of all heads as 65535ths in
+    uint16, exact to four decimals.
     """
     steps = len(trace.next_ids)
     return {

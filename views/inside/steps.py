@@ -1,7 +1,6 @@
 """The view of one attention block of the model, step by step, and the choice of that block."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from session import Choice
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
-from ui.head_choice import choose_head
+from ui.head_choice import choose_head_of
 from ui.sentences import show_translation
 from ui.widgets import offer_download
 
@@ -42,8 +41,7 @@ def choose_block(choice: Choice) -> ChosenBlock:
     trace = session.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
-        shapes = {kind: trace.attention(kind).shape[:2] for kind in KIND_NAMES}
-        kind, layer, head = choose_head(shapes, partial(session.telling_head, choice), first="cross")
+        kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
     source, fed = trace.source_tokens, trace.fed_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     view = View(kind, layer, head, 0, queries, keys, None if kind == "encoder" else trace.next_tokens)

@@ -1,7 +1,6 @@
 """The page on masks: a batch of two sentences, the masks it needs, and what one of them does to a head."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -13,7 +12,7 @@ from session import Choice
 from transformer import UserError
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 from ui.choices import from_list, line, one_of, view_of
-from ui.head_choice import choose_head
+from ui.head_choice import choose_head_of
 from ui.selectors import row_label
 from ui.sentences import show_doubts, show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
@@ -78,9 +77,7 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
         kinds = ("decoder",)
         if lift == "padding":
             kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
-    shapes = {kind: session.trace(choice).attention(kind).shape[:2] for kind in kinds}
-    first = "decoder" if "decoder" in kinds else kinds[0]
-    kind, layer, head = choose_head(shapes, partial(session.telling_head, choice), first)
+    kind, layer, head = choose_head_of(choice, kinds, first="decoder" if "decoder" in kinds else None)
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 

@@ -35,7 +35,6 @@ def show(choice: Choice) -> None:
         end = st.container(width="content")  # the button to stop, once there is something to stop
     if begin and live_run.start(_JOB, settings):
         st.rerun()  # the settings fold up
-    names = live_run.started(_JOB)
     if not names:
         if settings:
             st.info(

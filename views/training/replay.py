@@ -75,10 +75,6 @@ def show_replay(
 
         kind, layer, head = choose_head(shapes, start_of)
     focus = focus_of(replay, trajectory, kind)
-
-    def take(layer: int, head: int) -> None:
-        take_head(Head(kind, layer, head))
-
     start = "" if following else str(replay.steps[0])
     replay_player(
         replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names),
@@ -86,7 +82,7 @@ def show_replay(
         following,
         name,
         on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
-        on_head=take,
+        on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
     show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
     _compare(focus, Head(kind, layer, head))

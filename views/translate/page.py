@@ -1,7 +1,5 @@
 """The page on the translation: its tokens joined by one head's cross-attention, and how probable each of them is."""
 
-from functools import partial
-
 import streamlit as st
 
 import session
@@ -10,7 +8,7 @@ from plots.heatmap import attention_map_figure, map_title
 from session import Choice
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
-from ui.head_choice import choose_head
+from ui.head_choice import choose_head_of
 from ui.selectors import row_label
 from ui.sentences import show_pieces, show_probabilities, show_translation
 from ui.widgets import phone_container, plain, show_finding
@@ -28,8 +26,7 @@ def show_page(choice: Choice) -> None:
     _show_depth(choice, trace)
     left, right = st.columns([3, 2], gap="medium")
     with right:
-        shapes = {"cross": trace.cross.shape[:2]}
-        chosen = choose_head(shapes, partial(session.telling_head, choice), averages=True)
+        chosen = choose_head_of(choice, averages=True)
         place = st.container()
         shown = attention_map(trace, *chosen, row_label())
     with place:
