@@ -128,7 +128,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     if heatmap.has_texts:
         traces.append(_texts(heatmap))
     layout = {
-        "shapes": _shapes(heatmap, gap > 0),
+        "shapes": _shapes(heatmap, gap > 0) or None,
         "margin": {"l": 5, "r": 5, "t": 5, "b": heatmap.below},
         "hovermode": "closest",
         "showlegend": False,

@@ -19,7 +19,7 @@ import streamlit as st
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.config import Norm
-from transformer.data.batching import SAMPLES, Example, read_samples
+from transformer.data.batching import SAMPLES, Example, OpenedBatch, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
@@ -38,7 +38,7 @@ from transformer.interpret.attention_block import (
 from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
-from transformer.interpret.mask_ablation import MaskedPass, run_masked
+from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.toy.jobs import Jobs
@@ -256,6 +256,12 @@ def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParamete
     parameters = block_parameters(model, kind, layer)
     memory = shown.memory if kind == "cross" else None
     return shown, parameters, differences(shown, compute_stages(shown.residual, memory, shown.unmasked, parameters))
+
+
+def padded_batch(choice: Choice, second: str) -> OpenedBatch:
+    """A text, a second one and their translations as one batch with its masks."""
+    sentences = trace(choice), trace(replace(choice, text=second))
+    return open_sentences(sentences, translator(choice.checkpoint).tokenizer)
 
 
 @_cached(max_entries=8, show_spinner="Running the batch …")

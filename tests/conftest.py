@@ -1,18 +1,25 @@
 """What several test files share: a tokenizer and a model for the tiny language, and one trained run."""
 
+import json
+from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
+from math import isnan
 from pathlib import Path
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 import torch
 from playwright.sync_api import Browser
+from plotly.io import to_json
 from streamlit.components.v2 import manifest_scanner
 from support import short_run
 from support.chromium import chromium
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
+from plots.layout import Figure
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import Tokenizer
@@ -34,6 +41,33 @@ def installed_components() -> Iterator[None]:
     """Each `AppTest` searches all installed packages for components, longer than most pages take: once is enough."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+def as_drawn(figure: dict) -> object:
+    """A figure as Plotly's JavaScript reads it: numbers are the same packed and in a list."""
+
+    def unpacked(part: dict) -> object:
+        if part.keys() >= {"dtype", "bdata"}:
+            numbers = np.frombuffer(b64decode(part["bdata"]), part["dtype"]).tolist()
+            return [None if isnan(number) else number for number in numbers]
+        return part
+
+    return json.loads(to_json(figure, validate=False), object_hook=unpacked)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def checked_figures() -> Iterator[None]:
+    """Wherever a test draws a figure, what is sent of it unchecked is what Plotly makes of it with its checks."""
+    unchecked = Figure.to_dict
+
+    def to_dict(figure: Figure) -> dict:
+        sent = unchecked(figure)
+        assert as_drawn(sent) == as_drawn(go.Figure(figure._given).to_dict())
+        return sent
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "to_dict", to_dict)
         yield
 
 

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-expect.set_options(timeout=60_000)  # milliseconds, on a busy machine
+PATIENCE = 60_000  # milliseconds, on a busy machine
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Page, TimeoutError, expect
 
+from .chromium import PATIENCE
+
 _LOOK = 100  # milliseconds from look to look: looking at every frame makes the browser draw every frame
 
 # What is left of the run before fades out, and what comes anew fades in: until then the colours are neither's.
@@ -38,14 +40,14 @@ _FOLLOW = """address => {
 def at_rest(page: Page) -> None:
     """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
     try:
-        page.wait_for_function(_STANDS, polling=_LOOK)
+        page.wait_for_function(_STANDS, polling=_LOOK, timeout=PATIENCE)
     except TimeoutError as error:
         raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
 
 
 def at_rest_for_good(page: Page) -> None:
     """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
-    page.wait_for_function(_STANDS_FOR_GOOD, polling=_LOOK)
+    page.wait_for_function(_STANDS_FOR_GOOD, polling=_LOOK, timeout=PATIENCE)
 
 
 def at_rest_and_hearing_keys(page: Page) -> None:
@@ -57,5 +59,5 @@ def at_rest_and_hearing_keys(page: Page) -> None:
 def follow(page: Page, address: str) -> None:
     """Go to another address of the app that stands on this page, without reading the app's scripts anew."""
     page.evaluate(_FOLLOW, address)
-    page.wait_for_function("window.answered", polling=_LOOK)
+    page.wait_for_function("window.answered", polling=_LOOK, timeout=PATIENCE)
     at_rest(page)

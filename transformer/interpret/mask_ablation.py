@@ -66,6 +66,12 @@ class MaskedPass(OpenedBatch):
         return self.source_lengths if kind == AttentionKind.ENCODER else self.target_lengths
 
 
+def open_sentences(sentences: Sequence[Trace], tokenizer: Tokenizer) -> OpenedBatch:
+    """The sentences and their targets as one padded batch with its masks, before any model runs."""
+    _, sides = _side_by_side(sentences, tokenizer.pad_id)
+    return _opened(sentences, sides, tokenizer)
+
+
 def run_masked(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -81,22 +87,32 @@ def run_masked(
     disabled = DisabledMask(disabled)
     if not sentences:
         raise ValueError("run_masked expects sentences, got none")
-    pad_id = model.config.pad_id
-    rows = ([getattr(each, name) for each in sentences] for name in ("source_ids", "fed_ids", "next_ids"))
-    sources, decoder_inputs, targets = rows
-    source, decoder_input, target = (pad(side, pad_id, model.device) for side in (sources, decoder_inputs, targets))
-    lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
-    source_mask, input_mask = _masks(source, decoder_input, pad_id, disabled)
+    rows, (source, decoder_input, target) = _side_by_side(sentences, model.config.pad_id, model.device)
+    sources, decoder_inputs, _ = rows
+    source_mask, input_mask = _masks(source, decoder_input, model.config.pad_id, disabled)
     seen = record(model, sources, decoder_inputs, Request(source_mask=source_mask, target_mask=input_mask))
     predicted = predict(seen.logits, target, 1)
     return MaskedPass(
-        **vars(open_padded(source, decoder_input, target, lengths, tokenizer)),
+        **vars(_opened(sentences, (source, decoder_input, target), tokenizer)),
         disabled=disabled,
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},
         next_probabilities=predicted.probabilities,
         best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer),
         best_probabilities=predicted.best_probabilities[..., 0],
     )
+
+
+def _side_by_side(
+    sentences: Sequence[Trace], pad_id: int, device: torch.device | None = None
+) -> tuple[list[list[Sequence[int]]], list[Tensor]]:
+    """Ids of the source, of the decoder's input and of its target, sentence by sentence; and padded."""
+    rows = [[getattr(each, name) for each in sentences] for name in ("source_ids", "fed_ids", "next_ids")]
+    return rows, [pad(side, pad_id, device) for side in rows]
+
+
+def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: Tokenizer) -> OpenedBatch:
+    lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
+    return open_padded(*sides, lengths, tokenizer)
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:
@@ -196,7 +212,7 @@ def rows_that_may_leak(
     return gained[: masked.lengths(kind)[sentence]].any(axis=-1)
 
 
-def padding_only_concerns_padding(run: MaskedPass, sentence: int) -> bool:
+def padding_only_concerns_padding(batch: OpenedBatch, sentence: int) -> bool:
     """Whether the real rows of the target's mask are those of the causal mask alone, padding masking nothing more."""
-    rows = run.target_lengths[sentence]
-    return bool((run.target_mask[sentence, 0, :rows] == run.causal_mask[:rows]).all())
+    rows = batch.target_lengths[sentence]
+    return bool((batch.target_mask[sentence, 0, :rows] == batch.causal_mask[:rows]).all())

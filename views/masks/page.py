@@ -10,6 +10,7 @@ from plots.heatmap import mask_figure
 from plots.text import KIND_NAMES, head_name
 from session import Choice
 from transformer import UserError
+from transformer.data.batching import OpenedBatch
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 from ui.choices import from_list, line, one_of, view_of
 from ui.head_choice import choose_head_of
@@ -47,14 +48,14 @@ def show_page(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         chosen = _choose(view, choice, sentence)
     try:
-        run = session.masked_pass(choice, second.text, "nothing")
-        disabled = session.masked_pass(choice, second.text, chosen.lift)
+        batch = session.padded_batch(choice, second.text)
     except UserError as error:
         st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
     if view == "the three masks":
-        _show_masks(run, chosen.sentence)
+        _show_masks(batch, chosen.sentence)
     else:
+        run, disabled = (session.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
         place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
         head = masked_head(run, *place)
         if view == "one head":
@@ -63,7 +64,7 @@ def show_page(choice: Choice) -> None:
             _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
     st.subheader("The batch")
     show_doubts(second)
-    _show_batch(run)
+    _show_batch(batch)
     st.caption(plain(f"Translation of the second sentence: {session.trace(second).target_text}"))
 
 
@@ -81,11 +82,11 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 
-def _show_batch(run: MaskedPass) -> None:
+def _show_batch(batch: OpenedBatch) -> None:
     """The batch as the model reads it, padding hatched, and its shapes."""
     for name, sentences, lengths in (
-        ("source", run.source_tokens, run.source_lengths),
-        ("target fed", run.fed_tokens, run.target_lengths),
+        ("source", batch.source_tokens, batch.source_lengths),
+        ("target fed", batch.fed_tokens, batch.target_lengths),
     ):
         width = range(len(sentences[0]))
         show_table(
@@ -95,13 +96,13 @@ def _show_batch(run: MaskedPass) -> None:
             [(f"sentence {number}", tokens) for number, tokens in enumerate(sentences, start=1)],
             [[place >= length for place in width] for length in lengths],
         )
-    st.caption(plain(f"Shapes: {captions.describe_shapes(run)}"))
+    st.caption(plain(f"Shapes: {captions.describe_shapes(batch)}"))
 
 
-def _show_masks(run: MaskedPass, sentence: int) -> None:
+def _show_masks(batch: OpenedBatch, sentence: int) -> None:
     """The padding mask, the causal mask and both together for one sentence."""
-    tokens = run.fed_tokens[sentence]
-    causal, padding = run.causal_mask, run.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
+    tokens = batch.fed_tokens[sentence]
+    causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
     reasons = {"it is padding": ~padding, "it comes later": ~causal}
     st.caption(
         "The mask of the decoder's self-attention. Rows are queries, the tokens that read; columns are keys. A blue "
@@ -128,15 +129,15 @@ def _show_masks(run: MaskedPass, sentence: int) -> None:
         ),
         panel(
             "Both: the target mask",
-            run.target_mask[sentence, 0],
+            batch.target_mask[sentence, 0],
             "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
         ),
     )
-    show_finding(captions.describe_masks(run, sentence))
+    show_finding(captions.describe_masks(batch, sentence))
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
     st.caption(
         "The whole source is there before the first target token, so nothing in it is “later”. "
-        + plain(captions.describe_source_mask(run, sentence))
+        + plain(captions.describe_source_mask(batch, sentence))
     )
     show_attempt(
         "Try the first sentence as the second one too: no padding is left, and both masks together are the causal one. "

@@ -3,40 +3,42 @@
 import numpy as np
 
 from plots.text import apart, chance_words, counted, head_name, percent, quoted, signed, tiny
+from transformer.data.batching import OpenedBatch
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
 ROUNDING = 1e-6  # probabilities of two passes that differ by less have not changed
 
 
-def describe_shapes(run: MaskedPass) -> str:
+def describe_shapes(batch: OpenedBatch) -> str:
     """The batch in numbers: its shapes, the masks' shapes, and how much of it is padding."""
-    sentences, source = len(run.source_tokens), len(run.source_tokens[0])
-    target = len(run.fed_tokens[0])
-    padded = sentences * (source + target) - sum(run.source_lengths) - sum(run.target_lengths)
+    sentences, source = len(batch.source_tokens), len(batch.source_tokens[0])
+    target = len(batch.fed_tokens[0])
+    padded = sentences * (source + target) - sum(batch.source_lengths) - sum(batch.target_lengths)
     verb = "is" if padded == 1 else "are"
     return (
         f"source {[sentences, source]}, decoder input {[sentences, target]}; {padded} of "
-        f"{sentences * (source + target)} positions {verb} padding. source_mask {list(run.source_mask.shape)} is "
-        f"broadcast over all heads and queries; target_mask {list(run.target_mask.shape)} is the target's padding mask "
-        f"{list(run.target_padding_mask.shape)} and the causal mask {list(run.causal_mask.shape)}, cell by cell."
+        f"{sentences * (source + target)} positions {verb} padding. source_mask {list(batch.source_mask.shape)} is "
+        "broadcast over all heads and queries; target_mask "
+        f"{list(batch.target_mask.shape)} is the target's padding mask {list(batch.target_padding_mask.shape)} "
+        f"and the causal mask {list(batch.causal_mask.shape)}, cell by cell."
     )
 
 
-def describe_masks(run: MaskedPass, sentence: int) -> str:
+def describe_masks(batch: OpenedBatch, sentence: int) -> str:
     """How many cells each of the decoder's masks covers in this sentence, and which rows the padding mask concerns."""
-    size, real = len(run.fed_tokens[sentence]), run.target_lengths[sentence]
-    padding = int((~run.target_padding_mask[sentence, 0, 0]).sum()) * size
-    causal, together = int((~run.causal_mask).sum()), int((~run.target_mask[sentence, 0]).sum())
+    size, real = len(batch.fed_tokens[sentence]), batch.target_lengths[sentence]
+    padding = int((~batch.target_padding_mask[sentence, 0, 0]).sum()) * size
+    causal, together = int((~batch.causal_mask).sum()), int((~batch.target_mask[sentence, 0]).sum())
     counts = (
         f"Sentence {sentence + 1}, {counted(real, 'token')} in a batch {size} wide: the padding mask covers {padding} "
         f"of {size * size} cells, the causal mask {causal}, both together {together}."
     )
     if not padding:
-        others = any(length < size for length in run.target_lengths)
+        others = any(length < size for length in batch.target_lengths)
         advice = "compare the other sentence" if others else "type a longer or shorter second sentence"
         return f"{counts} It fills the whole width, so there is no padding to mask here: {advice}."
-    if not mask_ablation.padding_only_concerns_padding(run, sentence):
+    if not mask_ablation.padding_only_concerns_padding(batch, sentence):
         return f"{counts} The padding mask covers cells of real tokens that the causal mask does not."
     rows, whose = counted(size - real, "row"), "its" if size - real == 1 else "their"
     return (
@@ -46,10 +48,10 @@ def describe_masks(run: MaskedPass, sentence: int) -> str:
     )
 
 
-def describe_source_mask(run: MaskedPass, sentence: int) -> str:
+def describe_source_mask(batch: OpenedBatch, sentence: int) -> str:
     """What the padding mask of the source covers in the encoder and in cross-attention, where no other mask applies."""
-    source, target = len(run.source_tokens[sentence]), len(run.fed_tokens[sentence])
-    masked = int((~run.source_mask[sentence, 0, 0]).sum())
+    source, target = len(batch.source_tokens[sentence]), len(batch.fed_tokens[sentence])
+    masked = int((~batch.source_mask[sentence, 0, 0]).sum())
     return (
         f"It covers {masked} of {source} columns for sentence {sentence + 1}: {masked * source} of {source * source} "
         f"cells in every encoder head, {masked * target} of {target * source} in every cross-attention head."
