@@ -82,4 +82,4 @@ def _show_parameters(translator: Translator) -> None:
     formats = {"values": "localized", "share": "percent"}
     shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
     st.dataframe(frame, hide_index=True, height=320, column_config=shown)
-    offer_download("Download as CSV", frame.to_csv(index=False), "parameters.csv", "text/csv")
+    offer_download("Download as CSV", lambda: frame.to_csv(index=False).encode(), "parameters.csv", "text/csv")
