@@ -22,7 +22,7 @@ PATTERN_WORDS = {
     Pattern.NEXT: "on the token after",
     Pattern.MIRRORED: "on one line parallel to the antidiagonal",
     Pattern.END: "on the end of sentence </s>",
-    Pattern.BEGINNING: "on the beginning of sentence <s>",
+    Pattern.BEGINNING: "on the beginning of sentence",
     Pattern.PUNCTUATION: "on a punctuation mark",
     Pattern.OUTPUT_ALIGNMENT: "on the source word aligned with the row's output token",
     Pattern.INPUT_ALIGNMENT: "on the source word aligned with the row's input token",

@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, heads, outputs, trace, toy, reversals, download."""
+"""The command line: train, translate, evaluate, heads, outputs, trace, import, export, toy, reversals, download."""
 
 import argparse
 import json
@@ -11,6 +11,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 # What trains and what scores takes long to import: each command imports it when it runs.
+from .checkpoint import load_checkpoint, save_checkpoint
 from .config import load_experiment
 from .data.corpora import TATOEBA, download_tatoeba, write_reversals
 from .data.pairs import read_pairs
@@ -18,6 +19,7 @@ from .decoding.beam import Beam, Penalty
 from .decoding.sampling import Greedy
 from .device import choose_device
 from .errors import DataError, EmptyTextError, UserError
+from .files import new_folder
 from .toy.settings import ToySettings
 from .translator import Translator
 
@@ -71,6 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(trace)
     trace.add_argument("--target", help="a target to replay instead of the model's own translation")
     trace.add_argument("--out", type=Path, required=True, help="the .npz file to write")
+    importing = command("import", _import, "make a checkpoint of a Marian model, such as Helsinki-NLP/opus-mt-en-de")
+    importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
+    importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    export = command("export", _export, "write a checkpoint as a model for Hugging Face's transformers")
+    export.add_argument("checkpoint", type=Path, help="a checkpoint folder")
+    export.add_argument("--format", choices=["marian"], default="marian")
+    export.add_argument("--out", type=Path, required=True, help="the folder to make")
     toy = command("toy", _toy, "train on copy, reverse or sort, in less than a minute")
     for field in fields(ToySettings):
         kind = str if issubclass(field.type, str) else field.type  # settings check the names among them
@@ -224,6 +233,21 @@ def _trace(options: argparse.Namespace) -> None:
         raise UserError(f"{options.out} cannot be written: {error.strerror}.") from error
     sys.stdout.reconfigure(encoding="utf-8")
     print(trace.target_text)
+
+
+def _import(options: argparse.Namespace) -> None:
+    from .exchange.importing import import_checkpoint
+
+    checkpoint = import_checkpoint(options.model)
+    with new_folder(options.out) as made:
+        save_checkpoint(made, checkpoint, checkpoint.model.source_embedding.weight.dtype)
+    print(f"{options.out}: {checkpoint.model.count_parameters() / 1e6:.1f} M parameters")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from .exchange.exporting import export_marian
+
+    export_marian(load_checkpoint(options.checkpoint), options.out)
 
 
 def _toy(options: argparse.Namespace) -> None:

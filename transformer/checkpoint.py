@@ -10,12 +10,14 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
-from .data.tokenizer import Tokenizer
+from .data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
+from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
-VERSION = 1
+VERSION = 2
+VERSIONS = (1, VERSION)  # that can be read; the second knows models and tokenizers of other libraries
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Checkpoint:
     """
 
     model: Transformer
-    tokenizer: Tokenizer
+    tokenizer: TextTokenizer
     training: dict = field(default_factory=dict)
     history: list[dict] = field(default_factory=list)
 
@@ -83,7 +85,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: weight.detach().to("cpu", dtype) for name, weight in checkpoint.model.named_parameters()}
     config = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
-    write_atomically(folder / "tokenizer.model", checkpoint.tokenizer.model)
+    for name, content in checkpoint.tokenizer.files.items():
+        write_atomically(folder / name, content)
     write_atomically(folder / "config.json", _json(config))
     write_atomically(folder / "training.json", _json(checkpoint.training))
     save_history(folder, checkpoint.history)
@@ -105,13 +108,14 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
     if not folder.is_dir():
         raise CheckpointError(f"There is no checkpoint folder {folder}.")
     stored = _read_json(folder / "config.json")
-    if stored.get("version") != VERSION:
-        raise CheckpointError(f"{folder} is of version {stored.get('version')}; this program reads version {VERSION}.")
+    if stored.get("version") not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise CheckpointError(f"{folder} is of version {stored.get('version')}; this program reads versions {known}.")
     try:
         config = build(ModelConfig, stored.get("model"), "model")
     except ConfigError as error:
         raise CheckpointError(f"{folder / 'config.json'} describes no model: {error}") from error
-    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    tokenizer = _load_tokenizer(folder, config)
     special = (tokenizer.pad_id, tokenizer.begin_id, tokenizer.end_id)
     if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.begin_id, config.end_id):
         raise CheckpointError(
@@ -119,26 +123,18 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / "model.safetensors")
-    model = _build_model(config, weights, folder).to(device).eval()
+    model = build_model(config, weights, folder).to(device).eval()
     if model.device.type == "cpu":
         model.arrange_for_few_rows()
     training = _read_json(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
 
 
-def note_training(folder: Path, name: str, value: object) -> None:
-    """Add a fact to the training.json in a checkpoint's folder; raises CheckpointError when there is none."""
-    path = Path(folder) / "training.json"
-    write_atomically(path, _json({**_read_json(path), name: value}))
+def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
+    """A model of this shape with exactly these weights; names and shapes are compared before memory is taken.
 
-
-def find_checkpoints(folder: Path) -> list[Path]:
-    """The checkpoint folders directly under `folder`, by name; empty when there is none."""
-    return sorted(path.parent for path in Path(folder).glob("*/config.json"))
-
-
-def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
-    """A model of this shape with exactly these weights; names and shapes are compared before memory is taken."""
+    Raises CheckpointError, naming the `folder` that they came from.
+    """
     with torch.device("meta"), _Uninitialised():
         expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
@@ -154,6 +150,23 @@ def _build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: 
         model = Transformer(config)
     model.set_weights(weights)
     return model
+
+
+def note_training(folder: Path, name: str, value: object) -> None:
+    """Add a fact to the training.json in a checkpoint's folder; raises CheckpointError when there is none."""
+    path = Path(folder) / "training.json"
+    write_atomically(path, _json({**_read_json(path), name: value}))
+
+
+def find_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoint folders directly under `folder`, by name; empty when there is none."""
+    return sorted(path.parent for path in Path(folder).glob("*/config.json"))
+
+
+def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
+    if (folder / TOKENIZER_FILE).exists() or not any((folder / name).exists() for name in MARIAN_FILES):
+        return Tokenizer.load(folder / TOKENIZER_FILE)
+    return MarianTokenizer.load(folder, config.begin_id)
 
 
 class _Uninitialised(TorchFunctionMode):

@@ -25,6 +25,15 @@ class Positions(StrEnum):
     MULTIPLIED = "multiplied"
 
 
+class Activation(StrEnum):
+    """What a feed-forward does to its hidden units: ReLU (paper, 3.3), or what models since have (Hendrycks and Gimpel
+    2016 for both others)."""
+
+    RELU = "relu"
+    GELU = "gelu"
+    SILU = "silu"
+
+
 class Schedule(StrEnum):
     """How the learning rate goes on after warm-up: falling (paper, 5.3), or as it is."""
 
@@ -60,7 +69,10 @@ class ModelConfig:
     LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack).
     `positions` is what tells the order: "sinusoidal" (paper, 3.5), "none", or "multiplied", a well-known slip that
     multiplies by the wavelength where it should divide. `share_embeddings` ties both embeddings and the output
-    projection (paper, 3.4). `pad_id`, `begin_id` and `end_id` are the special tokens that decoding treats apart.
+    projection (paper, 3.4). `activation` is the feed-forward's; `scale_embeddings` multiplies rows of the embedding by
+    sqrt(d_model) (paper, 3.4); `output_bias` adds a number for each piece to the logits. `pad_id`, `begin_id` and
+    `end_id` are the special tokens that decoding treats apart; the decoder's first input token is `begin_id`, which
+    in Marian's models is the padding's.
     Raises ConfigError for values that no model can have.
     """
 
@@ -75,6 +87,9 @@ class ModelConfig:
     norm: Norm = Norm.POST
     positions: Positions = Positions.SINUSOIDAL
     share_embeddings: bool = True
+    activation: Activation = Activation.RELU
+    scale_embeddings: bool = True
+    output_bias: bool = False
     pad_id: int = 0
     begin_id: int = 2
     end_id: int = 3
@@ -94,6 +109,11 @@ class ModelConfig:
     def d_k(self) -> int:
         """Dimensions of one head: d_model / num_heads (paper, 3.2.2)."""
         return self.d_model // self.num_heads
+
+    @property
+    def never_chosen(self) -> tuple[int, ...]:
+        """The tokens that decoding never chooses: padding and begin of sentence, which may be one."""
+        return tuple(dict.fromkeys((self.pad_id, self.begin_id)))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,22 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+@contextlib.contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A folder to fill in the block, which stands at `out` after it, whole; if the block fails, nothing is left.
+
+    Raises CheckpointError where `out` is there already.
+    """
+    if out.exists():
+        raise CheckpointError(f"{out} is there already; give another name.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}") as temporary:
+        made = Path(temporary) / out.name
+        made.mkdir()
+        yield made
+        made.rename(out)
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the disk has what was renamed in a folder, where the system knows how to (Windows does not)."""
     if not hasattr(os, "O_DIRECTORY"):

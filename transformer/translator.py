@@ -36,6 +36,21 @@ class Translator:
         keep_freed_memory()
         return cls(load_checkpoint(Path(folder), chosen))
 
+    @classmethod
+    def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
+        """Load a Marian model, such as opus-mt, from a folder in Hugging Face's layout or by its name on the hub.
+
+        Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and
+        DeviceError where there is no such `device`.
+        """
+        from .exchange.importing import import_checkpoint  # not needed to translate
+
+        checkpoint = import_checkpoint(name)
+        checkpoint.model.to(choose_device(str(device) if device else None))
+        if checkpoint.model.device.type == "cpu":
+            checkpoint.model.arrange_for_few_rows()
+        return cls(checkpoint)
+
     def translate(
         self,
         texts: Sequence[str],
@@ -144,7 +159,7 @@ class Translator:
         if target is None:
             return None
         if isinstance(target, str):
-            return [*self._checked_ids(target, "target"), self.tokenizer.end_id]
+            return [*self._checked_ids(target, "target", self.tokenizer.encode_target), self.tokenizer.end_id]
         return self._known(target.ids)
 
     def _known(self, ids: Ids) -> list[int]:
@@ -155,17 +170,17 @@ class Translator:
         return known
 
     def _prefix_ids(self, prefix: str | Ids) -> list[int]:
-        ids = self.tokenizer.encode(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
+        ids = self.tokenizer.encode_target(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
         if len(ids) >= self.model.config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")
         return ids
 
-    def _checked_ids(self, text: str, name: str) -> list[int]:
+    def _checked_ids(self, text: str, name: str, encode: Callable[[str], list[int]] | None = None) -> list[int]:
         """The ids of a text, refused when there are none or too many for the model's positions."""
         limit = self.model.config.max_length - 1  # one position is the end of sentence's
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
-        ids = self.tokenizer.encode(_well_formed(text))
+        ids = (encode or self.tokenizer.encode)(_well_formed(text))
         if not ids:
             raise EmptyTextError(f"The {name} is empty: please write a sentence.")
         if len(ids) > limit:

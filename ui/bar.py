@@ -149,6 +149,9 @@ def _describe(translator: Translator) -> None:
     ]
     scores = translator.checkpoint.bleu.items()
     facts += [plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores]
+    if "imported" in translator.checkpoint.training:
+        licence = f" ({data['licence']})" if "licence" in data else ""
+        facts.append(plain(f"Imported: {data.get('name', 'a model of another library')}{licence}"))
     sources = data["attribution"].split("; ") if "attribution" in data else []
     if sources:
         whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"

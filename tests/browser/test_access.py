@@ -5,44 +5,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.addresses import VIEWS
 from support.rest import at_rest, at_rest_for_good, follow
 
 LONG = "I can't swim, and I don't want to learn it."
-PAGES = {
-    "/": "Headlight",
-    "/translate": "Translate",
-    "/decoding": "Decoding",
-    "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
-    "/attention": "Attention",
-    f"/attention?see_kind=decoder&see_view=lines&see_heads={quote('1.1-2.3')}": "Attention",
-    "/attention?attention=rollout": "Attention",
-    f"/attention?attention={quote('beyond the weights')}": "Attention",
-    "/positions": "Positional encoding",
-    "/positions?positions=adding": "Positional encoding",
-    "/positions?positions=rotation": "Positional encoding",
-    "/masks": "Masks",
-    f"/masks?masks={quote('one head')}": "Masks",
-    f"/masks?masks={quote('without the mask')}": "Masks",
-    "/training": "Training",
-    "/training?training=film&checkpoint=en-fr": "Training",
-    "/training?training=knobs": "Training",
-    "/training?training=rate": "Training",
-    f"/training?training={quote('label smoothing')}": "Training",
-    "/training?training=batches": "Training",
-    "/inside?kind=decoder": "Inside attention",
-    f"/inside?inside={quote('toy numbers')}&toy_flipped=000111000000000000": "Inside attention",
-    f"/inside?inside={quote('splitting into heads')}": "Inside attention",
-    f"/inside?inside={quote('why √d_k')}": "Inside attention",
-    "/architecture": "Architecture",
-    "/architecture?architecture=one%20token%27s%20walk": "Architecture",
-    "/architecture?architecture=embeddings": "Architecture",
-    "/architecture?architecture=feed-forward": "Architecture",
-    f"/architecture?architecture={quote('pre-norm and post-norm')}": "Architecture",
-    "/logits": "Logits",
-    f"/logits?logits={quote('logit lens')}": "Logits",
-    "/logits?logits=confidence": "Logits",
-    "/questions": "Questions",
-}
 WITHOUT_FIGURE = {"/training", "/training?training=knobs"}  # until something is started
 FIGURES = (
     "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd, "
@@ -57,7 +23,7 @@ SCREENS = {
 # The first page is looked at on two of them that share nothing, every other view on one, in turns.
 CASES = [
     (path, screen)
-    for number, path in enumerate(PAGES)
+    for number, path in enumerate(VIEWS)
     for place, screen in enumerate(SCREENS)
     if place == number % len(SCREENS) or (path == "/" and place == 1)
 ]
@@ -65,7 +31,7 @@ CASES = [
 
 def drawn(page: Page, path: str) -> None:
     """Wait until the page stands: its title, a figure or a player, and no script running."""
-    expect(page.get_by_role("heading", name=PAGES[path], exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=VIEWS[path], exact=True)).to_be_visible()
     if path in WITHOUT_FIGURE:
         at_rest_for_good(page)
     else:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..arrays import to_array
 from ..errors import DataError
-from ..model.attention import causal_mask, padding_mask, target_mask
+from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from .pairs import Pairs, SkippedLines, TextPairs, read_pairs
 from .tokenizer import Tokenizer
 
@@ -57,7 +57,7 @@ def fitting(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> tuple[li
     known = isinstance(pairs, Pairs)
     lines, name = (pairs.lines, pairs.name) if known else ([None] * len(pairs), "the corpus")
     sources = tokenizer.encode_all([source for source, _ in pairs])
-    targets = tokenizer.encode_all([target for _, target in pairs])
+    targets = tokenizer.encode_all([target for _, target in pairs], target=True)
     kept, examples, skipped = [], [], SkippedLines()
     for pair, line, source, target in zip(pairs, lines, sources, targets, strict=True):
         example = Example(
@@ -222,7 +222,7 @@ def open_padded(
 ) -> OpenedBatch:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
-    of_source, of_target = (padding_mask(ids, tokenizer.pad_id) for ids in (source, fed))
+    of_source, of_target = padding_mask(source, tokenizer.pad_id), input_mask(fed, tokenizer.pad_id)
     masks = (of_source, of_target, causal_mask(fed.shape[1]), target_mask(fed, tokenizer.pad_id))
     texts = (piece_texts(ids.tolist(), tokenizer) for ids in (source, fed, following))
     return OpenedBatch(*texts, source_lengths, target_lengths, *map(to_array, masks))

@@ -5,12 +5,14 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import sentencepiece
 
 from ..config import TokenizerConfig
 from ..errors import CheckpointError, DataError
 
+TOKENIZER_FILE = "tokenizer.model"
 SPACE = "\u2581"  # SentencePiece's mark for "a word begins here"
 
 
@@ -22,6 +24,42 @@ class Piece:
     text: str
     begin: int
     end: int
+
+
+class TextTokenizer(Protocol):
+    """What the engine asks of a tokenizer, of whichever make: text to pieces and ids, and back.
+
+    The special tokens are padding, what stands for anything unknown, the decoder's first input, and the end.
+    """
+
+    pad_id: int
+    unknown_id: int
+    begin_id: int
+    end_id: int
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What a checkpoint's folder keeps of it, by name."""
+
+    def __len__(self) -> int: ...
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a source text's pieces, without special tokens."""
+
+    def encode_target(self, text: str) -> list[int]:
+        """Ids of a target text's pieces, without special tokens."""
+
+    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
+        """Either, for many texts at once."""
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a source text with the characters that each covers."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of these target ids; special tokens leave nothing behind."""
+
+    def piece_text(self, id: int) -> str:
+        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
 
 
 class Tokenizer:
@@ -77,6 +115,11 @@ class Tokenizer:
             raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {error}") from error
         return cls(model.getvalue())
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What a checkpoint's folder keeps of it, by name."""
+        return {TOKENIZER_FILE: self.model}
+
     def __len__(self) -> int:
         return len(self._processor)
 
@@ -84,7 +127,11 @@ class Tokenizer:
         """Ids of a text's pieces, without special tokens."""
         return self._processor.encode(text)
 
-    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode_target(self, text: str) -> list[int]:
+        """The same, since both languages have the same pieces."""
+        return self.encode(text)
+
+    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
         """Like `encode`, for many texts at once."""
         return self._processor.encode(list(texts))
 

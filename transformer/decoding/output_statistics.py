@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.tokenizer import SPACE, Tokenizer
+from ..data.tokenizer import SPACE, TextTokenizer
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
 from .sampling import Greedy, decode
@@ -62,7 +62,7 @@ def split_words(tokens: Sequence[str]) -> tuple[int, int]:
 
 def measure_outputs(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     texts: Sequence[str],
     pairs: str,
     progress: Callable[[int], None] | None = None,

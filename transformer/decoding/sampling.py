@@ -96,8 +96,7 @@ def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
 
 def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
     """Lower padding and begin of sentence in [..., vocab] scores, in place, so that they can never be chosen."""
-    scores[..., model.config.pad_id] = -math.inf
-    scores[..., model.config.begin_id] = -math.inf
+    scores[..., list(model.config.never_chosen)] = -math.inf
     return scores
 
 

@@ -209,7 +209,7 @@ def _all_shares(
     shares = dict.fromkeys(Pattern, (none, none))
     columns = {
         Pattern.END: np.array([token == "</s>" for token in keys]),
-        Pattern.BEGINNING: np.array([token == "<s>" for token in keys]),
+        Pattern.BEGINNING: np.array([token in ("<s>", "<pad>") for token in keys]),
         Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
     }
     shares |= {pattern: _counted(own[maxima], choice) for pattern, own in columns.items() if own.any()}

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import to_array
 from ..data.batching import Example, Examples, piece_texts, random_batches
-from ..data.tokenizer import Tokenizer
+from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
@@ -76,7 +76,7 @@ _PLACES = {pattern: place for place, pattern in enumerate(Pattern)}
 
 def measure_roles(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     examples: Examples,
     pairs: str,
     progress: Callable[[int], None] | None = None,
@@ -105,7 +105,7 @@ def measure_roles(
     return HeadRoles(pairs, len(examples), labelled, rows, eligible)
 
 
-def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: Tokenizer) -> np.ndarray:
+def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: TextTokenizer) -> np.ndarray:
     """One sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
     sides = (example.source, example.target[1:], example.target[:-1])
     source_tokens, outputs, inputs = piece_texts(sides, tokenizer)

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ..arrays import require_index, softmax, to_array
 from ..data.batching import OpenedBatch, open_padded, pad, piece_texts
-from ..data.tokenizer import Tokenizer
-from ..model.attention import causal_mask, padding_mask, target_mask
+from ..data.tokenizer import TextTokenizer
+from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
 from .activations import Call, Request, predict, record, scores_of, unmasked_of, weights_of
@@ -66,7 +66,7 @@ class MaskedPass(OpenedBatch):
         return self.source_lengths if kind == AttentionKind.ENCODER else self.target_lengths
 
 
-def open_sentences(sentences: Sequence[Trace], tokenizer: Tokenizer) -> OpenedBatch:
+def open_sentences(sentences: Sequence[Trace], tokenizer: TextTokenizer) -> OpenedBatch:
     """The sentences and their targets as one padded batch with its masks, before any model runs."""
     _, sides = _side_by_side(sentences, tokenizer.pad_id)
     return _opened(sentences, sides, tokenizer)
@@ -74,7 +74,7 @@ def open_sentences(sentences: Sequence[Trace], tokenizer: Tokenizer) -> OpenedBa
 
 def run_masked(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     sentences: Sequence[Trace],
     disabled: DisabledMask | str = DisabledMask.NOTHING,
 ) -> MaskedPass:
@@ -110,14 +110,14 @@ def _side_by_side(
     return rows, [pad(side, pad_id, device) for side in rows]
 
 
-def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: Tokenizer) -> OpenedBatch:
+def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> OpenedBatch:
     lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
     return open_padded(*sides, lengths, tokenizer)
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:
     """The masks to run with: for keys of the source, and for keys of the target."""
-    of_source, of_input = padding_mask(source, pad_id), padding_mask(decoder_input, pad_id)
+    of_source, of_input = padding_mask(source, pad_id), input_mask(decoder_input, pad_id)
     if disabled == DisabledMask.CAUSAL:
         return of_source, of_input
     if disabled == DisabledMask.PADDING:

@@ -56,7 +56,7 @@ def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
     """All blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
     shared = "source_embedding" if model.config.share_embeddings else None
     hidden, logits = stream.decoder.end, stream.logits
-    own = 0 if shared else _count(model.output_projection)
+    own = _count(model.output_projection) - (model.source_embedding.weight.numel() if shared else 0)
     return [
         *_stack_blocks(model, Stack.ENCODER, stream, None),
         *_stack_blocks(model, Stack.DECODER, stream, shared),
@@ -126,8 +126,8 @@ def parameter_rows(model: Transformer) -> list[ParameterRow]:
 def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
     """Parameters of a model of this shape with each d_model instead and d_ff growing alike, where heads divide it.
 
-    Counted from the layers' shapes: embeddings, 4 d_model^2 + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a
-    feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
+    Counted from the layers' shapes: embeddings, a bias a piece where the output has one, 4 d_model^2 + 4 d_model an
+    attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
     """
     return {
         width: _count_from_shapes(replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model))
@@ -142,7 +142,8 @@ def _count_from_shapes(config: ModelConfig) -> int:
     encoder = config.num_encoder_layers * (attention + feed_forward + 2 * norm)
     decoder = config.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
     last = 2 * norm if config.norm == Norm.PRE else 0
-    return (1 if config.share_embeddings else 3) * config.vocab_size * d + encoder + decoder + last
+    tables = (1 if config.share_embeddings else 3) * config.vocab_size * d
+    return tables + (config.vocab_size if config.output_bias else 0) + encoder + decoder + last
 
 
 def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -152,6 +153,16 @@ def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarra
         for name, module in model.named_modules()
         if isinstance(module, nn.LayerNorm)
     ]
+
+
+def output_row(model: Transformer, id: int) -> tuple[np.ndarray, float | None]:
+    """What the output projection multiplies the last vector with for a token, [d_model], and what it adds, if it does.
+
+    Raises ValueError for an id that is not there.
+    """
+    require_index("id", id, model.config.vocab_size)
+    bias = model.output_projection.bias
+    return to_array(model.output_projection.weight[id]), None if bias is None else bias[id].item()
 
 
 def nearest(matrix: np.ndarray, id: int, count: int = 10) -> list[tuple[int, float]]:

@@ -122,12 +122,16 @@ def rotation_error(encoding: Encoding, offset: int) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSum:
-    """Token embeddings times sqrt(d_model), positions, and their sum: [tokens, d_model] each, float32 and read-only."""
+    """Token embeddings, positions, and their sum: [tokens, d_model] each, float32 and read-only.
+
+    The embeddings are rows times sqrt(d_model), or where they are not `scaled` the rows themselves.
+    """
 
     tokens: tuple[str, ...]
     embeddings: np.ndarray
     positions: np.ndarray
     total: np.ndarray
+    scaled: bool = True
 
     @property
     def norms(self) -> np.ndarray:
@@ -144,7 +148,8 @@ def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> Embedd
     """The encoder's input for ids that end with end of sentence; raises ValueError for a model in training mode."""
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
     positions = model_encoding(model).first(len(ids)).table
-    return EmbeddingSum(tuple(tokens), to_array(call.inputs[0][0]), positions, to_array(call.output[0]))
+    parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
+    return EmbeddingSum(tuple(tokens), *parts, model.config.scale_embeddings)
 
 
 @dataclass(frozen=True)

@@ -96,11 +96,14 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions
 def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
-    """A feed-forward's units after ReLU: [tokens, d_ff]; raises ValueError for a layer, from 0, that is not there."""
-    model.layer(stack, layer)
+    """A feed-forward's units after its activation: [tokens, d_ff].
+
+    The layer counts from 0; raises ValueError for one that is not there.
+    """
+    activate = model.layer(stack, layer).feed_forward.activate
     name = f"{stack}.{layer}.feed_forward.inner"
     seen = record(model, [source], [decoder_input], Request(keep=(name,)))
-    return to_array(seen.call(name).output[0].relu())
+    return to_array(activate(seen.call(name).output[0]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import torch
 
 from ..arrays import require_index, to_array
 from ..data.batching import Ids
-from ..data.tokenizer import Piece, Tokenizer
+from ..data.tokenizer import Piece, TextTokenizer
 from ..model.names import AttentionKind, Name
 from .activations import Activations, predict
 
@@ -63,7 +63,12 @@ class Trace:
 
 
 def make_trace(
-    seen: Activations, tokenizer: Tokenizer, source_text: str, source_pieces: list[Piece], target_ids: Ids, origin: str
+    seen: Activations,
+    tokenizer: TextTokenizer,
+    source_text: str,
+    source_pieces: list[Piece],
+    target_ids: Ids,
+    origin: str,
 ) -> Trace:
     """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target]."""
     source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]

@@ -105,6 +105,13 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     return (ids != pad_id)[:, None, None, :]
 
 
+def input_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """The same for the decoder's input, whose first token is never padding: Marian's models begin with <pad>."""
+    real = ids != pad_id
+    real[:, 0] = True
+    return real[:, None, None, :]
+
+
 def causal_mask(length: int, device: torch.device | str | None = None) -> Tensor:
     """True where the key is not later than the query: [length, length] (paper, 3.2.3: "masked" self-attention)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
@@ -112,7 +119,7 @@ def causal_mask(length: int, device: torch.device | str | None = None) -> Tensor
 
 def target_mask(ids: Tensor, pad_id: int) -> Tensor:
     """Padding and causal mask together: [batch, length] -> [batch, 1, length, length]."""
-    return padding_mask(ids, pad_id) & causal_mask(ids.shape[1], ids.device)
+    return input_mask(ids, pad_id) & causal_mask(ids.shape[1], ids.device)
 
 
 class LayerCache:

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..config import ModelConfig
+from ..config import Activation, ModelConfig
 from .attention import LayerCache, MultiHeadAttention
+
+_ACTIVATIONS = {Activation.RELU: F.relu, Activation.GELU: F.gelu, Activation.SILU: F.silu}
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -52,12 +54,12 @@ class PositionalEncoding(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """Rows of a matrix by token id, times sqrt(d_model) (paper, 3.4)."""
+    """Rows of a matrix by token id, times sqrt(d_model) (paper, 3.4), or as they are."""
 
-    def __init__(self, vocab_size: int, d_model: int):
+    def __init__(self, vocab_size: int, d_model: int, scaled: bool = True):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
 
     @property
     def weight(self) -> Tensor:
@@ -70,16 +72,17 @@ class TokenEmbedding(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2)."""
+    """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2), or with another activation than ReLU."""
 
-    def __init__(self, d_model: int, d_ff: int):
+    def __init__(self, d_model: int, d_ff: int, activation: Activation = Activation.RELU):
         super().__init__()
+        self.activate = _ACTIVATIONS[activation]
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""
-        return self.outer(F.relu(self.inner(x)))
+        return self.outer(self.activate(self.inner(x)))
 
 
 class Residual(nn.Module):
@@ -104,7 +107,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
@@ -121,7 +124,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
         self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
         self.self_attention_residual = Residual(config)
         self.cross_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)

@@ -18,10 +18,9 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
-        self.source_embedding = TokenEmbedding(config.vocab_size, config.d_model)
-        self.target_embedding = (
-            self.source_embedding if config.share_embeddings else TokenEmbedding(config.vocab_size, config.d_model)
-        )
+        table = config.vocab_size, config.d_model, config.scale_embeddings
+        self.source_embedding = TokenEmbedding(*table)
+        self.target_embedding = self.source_embedding if config.share_embeddings else TokenEmbedding(*table)
         self.positions = PositionalEncoding(config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
@@ -29,7 +28,7 @@ class Transformer(nn.Module):
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = last_norm(config.d_model)
         self.decoder_norm = last_norm(config.d_model)
-        self.output_projection = OutputProjection(config.d_model, config.vocab_size)
+        self.output_projection = OutputProjection(config.d_model, config.vocab_size, config.output_bias)
         if config.share_embeddings:
             self.output_projection.weight = self.source_embedding.embedding.weight
         self.reset_parameters()
@@ -37,6 +36,8 @@ class Transformer(nn.Module):
     def reset_parameters(self) -> None:
         """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) scales to variance 1."""
         nn.init.xavier_uniform_(self.output_projection.weight)
+        if self.output_projection.bias is not None:
+            nn.init.zeros_(self.output_projection.bias)
         for module in self.modules():
             if isinstance(module, MultiHeadAttention):
                 module.reset_parameters()
@@ -113,15 +114,15 @@ class Transformer(nn.Module):
 
 
 class OutputProjection(nn.Linear):
-    """x W^T without bias, W [vocab, d_model] (paper, 3.4), the widest product of a decoding step.
+    """x W^T, W [vocab, d_model] (paper, 3.4), plus a bias where a model has one: a decoding step's widest product.
 
     On a CPU, PyTorch multiplies a few rows with a matrix two to three times faster when it lies in memory as
     [d_model, vocab]. The weight must stay [vocab, d_model], row by row, where it is shared with the embeddings, so a
     copy in the other order is kept for as long as the weight does not change.
     """
 
-    def __init__(self, d_model: int, vocab_size: int):
-        super().__init__(d_model, vocab_size, bias=False)
+    def __init__(self, d_model: int, vocab_size: int, bias: bool = False):
+        super().__init__(d_model, vocab_size, bias=bias)
         self._copy: tuple[tuple[int, int], Tensor] | None = None
 
     def forward(self, x: Tensor) -> Tensor:

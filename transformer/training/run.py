@@ -9,7 +9,7 @@ import torch
 from ..checkpoint import Checkpoint, load_checkpoint
 from ..config import Experiment, ModelConfig
 from ..data.pairs import TextPairs
-from ..data.tokenizer import Tokenizer
+from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
 from ..errors import CheckpointError, ConfigError
 from ..files import write_atomically
 from .distributed import Processes
@@ -52,7 +52,7 @@ def train(
         if not unfinished:
             _save_tokenizer(saved_run.folder, start, pairs, experiment)
     processes.wait()
-    tokenizer = Tokenizer.load(saved_run.folder / "tokenizer.model")
+    tokenizer = Tokenizer.load(saved_run.folder / TOKENIZER_FILE)
     trainer = Trainer(experiment, tokenizer, pairs, valid_pairs, out, device, processes)
     if unfinished:
         trainer.resume()
@@ -81,10 +81,12 @@ def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs, ex
     folder.mkdir(parents=True, exist_ok=True)
     if start:
         tokenizer = start.tokenizer
+        if not isinstance(tokenizer, Tokenizer):
+            raise CheckpointError("An imported checkpoint, with a tokenizer a language, cannot be trained on.")
     else:
         logger.info("learning a tokenizer of %d pieces", experiment.tokenizer.vocab_size)
         tokenizer = Tokenizer.train((side for pair in pairs for side in pair), experiment.tokenizer)
-    write_atomically(folder / "tokenizer.model", tokenizer.model)
+    write_atomically(folder / TOKENIZER_FILE, tokenizer.model)
 
 
 def _load_start(folder: Path, config: ModelConfig) -> Checkpoint:

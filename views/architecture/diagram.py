@@ -15,7 +15,7 @@ from ui.sentences import show_translation
 from ui.widgets import offer_download, plain, show_table
 
 from .diagram_payload import diagram_payload, statistics
-from .text import BLOCK_TEXTS, share_words
+from .text import BlockText, block_text, share_words
 
 
 def show(choice: Choice) -> None:
@@ -38,13 +38,12 @@ def show(choice: Choice) -> None:
             "number."
         )
     with details:
-        _show_block(chosen, sum(block.parameters for block in blocks), trace)
+        _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
     st.subheader("All parameters")
     _show_parameters(translator)
 
 
-def _show_block(block: Block, total: int, trace: Trace) -> None:
-    text = BLOCK_TEXTS[block.kind]
+def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
     place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
     st.subheader(f"{text.title}{place}")
     st.latex(text.formula)

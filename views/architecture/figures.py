@@ -43,9 +43,14 @@ def trajectory_figure(trajectory: Trajectory) -> go.Figure:
     return figure_of(traces, 470, x=x, y=y, bottom=120, **lower)
 
 
-def sum_figure(row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray) -> go.Figure:
-    """Four vectors below one another, a column a dimension, one colour scale around 0: [d_model] each."""
-    names = ("row of the matrix", "× √d_model", "+ position", "= input of the stack")
+def sum_figure(
+    row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray, factor: str = "√d_model"
+) -> go.Figure:
+    """Four vectors below one another, a column a dimension, one colour scale around 0: [d_model] each.
+
+    `factor` is what the row is multiplied by.
+    """
+    names = ("row of the matrix", f"× {factor}", "+ position", "= input of the stack")
     values = np.stack([row, scaled, position, total])
     scale = diverging(float(np.abs(values).max()))
     hover = [
@@ -65,13 +70,13 @@ def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], 
     return figure_of(traces, 80 + 26 * len(found), x=x, y=token_rows(tokens, grid=True), top=10)
 
 
-def units_figure(units: np.ndarray) -> go.Figure:
-    """One token's strongest units: [d_ff], after ReLU."""
+def units_figure(units: np.ndarray, activation: str = "ReLU") -> go.Figure:
+    """One token's strongest units: [d_ff], after the activation of this name."""
     order = np.argsort(-units, kind="stable")[: min(_UNITS, int((units > 0).sum()))]
     places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
     hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
     traces = [bars(places, units[order], marker=marker, hovertext=hover, hoverinfo="text")]
-    return _over_units(traces, order, 300, {"title": "after ReLU"})
+    return _over_units(traces, order, 300, {"title": f"after {activation}"})
 
 
 def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:

@@ -15,7 +15,7 @@ from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from . import diagram
 from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
-from .text import describe_gradients, describe_trajectory, describe_units
+from .text import ACTIVATIONS, describe_gradients, describe_trajectory, describe_units
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (
@@ -70,7 +70,8 @@ def _show_embeddings(choice: Choice) -> None:
     )
     parts = matrix[id], side.embedded[token], side.start[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
-    st.plotly_chart(sum_figure(*parts, side.start[token]), key="embedding", alt=alt)
+    factor = "√d_model" if model.config.scale_embeddings else "1: not scaled"
+    st.plotly_chart(sum_figure(*parts, side.start[token], factor), key="embedding", alt=alt)
     row, scaled, position = (float((vector**2).sum() ** 0.5) for vector in parts)
     show_finding(
         f"The row is {row:.2f} long; times √{model.config.d_model} it is {scaled:.2f}. The position's vector is "
@@ -94,15 +95,17 @@ def _show_feed_forward(choice: Choice) -> None:
     token, tokens = choose_token(trace, stack)
     units = session.hidden_units(choice, stack, layer)
     sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
-    st.markdown(plain(f"Each token alone goes from {sizes}; ReLU keeps ") + "the positive ones; then back.")
+    name, does = ACTIVATIONS[model.config.activation]
+    st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
     st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
-    alt = f"The strongest hidden units for {tokens[token]} after ReLU"
-    st.plotly_chart(units_figure(units[token]), key="units", alt=alt)
-    show_finding(describe_units(units, token, tokens))
+    alt = f"The strongest hidden units for {tokens[token]} after {name}"
+    st.plotly_chart(units_figure(units[token], name), key="units", alt=alt)
+    show_finding(describe_units(units, token, tokens, name))
     st.subheader("Which units fire across the sentence")
     alt = "The units that fire most, tokens by units"
     st.plotly_chart(sentence_figure(units, tokens), key="sentence_units", alt=alt)
-    st.caption("Rows are tokens, columns the units with the largest sum; a blank cell is a unit that ReLU silenced.")
+    blank = "that ReLU silenced" if name == "ReLU" else "not above 0"
+    st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
 
 
 def _show_norm_placement(choice: Choice) -> None:

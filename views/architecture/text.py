@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plots.text import percent, quoted, signed
-from transformer.config import Norm
+from transformer.config import Activation, ModelConfig, Norm
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
@@ -109,6 +109,54 @@ BLOCK_TEXTS = {
         source="section 3.4",
     ),
 }
+# The name of each activation, and what it does to a hidden unit.
+ACTIVATIONS = {
+    Activation.RELU: ("ReLU", "keeps the positive ones"),
+    Activation.GELU: ("GELU", "multiplies each by the share of a standard normal distribution below it"),
+    Activation.SILU: ("SiLU", "multiplies each by its sigmoid"),
+}
+_FEED_FORWARDS = {
+    Activation.GELU: BlockText(
+        label="Feed-forward",
+        title="Position-wise feed-forward",
+        formula=r"\text{FFN}(x) = \text{GELU}(x W_1 + b_1)\, W_2 + b_2, \quad \text{GELU}(z) = z\, \Phi(z)",
+        meaning="The same two linear layers for each token alone; nothing moves between tokens. The paper has ReLU.",
+        source="Hendrycks and Gimpel 2016; section 3.3, equation 2",
+    ),
+    Activation.SILU: BlockText(
+        label="Feed-forward",
+        title="Position-wise feed-forward",
+        formula=r"\text{FFN}(x) = \text{SiLU}(x W_1 + b_1)\, W_2 + b_2, \quad \text{SiLU}(z) = z\, \sigma(z)",
+        meaning="The same two linear layers for each token alone; nothing moves between tokens. The paper has ReLU.",
+        source="Hendrycks and Gimpel 2016; section 3.3, equation 2",
+    ),
+}
+_UNSCALED = BlockText(
+    label="Embedding",
+    title="Token embedding",
+    formula=r"x = E_{\text{id}}",
+    meaning="Each token has a row in a learned matrix. This model takes it as it is; the paper multiplies by √d_model.",
+    source="section 3.4",
+)
+_BIASED = BlockText(
+    label="Linear",
+    title="Output projection (unembedding)",
+    formula=r"\text{logits} = x E^\top + b",
+    meaning="One dot product with each row of the vocabulary's matrix, plus a number for each piece, which the paper "
+    "does not have.",
+    source="section 3.4",
+)
+
+
+def block_text(kind: str, config: ModelConfig) -> BlockText:
+    """What a block of this kind is in a model of this configuration."""
+    if kind == "embedding" and not config.scale_embeddings:
+        return _UNSCALED
+    if kind == "output_projection" and config.output_bias:
+        return _BIASED
+    return _FEED_FORWARDS.get(config.activation, BLOCK_TEXTS[kind]) if kind == "feed_forward" else BLOCK_TEXTS[kind]
+
+
 _SUBLAYERS = {
     "embedding": "embedding",
     "positions": "+ position",
@@ -159,20 +207,29 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> str:
     )
 
 
-def describe_units(units: np.ndarray, token: int, tokens: Sequence[str]) -> str:
-    """How many hidden units are active for a token, how many for none, and which for every token: [tokens, d_ff]."""
+def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> str:
+    """How many hidden units are active for a token, how many for none, and which for every token: [tokens, d_ff].
+
+    Active is a unit above 0; the activations that came after ReLU let small negative values through.
+    """
     active = units > 0
     d_ff = units.shape[1]
     always, never = np.flatnonzero(active.all(axis=0)), int((~active.any(axis=0)).sum())
-    silent = f"ReLU sets {percent(1 - active[token].mean())} of the {d_ff:,} units to 0 for {quoted(tokens[token])}: "
-    count = int(active[token].sum())
-    text = f"{silent}{count:,} {'stays' if count == 1 else 'stay'} active."
+    count, of_it = int(active[token].sum()), quoted(tokens[token])
+    silent, states = "0", "stays active" if count == 1 else "stay active"
+    text = f"ReLU sets {percent(1 - active[token].mean())} of the {d_ff:,} units to 0 for {of_it}: {count:,} {states}."
+    if activation != "ReLU":
+        silent = "not above 0"
+        text = (
+            f"{activation} leaves {count:,} of the {d_ff:,} units above 0, which is to be active, for {of_it}; what is "
+            f"below 0 is not set to 0 but comes near it, here to {signed(float(units[token].min()), 2)} at the least."
+        )
     if len(units) == 1:
         return f"{text} It is the only token of the sentence."
     listed = ", ".join(str(unit + 1) for unit in always[:5]) + (", …" if len(always) > 5 else "")
     everywhere = f"{len(always):,} {'is' if len(always) == 1 else 'are'} active for every token ({listed})"
     return (
-        f"{text} Over the whole sentence {percent(1 - active.mean())} are 0 on average; "
+        f"{text} Over the whole sentence {percent(1 - active.mean())} are {silent} on average; "
         f"{everywhere if len(always) else 'none is active for every token'}, and {never:,} for none."
     )
 

@@ -44,7 +44,9 @@ def choose_block(choice: Choice) -> ChosenBlock:
         kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
     source, fed = trace.source_tokens, trace.fed_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
-    view = View(kind, layer, head, 0, queries, keys, None if kind == "encoder" else trace.next_tokens)
+    scaled = session.translator(choice.checkpoint).model.config.scale_embeddings
+    predicted = None if kind == "encoder" else trace.next_tokens
+    view = View(kind, layer, head, 0, queries, keys, predicted, scaled=scaled)
     return ChosenBlock(view, *session.stages(choice, kind, layer))
 
 

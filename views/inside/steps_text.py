@@ -11,7 +11,8 @@ from transformer.interpret.attention_block import Stages, split_heads
 class View:
     """What of a block is shown: sentence of the batch and head, both counted from 0, and its labels.
 
-    `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers.
+    `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers; `scaled`
+    where √d_model scales the embeddings.
     """
 
     kind: str
@@ -22,6 +23,7 @@ class View:
     keys: tuple[str, ...]
     predicted: tuple[str, ...] | None = None
     toy: bool = False
+    scaled: bool = True
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ class BlockText:
         self.stages, self.view = stages, view
         self.cross = view.kind == "cross"
         x = "X" if norm == "post" else "X′"
-        heads, embeddings = stages.num_heads, "the embeddings, times √d_model, plus the positions"
+        heads = stages.num_heads
+        embeddings = f"the embeddings,{' times √d_model,' if view.scaled else ''} plus the positions"
         self._fields = {
             "inputs": "X, M" if self.cross else "X",
             "origin": "the output of the layer below" if view.layer else embeddings,

@@ -8,6 +8,7 @@ from session import CheckpointFiles, Choice
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.interpret.parameters import output_row
 from ui.choices import slider, view_of
 from ui.selectors import choose_step
 from ui.sentences import show_translation
@@ -35,15 +36,15 @@ def _show_step(choice: Choice) -> None:
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4)."))
     alt = f"The {SHOWN} largest logits of this step, with their pieces"
     st.plotly_chart(logits_figure(own, name), key="logits_bars", alt=alt)
-    row = model.output_projection.weight[best].detach().cpu().numpy()
-    show_calculation(f"{name(best)}: {logit_by_hand(stream.decoder.end[step], row, logits[best])}")
+    row, bias = output_row(model, best)
+    by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
+    show_calculation(f"{name(best)}: {by_hand}")
     st.subheader("2. Softmax, and what may be drawn")
     with st.container(horizontal=True, gap="medium"):
         temperature = slider("Temperature", 0.1, 3.0, "lens_temperature", 0.1, width=220)
         top_k = slider("Top-k (0: all)", 0, 50, "lens_topk", width=220)
         top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
-    never = (model.config.pad_id, model.config.begin_id)
-    tempered = truncate(logits, temperature, top_k, top_p, never)
+    tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
     alt = "Probabilities of the same pieces before and after the cut"
     st.plotly_chart(cut_figure(tempered, name), key="cut_bars", alt=alt)
     st.caption(

@@ -12,16 +12,21 @@ from transformer.interpret.activations import Predictions
 _TERMS = 4  # largest products of a logit that are written out
 
 
-def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float) -> str:
-    """A logit as the dot product of the decoder's last vector and the token's row of the output projection."""
+def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float, bias: float | None = None) -> str:
+    """A logit as the dot product of the decoder's last vector and the token's row of the output projection.
+
+    `bias` is what is added for the token where the projection has one.
+    """
     products = hidden.astype(np.float64) * row.astype(np.float64)
     order = np.argsort(-np.abs(products))[:_TERMS]
     terms = " + ".join(f"{signed(hidden[i])} × {signed(row[i])} (dimension {i + 1})" for i in order)
     rest = products.sum() - products[order].sum()
-    gap = abs(products.sum() - float(logit))
+    total = products.sum() + (bias or 0.0)
+    gap = abs(total - float(logit))
     left = len(products) - len(order)
     others = f" + {counted(left, 'other product')} {signed(rest)}" if left else ""
-    return f"{terms}{others} = {signed(products.sum())}. The model has {signed(logit)}, difference {tiny(gap)}."
+    added = "" if bias is None else f" + bias {signed(bias)}"
+    return f"{terms}{others}{added} = {signed(total)}. The model has {signed(logit)}, difference {tiny(gap)}."
 
 
 def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:

@@ -133,6 +133,8 @@ def _show_masks(batch: OpenedBatch, sentence: int) -> None:
             "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
         ),
     )
+    if tokens[0] == "<pad>":
+        st.caption("This model's decoder begins with \\<pad>: the first one is no padding, and may be read.")
     show_finding(captions.describe_masks(batch, sentence))
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
     st.caption(

@@ -189,7 +189,7 @@ def describe_reading_padding(masked: MaskedPass, sentence: int) -> str:
     real, width = masked.source_lengths[sentence], len(masked.source_tokens[sentence])
     verb = "is" if width - real == 1 else "are"
     return (
-        "The model never attended to <pad> in training, and the sentence itself has not changed: the "
+        "The model never attended to padding in training, and the sentence itself has not changed: the "
         f"{counted(width - real, 'position')} after its {counted(real, 'token')} {verb} there only because the other "
         "sentence is longer. Without the padding mask the probabilities depend on the rest of the batch. Try a longer "
         "second sentence, then a shorter one."

@@ -150,10 +150,11 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
     words = [token_label(token) for token in summed.tokens]
-    names = _row_names(words, gap)
-    headings = {"text": [f"<b>{name}</b>" for name in PART_NAMES], "textposition": "middle right"}
+    titles = PART_NAMES if summed.scaled else ("embedding", *PART_NAMES[1:])
+    names = _row_names(titles, words, gap)
+    headings = {"text": [f"<b>{title}</b>" for title in titles], "textposition": "middle right"}
     look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
-    beside = scatter([-0.5] * 3, [f"{name} {gap // 2}" for name in PART_NAMES], "text", **headings, **look)
+    beside = scatter([-0.5] * 3, [f"{title} {gap // 2}" for title in titles], "text", **headings, **look)
     places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
     ticks = {
         "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
@@ -230,10 +231,10 @@ def _axis(name: str) -> dict:
     return {"title": {"text": name}, **size, **lines}
 
 
-def _row_names(words: list[str], gap: int) -> list[str]:
+def _row_names(titles: Sequence[str], words: list[str], gap: int) -> list[str]:
     """A name for each row of all three blocks, blank ones included; equal names would fall into one row."""
     names = []
-    for long, short in zip(PART_NAMES, _SHORT_NAMES, strict=True):
+    for long, short in zip(titles, _SHORT_NAMES, strict=True):
         names += [f"{long} {number}" for number in range(gap)]
         names += [f"{short} of “{word}” at position {place}" for place, word in enumerate(words)]
     return names

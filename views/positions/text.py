@@ -222,8 +222,9 @@ def describe_sum(summed: EmbeddingSum) -> str:
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
     lowest, highest = apart(cosines[least], cosines[most])
+    scaled = "times √d_model" if summed.scaled else "not scaled by √d_model in this model"
     return (
-        f"Every position has norm √(d_model / 2) = {added[0]:.2f}; times √d_model, the embeddings have norms from "
+        f"Every position has norm √(d_model / 2) = {added[0]:.2f}; {scaled}, the embeddings have norms from "
         f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
         f"from {quoted(summed.tokens[least])} at position {least} (cosine {lowest}), least from "
         f"{quoted(summed.tokens[most])} at position {most} ({highest})."

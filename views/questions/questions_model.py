@@ -6,7 +6,7 @@ from plots.text import counted, quoted, signed
 from transformer.decoding.sampling import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
-from transformer.interpret.parameters import norm_parameters
+from transformer.interpret.parameters import norm_parameters, output_row
 from transformer.interpret.positions import MODEL_BASE, encoding
 from transformer.interpret.residual import trajectory
 from transformer.training.optimization import Noam
@@ -52,12 +52,12 @@ def _generator(asked: Asked) -> Shown:
     tokenizer, logits = asked.translator.tokenizer, asked.stream.logits[0]
     own = truncate(logits)
     best = int(own.order[0])
-    row = asked.translator.model.output_projection.weight[best].detach().cpu().numpy()
+    row, bias = output_row(asked.translator.model, best)
     return Shown(
         logits_figure(own, tokenizer.piece_text),
         "The largest logits of the first step",
         f"The first step's best, {tokenizer.piece_text(best)}: "
-        f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best])}",
+        f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",
     )
 
 
@@ -65,11 +65,13 @@ def _scale(asked: Asked) -> Shown:
     side, place = asked.stream.encoder, min(1, len(asked.trace.source_ids) - 1)
     row = asked.translator.model.source_embedding.weight[asked.trace.source_ids[place]].detach().cpu().numpy()
     position = side.start[place] - side.embedded[place]
+    scaled = asked.translator.model.config.scale_embeddings
+    factor, after = ("√d_model", "after scaling") if scaled else ("1: not scaled", "as this model takes it, not scaled")
     lengths = [float(np.linalg.norm(part)) for part in (row, side.embedded[place], position)]
     return Shown(
-        sum_figure(row, side.embedded[place], position, side.start[place]),
+        sum_figure(row, side.embedded[place], position, side.start[place], factor),
         "A token's row, scaled, its position, and the sum",
-        f"The row of “{asked.trace.source_tokens[place]}” is {lengths[0]:.2f} long, {lengths[1]:.2f} after scaling; "
+        f"The row of “{asked.trace.source_tokens[place]}” is {lengths[0]:.2f} long, {lengths[1]:.2f} {after}; "
         f"its position's vector {lengths[2]:.2f}.",
     )
 
@@ -169,8 +171,8 @@ QUESTIONS = (
         "generator",
         "What does the generator do?",
         "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
-        "logit a piece. Softmax makes probabilities of the logits. Here it has no bias, and often its matrix is "
-        "the embedding's (paper, 3.4; Press and Wolf 2017).",
+        "logit a piece. Softmax makes probabilities of the logits. The paper gives it no bias, later models do; "
+        "and often its matrix is the embedding's (paper, 3.4; Press and Wolf 2017).",
         _generator,
         Link("pages/logits.py", "From the vector to the word"),
     ),

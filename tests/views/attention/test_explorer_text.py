@@ -88,7 +88,7 @@ def test_each_pattern_has_its_rule_among_the_others():
         "next: at least 90 % of its rows have their largest weight on the token after.",
         "mirrored: at least 90 % of its rows have their largest weight on one line parallel to the antidiagonal.",
         "end of sentence: at least 80 % of its rows have their largest weight on the end of sentence </s>.",
-        "beginning of sentence: at least 80 % of its rows have their largest weight on the beginning of sentence <s>.",
+        "beginning of sentence: at least 80 % of its rows have their largest weight on the beginning of sentence.",
         "punctuation: at least 80 % of its rows have their largest weight on a punctuation mark.",
         "alignment: at least 80 % of its rows have their largest weight on the source word aligned with the row's "
         "output token.",

@@ -133,12 +133,12 @@ def test_what_changes_in_rows_of_padding_means_nothing():
 
 def test_what_it_means_to_read_padding():
     assert describe_reading_padding(made_pass(), 0) == (
-        "The model never attended to <pad> in training, and the sentence itself has not changed: the 1 position "
+        "The model never attended to padding in training, and the sentence itself has not changed: the 1 position "
         "after its 2 tokens is there only because the other sentence is longer. Without the padding mask the "
         "probabilities depend on the rest of the batch. Try a longer second sentence, then a shorter one."
     )
     assert describe_reading_padding(made_pass(source_lengths=(1, 3)), 0) == (
-        "The model never attended to <pad> in training, and the sentence itself has not changed: the 2 positions "
+        "The model never attended to padding in training, and the sentence itself has not changed: the 2 positions "
         "after its 1 token are there only because the other sentence is longer. Without the padding mask the "
         "probabilities depend on the rest of the batch. Try a longer second sentence, then a shorter one."
     )

@@ -276,4 +276,4 @@ def test_the_verdict_on_cheating_follows_the_numbers(masked, runs):
 def test_a_sentence_without_padding_is_unchanged_and_the_other_one_named(masked, runs):
     text = captions.describe_no_padding(masked, runs["padding"], LONG)
     assert "sentence 2 has no padding" in text and "choose sentence 1" in text
-    assert "never attended to <pad>" in captions.describe_reading_padding(masked, SHORT)
+    assert "never attended to padding" in captions.describe_reading_padding(masked, SHORT)

@@ -1,0 +1,82 @@
+"""Folders of Marian's models: with random weights made by transformers itself, and en-de made to look like opus-mt."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from transformers import MarianConfig, MarianMTModel
+
+from transformer.config import TokenizerConfig
+from transformer.data.tokenizer import Tokenizer
+
+from .tiny import make_pairs
+
+LANGUAGES = (">>deu<<", ">>gos<<")
+SPECIAL = {"<unk>", "<s>", "</s>", "<pad>"}
+
+
+def write_vocabulary(folder: Path, size: int = 60) -> int:
+    """Two SentencePiece models, one a side, and the vocabulary of both as opus-mt has it: </s> 0, <pad> last."""
+    sides = zip(*make_pairs(400, 1), strict=True)
+    texts = []
+    for name, lines, pieces in zip(("source.spm", "target.spm"), sides, (size, size + 8), strict=True):
+        tokenizer = Tokenizer.train(lines, TokenizerConfig(pieces))
+        (folder / name).write_bytes(tokenizer.model)
+        texts += map(tokenizer.piece_text, range(len(tokenizer)))
+    pieces = [piece for piece in dict.fromkeys([*texts, *LANGUAGES]) if piece not in SPECIAL]
+    random.Random(3).shuffle(pieces)
+    vocabulary = ["</s>", "<unk>", *pieces, "<pad>"]
+    (folder / "vocab.json").write_text(json.dumps({piece: id for id, piece in enumerate(vocabulary)}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "deu"}))
+    return len(vocabulary)
+
+
+def write_model(folder: Path, seed: int = 1, **settings) -> MarianMTModel:
+    """Random weights in a shape of which no two numbers are alike; biases and norms are random too."""
+    size = write_vocabulary(folder)
+    shape = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 40}
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 36, "decoder_ffn_dim": 36}
+    special = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1, "eos_token_id": 0}
+    config = MarianConfig(vocab_size=size, **shape, **heads, **special, forced_eos_token_id=None, **settings)
+    torch.manual_seed(seed)
+    model = MarianMTModel._from_config(config, attn_implementation="eager").eval()  # the others show no weights
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" not in name:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+        model.final_logits_bias.normal_()
+    model.generation_config.bad_words_ids = [[size - 1]]
+    model.save_pretrained(folder)
+    return model
+
+
+def make_opus_like(exported: Path, folder: Path) -> None:
+    """The exported model under another vocabulary: shuffled, </s> 0, and <pad>, with which the decoder starts, last.
+
+    Its weights are pickled, as most of opus-mt's are.
+    """
+    folder.mkdir()
+    weights = load_file(exported / "model.safetensors")
+    vocabulary = json.loads((exported / "vocab.json").read_text(encoding="utf-8"))
+    pieces = [piece for piece in vocabulary if piece not in SPECIAL]
+    random.Random(1).shuffle(pieces)
+    order = ["</s>", "<unk>", *pieces, "<s>"]  # the last becomes the padding, which is never read elsewhere
+    rows = torch.tensor([vocabulary[piece] for piece in order])
+    weights["model.shared.weight"] = weights["model.shared.weight"][rows]
+    weights["final_logits_bias"] = weights["final_logits_bias"][:, rows]
+    for alias in ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"):
+        weights[alias] = weights["model.shared.weight"]
+    torch.save(weights, folder / "pytorch_model.bin")
+    order[-1] = "<pad>"
+    (folder / "vocab.json").write_text(json.dumps({piece: id for id, piece in enumerate(order)}), encoding="utf-8")
+    last = len(order) - 1
+    config = json.loads((exported / "config.json").read_text())
+    special = {"pad_token_id": last, "decoder_start_token_id": last, "eos_token_id": 0}
+    shape = {"vocab_size": len(order), "_name_or_path": "Helsinki-NLP/opus-mt-en-de"}
+    (folder / "config.json").write_text(json.dumps(config | special | shape))
+    for name in ("source.spm", "target.spm", "tokenizer_config.json"):
+        shutil.copy(exported / name, folder / name)
+    (folder / "README.md").write_text("---\nlanguage:\n- en\n- de\nlicense: cc-by-4.0\n---\n### opus-mt-en-de\n")

@@ -1,0 +1,166 @@
+"""Marian's models in and out: the same numbers as Hugging Face's transformers, weight by weight and token by token."""
+
+import copy
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from support.marian import LANGUAGES, make_opus_like, write_model
+from support.sentences import SENTENCES
+from transformers import MarianMTModel, MarianTokenizer
+
+from transformer import Beam, Greedy, Translator
+from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.config import Activation
+from transformer.data.batching import pad
+from transformer.data.pairs import read_pairs
+from transformer.decoding.sampling import LENGTH_MARGIN
+from transformer.errors import CheckpointError
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.activations import record
+
+AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
+SOURCES = ((5, 9, 3, 0), (7, 0), (4, 11, 6, 8, 21, 0))
+SHAPES = {
+    "swish": {"activation_function": "swish", "scale_embedding": True},
+    "gelu, not scaled": {"activation_function": "gelu", "scale_embedding": False},
+    "relu": {"activation_function": "relu", "scale_embedding": True},
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def both(request, tmp_path_factory):
+    """A model of transformers with random weights, and what the import made of its folder."""
+    folder = tmp_path_factory.mktemp("marian")
+    theirs = write_model(folder, seed=len(request.param), **SHAPES[request.param])
+    return theirs, Translator(import_checkpoint(folder)), MarianTokenizer.from_pretrained(folder)
+
+
+def test_logits_and_all_maps_are_theirs_for_a_padded_batch(both):
+    theirs, ours = copy.deepcopy(both[0]).double(), Translator(copy.deepcopy(both[1].checkpoint))
+    ours.model.double()
+    start, end = ours.tokenizer.begin_id, ours.tokenizer.pad_id
+    assert start == end
+    targets = ((start, 4, 8), (start, 12, 3, 5, 9), (start, 2))
+    source, target = pad(SOURCES, end), pad(targets, end)
+    real = torch.tensor([[place < len(row) for place in range(target.shape[1])] for row in targets])
+    with torch.inference_mode():
+        found = theirs(
+            input_ids=source,
+            attention_mask=(source != end).long(),
+            decoder_input_ids=target,
+            decoder_attention_mask=real.long(),
+            output_attentions=True,
+        )
+        logits = ours.model(source, target)
+    assert (found.logits - logits)[real].abs().max() < 2e-5 and found.logits[real].std() > 0.5
+    for row, (one, fed) in enumerate(zip(SOURCES, targets, strict=True)):
+        seen = record(ours.model, [one], [fed])
+        for kind, maps in (
+            ("encoder", found.encoder_attentions),
+            ("decoder", found.decoder_attentions),
+            ("cross", found.cross_attentions),
+        ):
+            weights = seen.weights(kind)[:, 0]
+            size = weights.shape[-2:]
+            expected = torch.stack(list(maps))[:, row, :, : size[0], : size[1]]
+            assert (weights - expected).abs().max() < 1e-6
+
+
+def test_greedy_and_beam_search_find_what_generate_finds(both):
+    theirs, ours, _ = both
+    texts = ["red dog", "old green bird house", "small blue car"]
+    for text, size in itertools.product(texts, (1, 4)):
+        ids = torch.tensor([[*ours.tokenizer.encode(text), ours.tokenizer.end_id]])
+        most = min(ids.shape[1] + LENGTH_MARGIN, ours.model.config.max_length)
+        options = {"num_beams": size, "do_sample": False, "length_penalty": 1.0, "early_stopping": False}
+        found = theirs.generate(input_ids=ids, max_new_tokens=most, **options)[0, 1:].tolist()
+        own = ours.best([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
+        assert len(own.ids) > 1 and found[: len(own.ids)] == list(own.ids)
+
+
+def test_every_text_becomes_the_tokens_of_marians_tokenizer(both):
+    _, ours, theirs = both
+    for text in (*SENTENCES, *AWKWARD, "red dog", "old green bird house"):
+        ids = theirs(text)["input_ids"]
+        assert [*ours.tokenizer.encode(text), ours.tokenizer.end_id] == ids, text
+        target = theirs(text_target=text)["input_ids"]
+        assert not text.startswith(">>") and ours.tokenizer.encode_target(text) == target[:-1] or text.startswith(">>")
+        assert ours.tokenizer.decode(target) == theirs.decode(target, skip_special_tokens=True), text
+        for piece in ours.tokenizer.pieces(text):
+            assert 0 <= piece.begin <= piece.end <= len(text)
+    assert set(ours.tokenizer.language_codes) == set(LANGUAGES)
+    special = {ours.tokenizer.pad_id, ours.tokenizer.end_id}
+    assert not special & set(ours.tokenizer.encode("<pad> </s>")), "typed, they are text, unlike in transformers"
+
+
+def test_what_the_configuration_says_is_kept_by_the_checkpoint(both, tmp_path):
+    theirs, ours, _ = both
+    save_checkpoint(tmp_path / "again", ours.checkpoint, torch.float32)
+    again = load_checkpoint(tmp_path / "again")
+    assert again.model.config == ours.model.config
+    assert again.model.config.activation == Activation(theirs.config.activation_function.replace("swish", "silu"))
+    assert again.tokenizer.files == ours.tokenizer.files
+    for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
+        assert torch.equal(weight, other), name
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoints, tmp_path_factory):
+    """en-de as a folder of Marian's, and as its opus-like twin."""
+    folder = tmp_path_factory.mktemp("exported")
+    export_marian(load_checkpoint(checkpoints / "en-de"), folder / "marian")
+    make_opus_like(folder / "marian", folder / "opus")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sources(checkpoints):
+    return [source for source, _ in read_pairs(checkpoints / "en-de" / "samples.tsv")][:100]
+
+
+def test_transformers_translates_a_hundred_sentences_with_the_exported_model_token_for_token(
+    exported, shipped, sources
+):
+    model = MarianMTModel.from_pretrained(exported / "marian").eval()
+    tokenizer = MarianTokenizer.from_pretrained(exported / "marian")
+    batch = tokenizer(sources, return_tensors="pt", padding=True)
+    assert [row[: row.index(shipped.tokenizer.end_id) + 1] for row in batch["input_ids"].tolist()] == [
+        [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id] for text in sources
+    ]
+    found = model.generate(**batch, num_beams=1, do_sample=False)
+    own = shipped.best(sources)
+    for row, hypothesis in zip(found.tolist(), own, strict=True):
+        assert row[1 : len(hypothesis.ids) + 1] == list(hypothesis.ids)
+    assert [tokenizer.decode(row, skip_special_tokens=True) for row in found] == shipped.translate(sources)
+
+
+def test_a_trained_model_comes_back_from_an_opus_like_folder_as_it_went(exported, shipped, sources):
+    back = Translator.import_from(exported / "opus", "cpu")
+    assert back.model.config == dataclasses.replace(
+        shipped.model.config, vocab_size=11_999, output_bias=True, pad_id=11_998, begin_id=11_998, end_id=0
+    )
+    assert back.translate(sources) == shipped.translate(sources)
+    for text in sources[:20]:
+        own, other = shipped.trace(text), back.trace(text)
+        assert other.source_pieces[0].text == own.source_pieces[0].text
+        assert [(p.begin, p.end) for p in other.source_pieces] == [(p.begin, p.end) for p in own.source_pieces]
+        assert other.next_tokens == own.next_tokens and other.fed_tokens[0] == "<pad>"
+        for kind in ("encoder", "decoder", "cross"):
+            assert np.abs(own.attention(kind) - other.attention(kind)).max() < 2e-6
+    data = back.checkpoint.data
+    assert (data["name"], data["licence"]) == ("Helsinki-NLP/opus-mt-en-de", "cc-by-4.0")
+    assert (data["source_language"], data["target_language"]) == ("English", "German")
+
+
+def test_what_marian_cannot_be_is_refused_and_nothing_is_overwritten(exported, checkpoints, shipped, tmp_path):
+    with pytest.raises(CheckpointError, match="pre-norm, and Marian's models are post-norm"):
+        export_marian(load_checkpoint(checkpoints / "reverse"), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    before = (exported / "marian" / "config.json").stat().st_mtime_ns
+    with pytest.raises(CheckpointError, match="there already"):
+        export_marian(shipped.checkpoint, exported / "marian")
+    assert (exported / "marian" / "config.json").stat().st_mtime_ns == before

@@ -1,0 +1,104 @@
+"""The pages with models of another library: every view opens, and says what these are, not what the paper's is."""
+
+import json
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from support.addresses import VIEWS
+from support.marian import make_opus_like, write_model
+from support.pages import open_page, page_text, specs
+
+import session
+from transformer import Translator
+from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.importing import import_checkpoint
+
+SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
+NEEDS_PAIRS = ("training=batches", "confidence", "pre-norm")
+
+
+@pytest.fixture(scope="module")
+def folder(checkpoints, tmp_path_factory):
+    """Two imported checkpoints: en-de come back from an opus-like folder, and a small one with random weights."""
+    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
+    export_marian(load_checkpoint(checkpoints / "en-de"), made / "marian")
+    make_opus_like(made / "marian", made / "opus")
+    (made / SMALL).mkdir()
+    write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/random")
+    for name in ("opus", SMALL):
+        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_imported(folder, monkeypatch):
+    monkeypatch.setattr(session, "CHECKPOINTS", folder)
+
+
+def opened(address: str, **more: str):
+    parts = urlsplit(address)
+    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
+
+
+@pytest.mark.parametrize("name, text", [("opus", "I love my teacher."), (SMALL, "red dog")])
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_opens_or_says_what_it_lacks(address, name, text):
+    app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text=text)
+    said = page_text(app)
+    # The small model's vocabulary and positions are few.
+    of_the_text = (
+        "length limit",
+        "never seen",
+        "at most 39",
+        "cannot begin",
+    )
+    complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
+    assert not app.error
+    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
+    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "film"))
+    assert "Imported: " in said
+    if name == SMALL:
+        drawn = json.dumps([[spec["data"], {**spec["layout"], "template": None}] for spec in specs(app)])
+        assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
+        assert "after ReLU" not in drawn and "ReLU sets" not in said and "times √d_model" not in said
+        assert "ReLU keeps" not in said and "multiplied by √d_model" not in said
+
+
+def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
+    app = opened("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
+    own = Translator.load(folder / SMALL)
+    trace, layer = own.trace("red dog"), own.model.encoder[0]
+    kept = []
+    hook = layer.feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0].numpy()))
+    with torch.inference_mode():
+        own.model.encode(torch.tensor([trace.source_ids]), None)
+    hook.remove()
+    units = kept[0] / (1 + np.exp(-kept[0]))  # each times its sigmoid
+    said = page_text(app)
+    token = app.slider(key="token").value - 1
+    assert f"SiLU leaves {int((units[token] > 0).sum())} of the 36 units above 0" in said
+    assert f"{units[token].min():.2f}".replace("-", "−") in said
+
+
+def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
+    app = opened("/logits", checkpoint=SMALL, text="red dog")
+    own = Translator.load(folder / SMALL)
+    trace = own.trace("red dog")
+    with torch.inference_mode():
+        source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.fed_ids))
+        logits = own.model(source, fed)[0, 0].numpy()
+    best = int(logits.argmax())
+    bias = float(own.model.output_projection.bias[best])
+    said = page_text(app)
+    assert f"+ bias {bias:.4f}".replace("-", "−") in said
+    assert f"The model has {logits[best]:.4f}".replace("-", "−") in said
+
+
+def test_a_decoder_that_begins_with_padding_is_explained(folder):
+    said = page_text(opened("/masks", checkpoint="opus", text="I love my teacher."))
+    assert "This model's decoder begins with <pad>" in said
+    sidebar = page_text(opened("/translate", checkpoint="opus"))
+    assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar

@@ -1,0 +1,109 @@
+"""The tokenizer of Marian's models as Hugging Face keeps it: a SentencePiece model a language and one vocabulary."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from ..errors import CheckpointError
+from .tokenizer import Piece
+
+SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
+
+
+class MarianTokenizer:
+    """Text to pieces by the model of its language, and pieces to ids by the vocabulary that both share.
+
+    A text may begin with the target language, such as ">>deu<< A sentence.": that is one token. `begin_id` is the
+    decoder's first input token. Raises CheckpointError where a file is damaged or the vocabulary is none: every id
+    from 0 once, with the pieces <pad>, <unk> and </s>.
+    """
+
+    def __init__(self, source: bytes, target: bytes, vocabulary: bytes, begin_id: int | None = None):
+        self._files = {SOURCE: source, TARGET: target, VOCABULARY: vocabulary}
+        self._source, self._target = (_processor(name, self._files[name]) for name in (SOURCE, TARGET))
+        self._ids = _vocabulary(vocabulary)
+        self._pieces = sorted(self._ids, key=self._ids.__getitem__)
+        self.pad_id, self.unknown_id, self.end_id = (self._ids[piece] for piece in ("<pad>", "<unk>", "</s>"))
+        self.begin_id = self.pad_id if begin_id is None else begin_id
+
+    @classmethod
+    def load(cls, folder: Path, begin_id: int | None = None) -> "MarianTokenizer":
+        """Read source.spm, target.spm and vocab.json; raises CheckpointError when one is missing or damaged."""
+        contents = []
+        for name in MARIAN_FILES:
+            try:
+                contents.append((Path(folder) / name).read_bytes())
+            except OSError as error:
+                raise CheckpointError(f"{Path(folder) / name} cannot be read: {error.strerror}.") from error
+        return cls(*contents, begin_id)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """What a checkpoint's folder keeps of it, by name."""
+        return dict(self._files)
+
+    @property
+    def language_codes(self) -> tuple[str, ...]:
+        """The target languages that a text may begin with, such as ">>deu<<"; empty where there is one language."""
+        return tuple(piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<"))
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a source text's pieces, without special tokens."""
+        return [piece.id for piece in self.pieces(text)]
+
+    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
+        """Like `encode`, or `encode_target`, for many texts."""
+        return list(map(self.encode_target if target else self.encode, texts))
+
+    def encode_target(self, text: str) -> list[int]:
+        """Ids of a target text's pieces, without special tokens."""
+        return [self._id(piece) for piece in self._target.encode(text, out_type=str)]
+
+    def pieces(self, text: str) -> list[Piece]:
+        """The pieces of a source text with the characters that each covers; its language code is the first."""
+        length = text.find("<<") + 2 if text.startswith(">>") and "<<" in text else 0
+        found = self._source.encode(text[length:], return_type="offset_mapping")
+        code = [Piece(self._id(text[:length]), text[:length], 0, length)] if length else []
+        return code + [
+            Piece(self._id(piece), piece, length + begin, length + end)
+            for piece, (begin, end) in zip(found["pieces"], found["offsets"], strict=True)
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of these target ids; special tokens leave nothing behind."""
+        special = {self.pad_id, self.unknown_id, self.end_id, self.begin_id}
+        return self._target.decode([self._pieces[int(id)] for id in ids if int(id) not in special]).strip()
+
+    def piece_text(self, id: int) -> str:
+        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
+        return self._pieces[int(id)]
+
+    def _id(self, piece: str) -> int:
+        return self._ids.get(piece, self.unknown_id)
+
+
+def _processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=content)
+    except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
+        raise CheckpointError(f"{name} is not a SentencePiece model.") from error
+
+
+def _vocabulary(content: bytes) -> dict[str, int]:
+    try:
+        ids = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{VOCABULARY} is not readable as JSON: {error}.") from error
+    if not isinstance(ids, dict) or not all(type(id) is int for id in ids.values()):
+        raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
+    if sorted(ids.values()) != list(range(len(ids))):
+        raise CheckpointError(f"{VOCABULARY} is not a vocabulary: its ids are not 0 to {len(ids) - 1}, each once.")
+    missing = [piece for piece in ("<pad>", "<unk>", "</s>") if piece not in ids]
+    if missing:
+        raise CheckpointError(f"{VOCABULARY} lacks {', '.join(missing)}.")
+    return ids

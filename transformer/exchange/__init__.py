@@ -1,0 +1,1 @@
+"""Models of other libraries: read into checkpoints, and written from them."""

@@ -1,0 +1,104 @@
+"""A checkpoint of this program as a Marian model that Hugging Face's transformers reads, and whatever reads those."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+from ..checkpoint import Checkpoint
+from ..config import Activation, Norm, Positions
+from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
+from ..data.tokenizer import Tokenizer
+from ..errors import CheckpointError
+from ..files import new_folder, write_atomically
+from .folder import CONFIG, WEIGHTS
+from .marian_layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
+
+
+def export_marian(checkpoint: Checkpoint, out: Path) -> None:
+    """Write a folder for `MarianMTModel.from_pretrained` and `MarianTokenizer.from_pretrained`.
+
+    Raises CheckpointError for a model that Marian's cannot be, and where `out` is there already.
+    """
+    files = _files(checkpoint)
+    with new_folder(Path(out)) as made:
+        for name, content in files.items():
+            write_atomically(made / name, content)
+
+
+def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
+    config, tokenizer = checkpoint.model.config, checkpoint.tokenizer
+    for is_marians, why in (
+        (config.norm == Norm.POST, "it is pre-norm, and Marian's models are post-norm"),
+        (config.positions == Positions.SINUSOIDAL, "its positions are not the paper's sinusoids"),
+        (config.share_embeddings, "its embeddings are not shared"),
+    ):
+        if not is_marians:
+            raise CheckpointError(f"This model cannot be written as one of Marian's: {why}.")
+    activations = {ours: theirs for theirs, ours in ACTIVATIONS.items()} | {Activation.SILU: "swish"}
+    described = {
+        "architectures": ["MarianMTModel"],
+        "model_type": "marian",
+        "vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": config.num_encoder_layers,
+        "decoder_layers": config.num_decoder_layers,
+        "encoder_attention_heads": config.num_heads,
+        "decoder_attention_heads": config.num_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "max_position_embeddings": config.max_length,
+        "activation_function": activations[config.activation],
+        "scale_embedding": config.scale_embeddings,
+        "dropout": config.dropout,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": True,
+        "is_encoder_decoder": True,
+        "pad_token_id": config.pad_id,
+        "eos_token_id": config.end_id,
+        "decoder_start_token_id": config.begin_id,
+        "forced_eos_token_id": None,
+        "dtype": "float32",
+    }
+    generation = {
+        "pad_token_id": config.pad_id,
+        "eos_token_id": config.end_id,
+        "decoder_start_token_id": config.begin_id,
+        "bad_words_ids": [[id] for id in config.never_chosen],
+        "max_length": config.max_length,
+        "num_beams": 1,
+    }
+    sides = {"source_lang": "source_language", "target_lang": "target_language"}
+    languages = {theirs: checkpoint.data[ours] for theirs, ours in sides.items() if ours in checkpoint.data}
+    reading = {"tokenizer_class": "MarianTokenizer", "model_max_length": config.max_length, **languages}
+    return {
+        CONFIG: _json(described),
+        "generation_config.json": _json(generation),
+        "tokenizer_config.json": _json(reading),
+        WEIGHTS: save(_weights(checkpoint), metadata={"format": "pt"}),
+        **_tokenizer_files(tokenizer),
+    }
+
+
+def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
+    config, own = checkpoint.model.config, dict(checkpoint.model.named_parameters())
+    order, weights = by_halves(config.d_model), {}
+    for part in parts(config):
+        weight = reordered(own[part.ours].detach().to("cpu", torch.float32), part, order)
+        weights |= zip(part.theirs, weight.chunk(len(part.theirs)), strict=True)
+    bias = own.get("output_projection.bias")
+    zeros = torch.zeros(config.vocab_size)
+    weights[OUTPUT_BIAS] = (zeros if bias is None else bias.detach().to("cpu", torch.float32))[None]
+    return {name: weight.contiguous() for name, weight in weights.items()}
+
+
+def _tokenizer_files(tokenizer) -> dict[str, bytes]:
+    if not isinstance(tokenizer, Tokenizer):
+        return tokenizer.files
+    vocabulary = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
+    return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: _json(vocabulary)}
+
+
+def _json(content: dict) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

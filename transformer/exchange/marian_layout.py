@@ -1,0 +1,85 @@
+"""Marian's models as Hugging Face's transformers keeps them, and how its weights lie beside this engine's.
+
+Two things differ besides names. Query, key and value are three matrices there and one here. And the positional encoding
+has its sines in the first half of the dimensions and its cosines in the second (modeling_marian.py,
+MarianSinusoidalPositionalEmbedding), where the paper (3.5) has them in turn. The sums of the residual stream do not
+depend on the order of its dimensions, so every axis of it is put into the other order, and all numbers stay.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..config import Activation, ModelConfig
+
+SHARED = "model.shared.weight"
+OUTPUT_BIAS = "final_logits_bias"
+# The one embedding under the names of all who use it, and the positions, which are computed: neither is a weight more.
+ALIASES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "swish": Activation.SILU,
+    "silu": Activation.SILU,
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A weight here and what it is there: `theirs` under one another; its rows, columns, or both lie along the residual
+    stream."""
+
+    ours: str
+    theirs: tuple[str, ...]
+    rows: bool = False
+    columns: bool = False
+
+
+def parts(config: ModelConfig) -> Iterator[Part]:
+    """Every weight of a post-norm model with one embedding, but for the output's bias."""
+    yield Part("source_embedding.embedding.weight", (SHARED,), columns=True)
+    for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
+        for number in range(layers):
+            yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}", stack == "decoder")
+
+
+def _layer(ours: str, theirs: str, has_cross_attention: bool) -> Iterator[Part]:
+    attentions = [("self_attention", "self_attn"), ("cross_attention", "encoder_attn")]
+    for kind, name in attentions[: 1 + has_cross_attention]:
+        projections = [f"{theirs}.{name}.{each}_proj" for each in "qkv"]
+        yield Part(f"{ours}.{kind}.query_key_value.weight", tuple(f"{p}.weight" for p in projections), columns=True)
+        yield Part(f"{ours}.{kind}.query_key_value.bias", tuple(f"{p}.bias" for p in projections))
+        yield Part(f"{ours}.{kind}.output.weight", (f"{theirs}.{name}.out_proj.weight",), rows=True)
+        yield Part(f"{ours}.{kind}.output.bias", (f"{theirs}.{name}.out_proj.bias",), rows=True)
+        yield from _norm(f"{ours}.{kind}_residual", f"{theirs}.{name}_layer_norm")
+    yield Part(f"{ours}.feed_forward.inner.weight", (f"{theirs}.fc1.weight",), columns=True)
+    yield Part(f"{ours}.feed_forward.inner.bias", (f"{theirs}.fc1.bias",))
+    yield Part(f"{ours}.feed_forward.outer.weight", (f"{theirs}.fc2.weight",), rows=True)
+    yield Part(f"{ours}.feed_forward.outer.bias", (f"{theirs}.fc2.bias",), rows=True)
+    yield from _norm(f"{ours}.feed_forward_residual", f"{theirs}.final_layer_norm")
+
+
+def _norm(ours: str, theirs: str) -> Iterator[Part]:
+    for end in ("weight", "bias"):
+        yield Part(f"{ours}.norm.{end}", (f"{theirs}.{end}",), rows=True)
+
+
+def in_turn(d_model: int) -> Tensor:
+    """Where each dimension, sines and cosines in turn, lies in the order by halves: [d_model], to be indexed with."""
+    half = torch.arange(d_model // 2)
+    return torch.stack([half, half + d_model // 2], dim=1).flatten()
+
+
+def by_halves(d_model: int) -> Tensor:
+    """The inverse of `in_turn`."""
+    return in_turn(d_model).argsort()
+
+
+def reordered(weight: Tensor, part: Part, order: Tensor) -> Tensor:
+    """A weight with the axes that lie along the residual stream in another order."""
+    if part.rows:
+        weight = weight[order]
+    return weight[:, order] if part.columns else weight
