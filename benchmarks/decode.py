@@ -1,21 +1,23 @@
-"""How long one sentence takes to translate and to trace, against Marian of the same shape and against memory.
+"""How long one sentence takes to translate and to trace, against Marian on the same weights and against memory.
 
 python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds N]
 """
 
 import argparse
 import statistics
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import torch
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianMTModel
 
 from benchmarks.timing import describe_machine, memory_bandwidth, milliseconds, print_table, time_interleaved, verdict
 from transformer import Translator
-from transformer.config import ModelConfig
 from transformer.data.pairs import read_pairs
+from transformer.exchange.exporting import export_marian
 from transformer.model.transformer import Transformer
 
 SOURCE_LENGTHS = (12, 40)  # tokens, end of sentence included
@@ -27,11 +29,11 @@ SENTENCES_A_SECOND = 200
 
 @dataclass(frozen=True)
 class Case:
-    """One sentence, its length and that of its translation in tokens."""
+    """One sentence, its tokens and those of its translation."""
 
     text: str
     source_ids: list[int]
-    new_tokens: int
+    target_ids: tuple[int, ...]
 
 
 def main() -> None:
@@ -44,7 +46,7 @@ def main() -> None:
     translator = Translator.load(arguments.checkpoint, "cpu")
     texts = [source for source, _ in read_pairs(arguments.pairs)]
     bandwidth = memory_bandwidth()
-    fast, watched = (make_marian(translator.model.config, kind) for kind in ("sdpa", "eager"))
+    fast, watched = (make_marian(translator, kind) for kind in ("sdpa", "eager"))
     print(describe_machine("transformers"))
     plain, eager = (model.config._attn_implementation for model in (fast, watched))
     print(f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads")
@@ -71,36 +73,16 @@ def find_text(translator: Translator, texts: Sequence[str], length: int) -> str:
 
 
 def make_case(translator: Translator, text: str) -> Case:
-    """A text with the length that its greedy translation turns out to have, which Marian is then held to."""
+    """A text with its greedy translation, which Marian has to find too."""
     source_ids = [*(piece.id for piece in translator.pieces(text)), translator.tokenizer.end_id]
-    return Case(text, source_ids, len(translator.hypotheses(text)[0].ids))
+    return Case(text, source_ids, translator.hypotheses(text)[0].ids)
 
 
-def make_marian(config: ModelConfig, attention: str) -> MarianMTModel:
-    """A Marian model of the same shape with random weights: three Linear layers for Q, K, V, tied embeddings."""
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=config.vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.num_encoder_layers,
-            decoder_layers=config.num_decoder_layers,
-            encoder_attention_heads=config.num_heads,
-            decoder_attention_heads=config.num_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            max_position_embeddings=config.max_length,
-            activation_function="relu",
-            scale_embedding=True,
-            share_encoder_decoder_embeddings=True,
-            tie_word_embeddings=True,
-            pad_token_id=config.pad_id,
-            bos_token_id=config.begin_id,
-            eos_token_id=config.end_id,
-            decoder_start_token_id=config.begin_id,
-            forced_eos_token_id=None,
-            attn_implementation=attention,
-        )
-    ).eval()
+def make_marian(translator: Translator, attention: str) -> MarianMTModel:
+    """The same model, its trained weights exported, as transformers runs it."""
+    with tempfile.TemporaryDirectory() as folder:
+        export_marian(translator.checkpoint, Path(folder) / "marian")
+        return MarianMTModel.from_pretrained(Path(folder) / "marian", attn_implementation=attention).eval()
 
 
 def contenders(
@@ -117,21 +99,19 @@ def contenders(
 
 @torch.inference_mode()
 def generate(model: MarianMTModel, case: Case, with_maps: bool) -> None:
-    """Greedy decoding with Marian's own cache, held to the same number of new tokens."""
+    """Greedy decoding with Marian's own cache; what it finds must be what is found here, or nothing is timed."""
     output = model.generate(
         torch.tensor([case.source_ids]),
         attention_mask=torch.ones(1, len(case.source_ids), dtype=torch.int64),
         num_beams=1,
         do_sample=False,
         use_cache=True,
-        min_new_tokens=case.new_tokens,
-        max_new_tokens=case.new_tokens,
+        max_new_tokens=len(case.target_ids),
         output_attentions=with_maps,
         return_dict_in_generate=True,
     )
-    made = output.sequences.shape[1] - 1
-    if made != case.new_tokens:
-        raise SystemExit(f"Marian made {made} new tokens instead of {case.new_tokens}.")
+    if tuple(output.sequences[0, 1:].tolist()) != case.target_ids:
+        raise SystemExit(f"Marian translates {case.text!r} in another way.")
 
 
 def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
@@ -142,13 +122,13 @@ def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
     memory = sum(_bytes(layer.cross_attention.query_key_value) for layer in model.decoder) * 2 // 3
     once = _bytes(model.encoder) + _bytes(model.encoder_norm) + memory
     step = _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + _bytes(model.output_projection)
-    return (once + case.new_tokens * step) / bandwidth
+    return (once + len(case.target_ids) * step) / bandwidth
 
 
 def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
     """Milliseconds a sentence, a column a case."""
     head = ["milliseconds: median (fastest - slowest)"]
-    head += [f"{len(case.source_ids)} source, {case.new_tokens} new tokens" for case in cases]
+    head += [f"{len(case.source_ids)} source, {len(case.target_ids)} new tokens" for case in cases]
     rows = [[name, *(milliseconds(each[name]) for each in seconds)] for name in seconds[0]]
     rows.append(["floor: weights over bandwidth", *(f"{floor * 1e3:.1f}" for floor in floors)])
     print_table("One sentence", head, rows)

@@ -84,7 +84,8 @@ class CheckpointFiles:
 class Choice:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
-    It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best.
+    It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
+    `language` is the target's where the model has several.
     """
 
     checkpoint: CheckpointFiles
@@ -92,6 +93,12 @@ class Choice:
     strategy: Strategy = Greedy()
     prefix: tuple[int, ...] = ()
     rank: int = 1
+    language: str = ""
+
+    @property
+    def source(self) -> str:
+        """What the model reads: the text, and before it the target language where one is chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language)
 
 
 turns = Turns()
@@ -174,7 +181,7 @@ def gradients(checkpoint: CheckpointFiles, layers: int, seed: int) -> tuple[Grad
 @_cached(max_entries=32, show_spinner="Searching …")
 def search(choice: Choice) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
-    return translator(choice.checkpoint).beam_search(choice.text, choice.strategy, choice.prefix)
+    return translator(choice.checkpoint).beam_search(choice.source, choice.strategy, choice.prefix)
 
 
 @_cached(max_entries=32, show_spinner="Searching …")
@@ -182,7 +189,7 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
     """The translations that the strategy found, best first; of a beam at most its size."""
     if isinstance(choice.strategy, Beam):
         return search(choice).ended[: choice.strategy.size]
-    return tuple(translator(choice.checkpoint).hypotheses(choice.text, choice.strategy, choice.prefix))
+    return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, choice.prefix))
 
 
 @_cached(max_entries=32, show_spinner="Translating …")
@@ -190,11 +197,11 @@ def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
     own = translator(choice.checkpoint)
     if _is_greedy(choice):
-        return own.trace(choice.text, target=_greedy_translation(choice))
+        return own.trace(choice.source, target=_greedy_translation(choice))
     if not isinstance(choice.strategy, Beam):
-        return own.trace(choice.text, strategy=choice.strategy, prefix=choice.prefix)
+        return own.trace(choice.source, strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
-    return own.trace(choice.text, target=found[min(choice.rank, len(found)) - 1])
+    return own.trace(choice.source, target=found[min(choice.rank, len(found)) - 1])
 
 
 def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
@@ -221,8 +228,8 @@ def _greedy_translation(choice: Choice) -> Hypothesis | None:
 
 def _decode(choices: Sequence[Choice]) -> list[Hypothesis | None]:
     own = translator(choices[0].checkpoint)
-    readable = [choice for choice in choices if own.can_read(choice.text)]
-    found = dict(zip(readable, own.best([choice.text for choice in readable]), strict=True)) if readable else {}
+    readable = [choice for choice in choices if own.can_read(choice.source)]
+    found = dict(zip(readable, own.best([choice.source for choice in readable]), strict=True)) if readable else {}
     return [found.get(choice) for choice in choices]
 
 

@@ -111,6 +111,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
     parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
     parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
+    parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
     _add_device(parser)
 
 
@@ -147,7 +148,7 @@ def _translate(options: argparse.Namespace) -> int:
     """Translate what can be translated; a line that cannot leaves an empty line and a message with its number."""
     translator = Translator.load(options.checkpoint, options.device)
     sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # a lone CR ends no line
-    lines = [line.rstrip("\r\n") for line in sys.stdin]
+    lines = [translator.addressed(line.rstrip("\r\n"), options.target_language) for line in sys.stdin]
     usable, status = [], 0
     for number, line in enumerate(lines, start=1):
         try:
@@ -171,7 +172,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     from .evaluation import score
 
     translator = Translator.load(options.checkpoint, options.device)
-    pairs = read_pairs(options.pairs)
+    pairs = [
+        (translator.addressed(source, options.target_language), target) for source, target in read_pairs(options.pairs)
+    ]
     for number, (source, _) in enumerate(pairs, start=1):
         try:
             translator.pieces(source)
@@ -226,7 +229,8 @@ def _outputs(options: argparse.Namespace) -> None:
 
 def _trace(options: argparse.Namespace) -> None:
     translator = Translator.load(options.checkpoint, options.device)
-    trace = translator.trace(options.text, target=options.target, strategy=_strategy(options))
+    language = options.target_language
+    trace = translator.trace(options.text, target=options.target, strategy=_strategy(options), target_language=language)
     try:
         trace.save(options.out)
     except OSError as error:
@@ -236,11 +240,11 @@ def _trace(options: argparse.Namespace) -> None:
 
 
 def _import(options: argparse.Namespace) -> None:
-    from .exchange.importing import import_checkpoint
+    from .exchange.importing import exact_dtype, import_checkpoint
 
     checkpoint = import_checkpoint(options.model)
     with new_folder(options.out) as made:
-        save_checkpoint(made, checkpoint, checkpoint.model.source_embedding.weight.dtype)
+        save_checkpoint(made, checkpoint, exact_dtype(checkpoint.model))
     print(f"{options.out}: {checkpoint.model.count_parameters() / 1e6:.1f} M parameters")
 
 

@@ -11,7 +11,7 @@ from .data.tokenizer import Piece
 from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .device import choose_device, keep_freed_memory
-from .errors import EmptyTextError, TooLongError
+from .errors import EmptyTextError, TooLongError, UserError
 from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
 
@@ -58,13 +58,15 @@ class Translator:
         *,
         strategy: Strategy | None = None,
         progress: Callable[[int], None] | None = None,
+        target_language: str | None = None,
     ) -> list[str]:
         """The translation of each text, order kept. `beam` 1 is greedy; `strategy` overrides it.
 
-        `progress` is called after each batch with the number of texts done. Raises EmptyTextError or TooLongError,
-        before anything is translated, for a text that cannot be.
+        `progress` is called after each batch with the number of texts done; `target_language`, for a model that has
+        several: see `addressed`. Raises EmptyTextError or TooLongError, before anything is translated, for a text that
+        cannot be.
         """
-        sources = [self._source_ids(text) for text in texts]
+        sources = [self._source_ids(self.addressed(text, target_language)) for text in texts]
         strategy = strategy or strategy_for(beam)
         batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
         order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
@@ -102,6 +104,7 @@ class Translator:
         prefix: str | Ids = (),
         beam: int = 1,
         strategy: Strategy | None = None,
+        target_language: str | None = None,
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
@@ -112,6 +115,7 @@ class Translator:
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
+        text = self.addressed(text, target_language)
         pieces, prefix_ids, target_ids = self.pieces(text), self._prefix_ids(prefix), self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
         encoder = record_encoder(self.model, [source_ids])
@@ -121,6 +125,20 @@ class Translator:
             target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
         activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin)
+
+    def addressed(self, text: str, target_language: str | None) -> str:
+        """The text as a model of several target languages reads it, the language first: ">>deu<< A sentence."
+
+        Unchanged without a language, or where the text is empty or names one itself. Raises UserError for a language
+        that is not there.
+        """
+        if not target_language or not text.strip() or text.startswith(">>"):
+            return text
+        languages = self.tokenizer.languages
+        if target_language not in languages:
+            which = f"choose among {', '.join(languages)}" if languages else "it translates into one language"
+            raise UserError(f"The model has no target language {target_language!r}: {which}.")
+        return f">>{target_language}<< {text}"
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""

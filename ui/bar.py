@@ -51,6 +51,7 @@ def show() -> Choice:
         checkpoint = session.checkpoint(
             choices.from_list("Checkpoint", names, "checkpoint", width=125, hide_label=True)
         )
+        languages = st.container(width="content")
         strategy = _decoding()
         with st.container(width=104):
             copy_link("copy_link")
@@ -59,9 +60,11 @@ def show() -> Choice:
     translator = _translator(checkpoint, page)
     with examples:
         _offer_examples(translator.checkpoint)
+    with languages:
+        language = _target_language(translator)
     with st.sidebar:
         _describe(translator)
-    return Choice(checkpoint, text, strategy)
+    return Choice(checkpoint, text, strategy, language=language)
 
 
 def _offer_presentation() -> None:
@@ -105,6 +108,11 @@ def _offer_examples(checkpoint: Checkpoint) -> None:
 def _take_example() -> None:
     if st.session_state["example"]:
         take_sentence(st.session_state["example"])
+
+
+def _target_language(translator: Translator) -> str:
+    languages = translator.tokenizer.languages
+    return choices.from_list("Target language", languages, "target", width=110, hide_label=True) if languages else ""
 
 
 def _decoding() -> Strategy:

@@ -29,6 +29,7 @@ class Parameter:
 PARAMETERS = {
     # The bar, on every page.
     "checkpoint": Parameter("the checkpoint that translates"),
+    "target": Parameter("the target language of a model that has several"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
     "beam": Parameter("beam size", 5),

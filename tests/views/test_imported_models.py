@@ -70,7 +70,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
 def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
     app = opened("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
     own = Translator.load(folder / SMALL)
-    trace, layer = own.trace("red dog"), own.model.encoder[0]
+    trace, layer = own.trace("red dog", target_language="deu"), own.model.encoder[0]
     kept = []
     hook = layer.feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0].numpy()))
     with torch.inference_mode():
@@ -86,7 +86,7 @@ def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
 def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
     app = opened("/logits", checkpoint=SMALL, text="red dog")
     own = Translator.load(folder / SMALL)
-    trace = own.trace("red dog")
+    trace = own.trace("red dog", target_language="deu")
     with torch.inference_mode():
         source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.fed_ids))
         logits = own.model(source, fed)[0, 0].numpy()
@@ -102,3 +102,17 @@ def test_a_decoder_that_begins_with_padding_is_explained(folder):
     assert "This model's decoder begins with <pad>" in said
     sidebar = page_text(opened("/translate", checkpoint="opus"))
     assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
+
+
+def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
+    app = opened("/translate", checkpoint=SMALL, text="red dog")
+    assert app.selectbox(key="target").options == ["deu", "gos"]
+    app.selectbox(key="target").set_value("gos").run()
+    own = Translator.load(folder / SMALL)
+    assert own.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
+    linked = opened("/translate", checkpoint=SMALL, text="red dog", target="gos")
+    assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
+    assert opened("/translate", checkpoint=SMALL, text="red dog", target="xxx").selectbox(key="target").value == "deu"
+    both = opened("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
+    assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
+    assert not [each for each in opened("/translate", checkpoint="opus").selectbox if each.key == "target"]

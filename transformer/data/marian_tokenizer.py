@@ -45,9 +45,10 @@ class MarianTokenizer:
         return dict(self._files)
 
     @property
-    def language_codes(self) -> tuple[str, ...]:
-        """The target languages that a text may begin with, such as ">>deu<<"; empty where there is one language."""
-        return tuple(piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<"))
+    def languages(self) -> tuple[str, ...]:
+        """The target languages that a text may begin with, "deu" for ">>deu<<"; empty where there is one language."""
+        codes = [piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<")]
+        return tuple(sorted(code[2:-2] for code in codes))
 
     def __len__(self) -> int:
         return len(self._pieces)

@@ -41,6 +41,10 @@ class TextTokenizer(Protocol):
     def files(self) -> dict[str, bytes]:
         """What a checkpoint's folder keeps of it, by name."""
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target languages among which a text's first piece chooses, such as "deu"; empty where there is one."""
+
     def __len__(self) -> int: ...
 
     def encode(self, text: str) -> list[int]:
@@ -119,6 +123,11 @@ class Tokenizer:
     def files(self) -> dict[str, bytes]:
         """What a checkpoint's folder keeps of it, by name."""
         return {TOKENIZER_FILE: self.model}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """None to choose among: the model translates into one language."""
+        return ()
 
     def __len__(self) -> int:
         return len(self._processor)

@@ -10,6 +10,7 @@ from ..config import ModelConfig
 from ..data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
 from ..errors import CheckpointError, ConfigError, DownloadError
 from ..model.layers import sinusoidal_positions
+from ..model.transformer import Transformer
 from .folder import CONFIG, read_object, read_weights
 from .marian_layout import ACTIVATIONS, ALIASES, OUTPUT_BIAS, POSITIONS, SHARED, in_turn, parts, reordered
 
@@ -50,6 +51,14 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     return Checkpoint(
         model, tokenizer, {"data": _origin(Path(name).name, folder, stored), "imported": {"type": "marian"}}
     )
+
+
+def exact_dtype(model: Transformer) -> torch.dtype:
+    """The smallest type in which a file can hold these weights without changing a number."""
+    for dtype in (torch.float16, torch.bfloat16):
+        if all(torch.equal(weight.to(dtype).to(weight.dtype), weight) for weight in model.parameters()):
+            return dtype
+    return torch.float32
 
 
 def _downloaded(name: str) -> Path:
@@ -133,11 +142,11 @@ def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) 
 def _check_positions(table: torch.Tensor | None, config: ModelConfig, folder: Path, name: str) -> None:
     if table is None:
         return
-    sinusoids = sinusoidal_positions(config.max_length, config.d_model)
-    if table.shape != sinusoids.shape or not torch.allclose(
-        table.float()[:, in_turn(config.d_model)], sinusoids, atol=_POSITIONS_DIFFER
-    ):
-        raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
+    if table.shape == (config.max_length, config.d_model):
+        sinusoids = sinusoidal_positions(*table.shape)
+        if torch.allclose(table.float()[:, in_turn(config.d_model)], sinusoids, atol=_POSITIONS_DIFFER):
+            return
+    raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
 
 
 def _origin(name: str, folder: Path, stored: dict) -> dict[str, str]:
@@ -150,7 +159,8 @@ def _origin(name: str, folder: Path, stored: dict) -> dict[str, str]:
             data[ours] = languages[theirs]
     if (folder / _CARD).exists():
         card = (folder / _CARD).read_text(encoding="utf-8", errors="replace")
-        licence = re.search(r"\A---\s*\n(?:.*\n)*?license:[ \t]*([^\s#]+)", card)
-        if licence:
+        before, header, *_ = [*card.split("---", 2), "", ""]
+        licence = re.search(r"^license:[ \t]*([^\s#]+)", header, re.MULTILINE)
+        if licence and not before.strip():
             data["licence"] = licence[1]
     return data

@@ -52,7 +52,7 @@ def _forced_ids(choice: Choice) -> tuple[int, ...]:
     text = url_state.read("prefix")
     if not text:
         return ()
-    sentence = (choice.checkpoint.name, choice.text)
+    sentence = (choice.checkpoint.name, choice.source)
     sentences = st.session_state.setdefault(_SENTENCES, {})
     if sentences.setdefault(text, sentence) != sentence:
         _forget()

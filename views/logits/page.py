@@ -33,7 +33,8 @@ def _show_step(choice: Choice) -> None:
     width, rows = model.config.d_model, model.config.vocab_size
     shared = ", the same matrix that embeds the pieces" if model.config.share_embeddings else ""
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
-    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4)."))
+    plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
+    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4){plus}."))
     alt = f"The {SHOWN} largest logits of this step, with their pieces"
     st.plotly_chart(logits_figure(own, name), key="logits_bars", alt=alt)
     row, bias = output_row(model, best)

@@ -17,9 +17,9 @@ from transformer.config import Activation
 from transformer.data.batching import pad
 from transformer.data.pairs import read_pairs
 from transformer.decoding.sampling import LENGTH_MARGIN
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
-from transformer.exchange.importing import import_checkpoint
+from transformer.exchange.importing import exact_dtype, import_checkpoint
 from transformer.interpret.activations import record
 
 AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
@@ -92,7 +92,7 @@ def test_every_text_becomes_the_tokens_of_marians_tokenizer(both):
         assert ours.tokenizer.decode(target) == theirs.decode(target, skip_special_tokens=True), text
         for piece in ours.tokenizer.pieces(text):
             assert 0 <= piece.begin <= piece.end <= len(text)
-    assert set(ours.tokenizer.language_codes) == set(LANGUAGES)
+    assert [f">>{language}<<" for language in ours.tokenizer.languages] == sorted(LANGUAGES)
     special = {ours.tokenizer.pad_id, ours.tokenizer.end_id}
     assert not special & set(ours.tokenizer.encode("<pad> </s>")), "typed, they are text, unlike in transformers"
 
@@ -106,6 +106,34 @@ def test_what_the_configuration_says_is_kept_by_the_checkpoint(both, tmp_path):
     assert again.tokenizer.files == ours.tokenizer.files
     for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
         assert torch.equal(weight, other), name
+
+
+def test_the_smallest_exact_type_changes_no_number(both):
+    model = copy.deepcopy(both[1].model)
+    assert exact_dtype(model) == torch.float32
+    for dtype, size in ((torch.float16, 1.0), (torch.bfloat16, 1e-9)):  # so small are none in half precision
+        for parameter, own in zip(model.parameters(), both[1].model.parameters(), strict=True):
+            parameter.data = (own.data * size).to(dtype).float()
+        assert exact_dtype(model) == dtype
+
+
+def test_a_target_language_is_the_first_piece_however_it_is_asked_for(both):
+    _, ours, _ = both
+    typed = ours.trace(">>gos<< red dog")
+    asked = ours.trace("red dog", target_language="gos")
+    assert asked.source_tokens[0] == ">>gos<<" and asked.source_ids == typed.source_ids
+    assert np.array_equal(asked.cross, typed.cross)
+    assert ours.translate(["red dog"], target_language="gos") == ours.translate([">>gos<< red dog"])
+    assert ours.trace(">>deu<< red dog", target_language="gos").source_tokens[0] == ">>deu<<", "what is typed counts"
+    with pytest.raises(UserError, match="no target language 'fra': choose among deu, gos"):
+        ours.translate(["red dog"], target_language="fra")
+    with pytest.raises(EmptyTextError):
+        ours.translate([" "], target_language="gos")
+
+
+def test_a_model_of_one_language_has_none_to_choose(shipped):
+    with pytest.raises(UserError, match="it translates into one language"):
+        shipped.trace("I love my teacher.", target_language="deu")
 
 
 @pytest.fixture(scope="module")
