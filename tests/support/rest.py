@@ -1,5 +1,7 @@
 """Waiting for the app, not for the clock."""
 
+import contextlib
+
 from playwright.sync_api import Page, TimeoutError, expect
 
 from .chromium import PATIENCE
@@ -8,11 +10,13 @@ _LOOK = 100  # milliseconds from look to look: looking at every frame makes the 
 
 # What is left of the run before fades out, and what comes anew fades in: until then the colours are neither's.
 _STANDS = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+    && document.querySelector("[data-testid=stApp]").dataset.testConnectionState === "CONNECTED"
     && !document.querySelector("[data-stale=true]")
     && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === "running")"""
 # What a page that never rests is still doing.
 _STIRS = """() => JSON.stringify({
-    script: document.querySelector("[data-testid=stApp]")?.dataset.testScriptState,
+    address: location.href,
+    app: { ...document.querySelector("[data-testid=stApp]")?.dataset },
     stale: [...document.querySelectorAll("[data-stale=true]")].map(each => each.className).slice(0, 5),
     running: document.getAnimations().filter(each => each.playState === "running").map(
         each => `${each.constructor.name} ${each.transitionProperty ?? ""} of ${each.effect?.target?.className}`
@@ -57,7 +61,16 @@ def at_rest_and_hearing_keys(page: Page) -> None:
 
 
 def follow(page: Page, address: str) -> None:
-    """Go to another address of the app that stands on this page, without reading the app's scripts anew."""
-    page.evaluate(_FOLLOW, address)
-    page.wait_for_function("window.answered", polling=_LOOK, timeout=PATIENCE)
+    """Go to another address of the app that stands on this page, without reading the app's scripts anew.
+
+    It is asked for a second time where nothing came: a page whose connection just then breaks off asks nobody.
+    """
+    at_rest(page)
+    for patience in (PATIENCE / 4, PATIENCE):
+        page.evaluate(_FOLLOW, address)
+        with contextlib.suppress(TimeoutError):
+            page.wait_for_function("window.answered", polling=_LOOK, timeout=patience)
+            break
+    else:
+        raise AssertionError(f"{address} is not answered: {page.evaluate(_STIRS)}")
     at_rest(page)
