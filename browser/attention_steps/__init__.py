@@ -35,9 +35,15 @@ def attention_steps(
         held["known"] = (*map(int, choice[:3]), str(choice[3]))
         on_choice(*held["known"])
 
+    def mask(report: list[int | str]) -> None:
+        query, key, *choice = report
+        choose(choice)
+        if on_mask:
+            on_mask(int(query), int(key))
+
     _steps(
         {**payload, "chosen": list(held["given"]), "turn": held["turn"]},
         key,
         choice=choose,
-        mask=lambda cell: on_mask(*map(int, cell)) if on_mask else None,
+        mask=mask,
     )

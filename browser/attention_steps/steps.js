@@ -70,9 +70,13 @@ class Steps {
     this.chosen = this.inside({ ...this.chosen, ...some });
     this.draw();
     this.echo.later(() => {
-      const { query, key, dimension, step } = this.chosen, choice = [query + 1, key + 1, dimension + 1, step];
-      if (this.echo.isWorthReporting(choice.join())) this.setTriggerValue("choice", choice);
+      if (this.echo.isWorthReporting(this.choice.join())) this.setTriggerValue("choice", this.choice);
     });
+  }
+
+  get choice() {
+    const { query, key, dimension, step } = this.chosen;
+    return [query + 1, key + 1, dimension + 1, step];
   }
 
   // A cell of a panel as what it stands for.
@@ -192,8 +196,12 @@ class Steps {
   }
 
   clicked(entry, panel, cell) {
-    if (this.data.editable && entry.name === "mask") this.setTriggerValue("mask", [cell.row + 1, cell.column + 1]);
     this.chooseOnly(this.standsFor(panel, cell));
+    if (!this.data.editable || entry.name !== "mask") return;
+    // In one report with the choice: of two, a busy server would take the later one alone.
+    this.echo.cancel();
+    this.echo.isWorthReporting(this.choice.join());
+    this.setTriggerValue("mask", [cell.row + 1, cell.column + 1, ...this.choice]);
   }
 
   // Write out the sum of the cell that is pointed at; otherwise of the chosen one in the step's first matrix.
