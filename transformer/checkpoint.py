@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .files import load_tensors, reading, save_tensors, write_atomically
+from .files import load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
 VERSION = 2
@@ -76,7 +75,7 @@ class Checkpoint:
         key = f"{pairs} {decoding}"
         before = self.training.get("scores")
         self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
-        write_atomically(Path(folder) / "training.json", _json(self.training))
+        write_atomically(Path(folder) / "training.json", object_bytes(self.training))
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:
@@ -87,8 +86,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     config = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
     for name, content in checkpoint.tokenizer.files.items():
         write_atomically(folder / name, content)
-    write_atomically(folder / "config.json", _json(config))
-    write_atomically(folder / "training.json", _json(checkpoint.training))
+    write_atomically(folder / "config.json", object_bytes(config))
+    write_atomically(folder / "training.json", object_bytes(checkpoint.training))
     save_history(folder, checkpoint.history)
     save_tensors(folder / "model.safetensors", weights)
 
@@ -107,7 +106,7 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
     folder = Path(folder)
     if not folder.is_dir():
         raise CheckpointError(f"There is no checkpoint folder {folder}.")
-    stored = _read_json(folder / "config.json")
+    stored = read_object(folder / "config.json")
     if stored.get("version") not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         raise CheckpointError(f"{folder} is of version {stored.get('version')}; this program reads versions {known}.")
@@ -123,11 +122,17 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / "model.safetensors")
-    model = build_model(config, weights, folder).to(device).eval()
+    model = placed(build_model(config, weights, folder), device)
+    training = read_object(folder / "training.json")
+    return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
+
+
+def placed(model: Transformer, device: torch.device | str) -> Transformer:
+    """The model on a device, in eval mode, and laid out for it."""
+    model = model.to(device).eval()
     if model.device.type == "cpu":
         model.arrange_for_few_rows()
-    training = _read_json(folder / "training.json")
-    return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
+    return model
 
 
 def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
@@ -155,7 +160,7 @@ def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: P
 def note_training(folder: Path, name: str, value: object) -> None:
     """Add a fact to the training.json in a checkpoint's folder; raises CheckpointError when there is none."""
     path = Path(folder) / "training.json"
-    write_atomically(path, _json({**_read_json(path), name: value}))
+    write_atomically(path, object_bytes({**read_object(path), name: value}))
 
 
 def find_checkpoints(folder: Path) -> list[Path]:
@@ -186,22 +191,10 @@ def _shape_text(shape: tuple[int, ...] | None) -> str:
     return "absent" if shape is None else " x ".join(map(str, shape))
 
 
-def _read_json(path: Path) -> dict:
-    with reading(path, "is not readable as JSON", ValueError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object.")
-    return content
-
-
 def _read_history(path: Path) -> list[dict]:
     complaint = reading(path, "is not a table of numbers", ValueError, TypeError, csv.Error)
     with complaint, open(path, encoding="utf-8", newline="") as file:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-
-
-def _json(content: dict) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _csv(rows: list[dict]) -> bytes:

@@ -77,6 +77,20 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
         raise CheckpointError(f"{path} {complaint}: {error}.") from error
 
 
+def read_object(path: Path) -> dict:
+    """A file that holds a JSON object; raises CheckpointError when it is missing or holds something else."""
+    with reading(path, "is not readable as JSON", ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} does not hold a JSON object.")
+    return content
+
+
+def object_bytes(content: dict) -> bytes:
+    """A JSON object as people read it, one name a line."""
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 @contextlib.contextmanager
 def reading_json(path: Path, version: int) -> Iterator[dict]:
     """Read what `save_json` wrote; whatever is wrong with it, found here or in the block, is a CheckpointError."""
@@ -103,9 +117,14 @@ def save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Read a safetensors file; raises CheckpointError when it is missing or damaged."""
+    """Read what `save_tensors` wrote; raises CheckpointError when it is missing or damaged."""
+    return {name.replace("generator.", "output_projection."): tensor for name, tensor in read_tensors(path).items()}
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """A safetensors file under its own names; raises CheckpointError when it is missing or damaged."""
     with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
-        return {name.replace("generator.", "output_projection."): tensor for name, tensor in load_file(path).items()}
+        return load_file(path)
 
 
 def save_checksummed(path: Path, tensors: dict[str, torch.Tensor]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from .checkpoint import Checkpoint, load_checkpoint
+from .checkpoint import Checkpoint, load_checkpoint, placed
 from .data.batching import Ids
 from .data.tokenizer import Piece
 from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
@@ -45,10 +45,10 @@ class Translator:
         """
         from .exchange.importing import import_checkpoint  # not needed to translate
 
+        chosen = choose_device(str(device) if device else None)
+        keep_freed_memory()
         checkpoint = import_checkpoint(name)
-        checkpoint.model.to(choose_device(str(device) if device else None))
-        if checkpoint.model.device.type == "cpu":
-            checkpoint.model.arrange_for_few_rows()
+        placed(checkpoint.model, chosen)
         return cls(checkpoint)
 
     def translate(

@@ -1,6 +1,5 @@
 """A checkpoint of this program as a Marian model that Hugging Face's transformers reads, and whatever reads those."""
 
-import json
 from pathlib import Path
 
 import torch
@@ -11,7 +10,7 @@ from ..config import Activation, Norm, Positions
 from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
-from ..files import new_folder, write_atomically
+from ..files import new_folder, object_bytes, write_atomically
 from .folder import CONFIG, WEIGHTS
 from .marian_layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
 
@@ -73,9 +72,9 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
     languages = {theirs: checkpoint.data[ours] for theirs, ours in sides.items() if ours in checkpoint.data}
     reading = {"tokenizer_class": "MarianTokenizer", "model_max_length": config.max_length, **languages}
     return {
-        CONFIG: _json(described),
-        "generation_config.json": _json(generation),
-        "tokenizer_config.json": _json(reading),
+        CONFIG: object_bytes(described),
+        "generation_config.json": object_bytes(generation),
+        "tokenizer_config.json": object_bytes(reading),
         WEIGHTS: save(_weights(checkpoint), metadata={"format": "pt"}),
         **_tokenizer_files(tokenizer),
     }
@@ -97,8 +96,4 @@ def _tokenizer_files(tokenizer) -> dict[str, bytes]:
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer.files
     vocabulary = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
-    return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: _json(vocabulary)}
-
-
-def _json(content: dict) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: object_bytes(vocabulary)}

@@ -1,14 +1,11 @@
 """A model's folder as Hugging Face lays it out: config.json, and weights in one file or several."""
 
-import json
 from pathlib import Path
 
-import safetensors
 import torch
-from safetensors.torch import load_file
 
 from ..errors import CheckpointError
-from ..files import reading
+from ..files import read_object, read_tensors
 
 CONFIG, WEIGHTS, INDEX, PICKLED = (
     "config.json",
@@ -18,22 +15,13 @@ CONFIG, WEIGHTS, INDEX, PICKLED = (
 )
 
 
-def read_object(path: Path) -> dict:
-    """A file that holds a JSON object; raises CheckpointError when it does not."""
-    with reading(path, "is not readable as JSON", ValueError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object.")
-    return content
-
-
 def read_weights(folder: Path) -> dict[str, torch.Tensor]:
     """All weights by name: of model.safetensors, of its shards, or of pytorch_model.bin, no code of which is run.
 
     Raises CheckpointError where there are none, a file is damaged, or the index names a file elsewhere.
     """
     if (folder / WEIGHTS).exists():
-        return _safetensors(folder / WEIGHTS)
+        return read_tensors(folder / WEIGHTS)
     if (folder / INDEX).exists():
         return _shards(folder)
     if (folder / PICKLED).exists():
@@ -49,16 +37,11 @@ def _shards(folder: Path) -> dict[str, torch.Tensor]:
     for name in sorted(set(names.values())):
         if Path(name).name != name or name in ("", ".", ".."):
             raise CheckpointError(f"{folder / INDEX} names a file outside of its folder: {name!r}.")
-        weights |= _safetensors(folder / name)
+        weights |= read_tensors(folder / name)
     missing = sorted(names.keys() - weights.keys())
     if missing:
         raise CheckpointError(f"{folder} lacks weights that its index names, {missing[0]} among them.")
     return weights
-
-
-def _safetensors(path: Path) -> dict[str, torch.Tensor]:
-    with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
-        return load_file(path)
 
 
 def _pickled(path: Path) -> dict[str, torch.Tensor]:

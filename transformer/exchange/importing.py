@@ -9,14 +9,15 @@ from ..checkpoint import Checkpoint, build_model
 from ..config import ModelConfig
 from ..data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
 from ..errors import CheckpointError, ConfigError, DownloadError
+from ..files import read_object
 from ..model.layers import sinusoidal_positions
 from ..model.transformer import Transformer
-from .folder import CONFIG, read_object, read_weights
+from .folder import CONFIG, INDEX, PICKLED, WEIGHTS, read_weights
 from .marian_layout import ACTIVATIONS, ALIASES, OUTPUT_BIAS, POSITIONS, SHARED, in_turn, parts, reordered
 
 _TOKENIZER_CONFIG, _CARD = "tokenizer_config.json", "README.md"
 _NEEDED = (CONFIG, *MARIAN_FILES, _TOKENIZER_CONFIG, _CARD)
-_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+_WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)
 _POSITIONS_DIFFER = 2e-3  # what half precision may round off a sine
 # What a Marian configuration may say only so; the engine has no other form of it.
 _ONLY = {

@@ -1,7 +1,7 @@
 """Texts on the architecture: what each block does, and sentences computed from one sentence's activations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,45 +116,36 @@ ACTIVATIONS = {
     Activation.SILU: ("SiLU", "multiplies each by its sigmoid"),
 }
 _FEED_FORWARDS = {
-    Activation.GELU: BlockText(
-        label="Feed-forward",
-        title="Position-wise feed-forward",
-        formula=r"\text{FFN}(x) = \text{GELU}(x W_1 + b_1)\, W_2 + b_2, \quad \text{GELU}(z) = z\, \Phi(z)",
-        meaning="The same two linear layers for each token alone; nothing moves between tokens. The paper has ReLU.",
+    activation: replace(
+        BLOCK_TEXTS["feed_forward"],
+        formula=rf"\text{{FFN}}(x) = \text{{{name}}}(x W_1 + b_1)\, W_2 + b_2, "
+        rf"\quad \text{{{name}}}(z) = z\, {factor}(z)",
+        meaning=f"{BLOCK_TEXTS['feed_forward'].meaning} The paper has ReLU.",
         source="Hendrycks and Gimpel 2016; section 3.3, equation 2",
-    ),
-    Activation.SILU: BlockText(
-        label="Feed-forward",
-        title="Position-wise feed-forward",
-        formula=r"\text{FFN}(x) = \text{SiLU}(x W_1 + b_1)\, W_2 + b_2, \quad \text{SiLU}(z) = z\, \sigma(z)",
-        meaning="The same two linear layers for each token alone; nothing moves between tokens. The paper has ReLU.",
-        source="Hendrycks and Gimpel 2016; section 3.3, equation 2",
-    ),
+    )
+    for activation, name, factor in ((Activation.GELU, "GELU", r"\Phi"), (Activation.SILU, "SiLU", r"\sigma"))
 }
-_UNSCALED = BlockText(
-    label="Embedding",
-    title="Token embedding",
+_UNSCALED = replace(
+    BLOCK_TEXTS["embedding"],
     formula=r"x = E_{\text{id}}",
     meaning="Each token has a row in a learned matrix. This model takes it as it is; the paper multiplies by √d_model.",
-    source="section 3.4",
 )
-_BIASED = BlockText(
-    label="Linear",
-    title="Output projection (unembedding)",
+_BIASED = replace(
+    BLOCK_TEXTS["output_projection"],
     formula=r"\text{logits} = x E^\top + b",
     meaning="One dot product with each row of the vocabulary's matrix, plus a number for each piece, which the paper "
     "does not have.",
-    source="section 3.4",
 )
 
 
 def block_text(kind: str, config: ModelConfig) -> BlockText:
     """What a block of this kind is in a model of this configuration."""
-    if kind == "embedding" and not config.scale_embeddings:
-        return _UNSCALED
-    if kind == "output_projection" and config.output_bias:
-        return _BIASED
-    return _FEED_FORWARDS.get(config.activation, BLOCK_TEXTS[kind]) if kind == "feed_forward" else BLOCK_TEXTS[kind]
+    own = BLOCK_TEXTS[kind]
+    if kind == "feed_forward":
+        return _FEED_FORWARDS.get(config.activation, own)
+    if kind == "embedding":
+        return own if config.scale_embeddings else _UNSCALED
+    return _BIASED if kind == "output_projection" and config.output_bias else own
 
 
 _SUBLAYERS = {
