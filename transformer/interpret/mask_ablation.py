@@ -89,8 +89,8 @@ def run_masked(
         raise ValueError("run_masked expects sentences, got none")
     rows, (source, decoder_input, target) = _side_by_side(sentences, model.config.pad_id, model.device)
     sources, decoder_inputs, _ = rows
-    source_mask, input_mask = _masks(source, decoder_input, model.config.pad_id, disabled)
-    seen = record(model, sources, decoder_inputs, Request(source_mask=source_mask, target_mask=input_mask))
+    source_mask, decoder_mask = _masks(source, decoder_input, model.config.pad_id, disabled)
+    seen = record(model, sources, decoder_inputs, Request(source_mask=source_mask, target_mask=decoder_mask))
     predicted = predict(seen.logits, target, 1)
     return MaskedPass(
         **vars(_opened(sentences, (source, decoder_input, target), tokenizer)),
