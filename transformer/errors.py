@@ -33,5 +33,9 @@ class DeviceError(UserError):
     """The device that was asked for does not exist on this machine."""
 
 
+class InterventionError(UserError):
+    """An intervention cannot be read, or asks for what the model does not have."""
+
+
 class BusyError(UserError):
     """The machine has more to do already than it can promise to finish."""

@@ -14,6 +14,8 @@ from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError, UserError
 from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
+from .interpret.what_if.head_means import HeadMeans
+from .interpret.what_if.running import Asked, intervened, read_all
 
 Strategy = Greedy | Sampling | Beam
 
@@ -59,12 +61,14 @@ class Translator:
         strategy: Strategy | None = None,
         progress: Callable[[int], None] | None = None,
         target_language: str | None = None,
+        interventions: Asked = (),
+        means: HeadMeans | None = None,
     ) -> list[str]:
         """The translation of each text, order kept. `beam` 1 is greedy; `strategy` overrides it.
 
         `progress` is called after each batch with the number of texts done; `target_language`, for a model that has
-        several: see `addressed`. Raises EmptyTextError or TooLongError, before anything is translated, for a text that
-        cannot be.
+        several: see `addressed`; interventions and means: what the model runs under, see `intervened`. Raises
+        EmptyTextError or TooLongError, before anything is translated, for a text that cannot be.
         """
         sources = [self._source_ids(self.addressed(text, target_language)) for text in texts]
         strategy = strategy or strategy_for(beam)
@@ -73,7 +77,8 @@ class Translator:
         translations = [""] * len(sources)
         for start in range(0, len(order), batch):
             indices = order[start : start + batch]
-            found = self._search([sources[index] for index in indices], strategy, None)
+            with intervened(self.model, interventions, means):
+                found = self._search([sources[index] for index in indices], strategy, None)
             for index, hypotheses in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(hypotheses[0].ids)
             if progress:
@@ -85,16 +90,34 @@ class Translator:
         found = self._search([self._source_ids(text) for text in texts], strategy or Greedy(), None)
         return [hypotheses[0] for hypotheses in found]
 
-    def hypotheses(self, text: str, strategy: Strategy | None = None, prefix: str | Ids = ()) -> list[Hypothesis]:
+    def hypotheses(
+        self,
+        text: str,
+        strategy: Strategy | None = None,
+        prefix: str | Ids = (),
+        *,
+        interventions: Asked = (),
+        means: HeadMeans | None = None,
+    ) -> list[Hypothesis]:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
-        return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
+        with intervened(self.model, interventions, means):
+            return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
 
-    def beam_search(self, text: str, beam: Beam, prefix: str | Ids = ()) -> SearchRecord:
+    def beam_search(
+        self,
+        text: str,
+        beam: Beam,
+        prefix: str | Ids = (),
+        *,
+        interventions: Asked = (),
+        means: HeadMeans | None = None,
+    ) -> SearchRecord:
         """All translations of one text that the search found, and what the beam held at each step."""
         source, prefix_ids = self._source_ids(text), self._prefix_ids(prefix)
         self._check_prefixes([source], [prefix_ids])
-        return recorded_beam_search(self.model, [source], beam, [prefix_ids])[0]
+        with intervened(self.model, interventions, means):
+            return recorded_beam_search(self.model, [source], beam, [prefix_ids])[0]
 
     def trace(
         self,
@@ -105,26 +128,30 @@ class Translator:
         beam: int = 1,
         strategy: Strategy | None = None,
         target_language: str | None = None,
+        interventions: Asked = (),
+        means: HeadMeans | None = None,
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
         A decoded translation may be made to begin with `prefix` (text or ids). A target is a text, or one of the
         `hypotheses` that a search has found. The source is encoded once; the target is replayed in one teacher-forced
-        pass, which gives the same attention as its decoding did. Raises EmptyTextError, TooLongError, and ValueError
-        for a target and a prefix at once or ids that are not the model's.
+        pass, which gives the same attention as its decoding did. All of it runs under the `interventions`, given as
+        such or as their texts, `trace.interventions` then (see `intervened`). Raises EmptyTextError, TooLongError,
+        InterventionError, and ValueError for a target and a prefix at once or ids that are not the model's.
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         text = self.addressed(text, target_language)
         pieces, prefix_ids, target_ids = self.pieces(text), self._prefix_ids(prefix), self._target_ids(target)
         source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
-        encoder = record_encoder(self.model, [source_ids])
-        origin = "target" if isinstance(target, str) else "decoded"
-        if target_ids is None:
-            found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
-            target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
-        activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
-        return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin)
+        origin, asked = "target" if isinstance(target, str) else "decoded", read_all(interventions)
+        with intervened(self.model, asked, means):
+            encoder = record_encoder(self.model, [source_ids])
+            if target_ids is None:
+                found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
+                target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
+            activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
+        return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked)
 
     def addressed(self, text: str, target_language: str | None) -> str:
         """The text as a model of several target languages reads it, the language first: ">>deu<< A sentence."

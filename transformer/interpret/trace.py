@@ -11,6 +11,8 @@ from ..data.batching import Ids
 from ..data.tokenizer import Piece, TextTokenizer
 from ..model.names import AttentionKind, Name
 from .activations import Activations, predict
+from .what_if.intervention import Intervention, Rewriting
+from .what_if.running import rewritten_weights
 
 TOP_K = 10  # candidates kept a step
 
@@ -27,6 +29,8 @@ class Trace:
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
     `finished` is False for a decoded target that met the length limit before its end of sentence.
+    `interventions` are those that the pass ran under. Where they rewrite attention, the maps show the weights
+    afterwards; an ablated head's map shows the weights whose result was not used.
     """
 
     source_text: str
@@ -49,6 +53,12 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_probabilities: np.ndarray
     candidate_tokens: tuple[tuple[str, ...], ...]
+    interventions: tuple[Intervention, ...] = ()
+
+    def is_rewritten(self, kind: AttentionKind | str, layer: int, head: int) -> bool:
+        """Whether an intervention rewrites the weights of this head, in some row at least."""
+        kind = AttentionKind(kind)
+        return any(isinstance(each, Rewriting) and each.heads.holds(kind, layer, head) for each in self.interventions)
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
         """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
@@ -56,7 +66,9 @@ class Trace:
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
-        arrays = {name: np.asarray(value) for name, value in vars(self).items() if name != "source_pieces"}
+        objects = ("source_pieces", "interventions")
+        arrays = {name: np.asarray(value) for name, value in vars(self).items() if name not in objects}
+        arrays["interventions"] = np.array(list(map(str, self.interventions)), dtype=np.str_)
         arrays["source_spans"] = np.array([(piece.begin, piece.end) for piece in self.source_pieces], dtype=np.int64)
         with open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
@@ -69,8 +81,12 @@ def make_trace(
     source_pieces: list[Piece],
     target_ids: Ids,
     origin: str,
+    interventions: tuple[Intervention, ...] = (),
 ) -> Trace:
-    """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target]."""
+    """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target].
+
+    interventions: those that the pass was recorded under.
+    """
     source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]
     decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
     logits = seen.logits[0]  # target vocab
@@ -87,14 +103,21 @@ def make_trace(
         fed_ids=tuple(decoder_input),
         next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
         next_ids=tuple(target_ids),
-        **{kind.value: to_array(seen.weights(kind)[:, 0]) for kind in AttentionKind},
+        **{kind.value: to_array(_weights(seen, kind, interventions)[:, 0]) for kind in AttentionKind},
         next_probabilities=predicted.probabilities,
         next_ranks=predicted.ranks,
         entropies=predicted.entropies,
         candidate_ids=predicted.best_ids,
         candidate_probabilities=predicted.best_probabilities,
         candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
+        interventions=interventions,
     )
+
+
+def _weights(seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...]) -> torch.Tensor:
+    """The weights that the pass went on with: [layers, batch, heads, queries, keys]."""
+    cores = seen.attention(kind)
+    return torch.stack([rewritten_weights(core, interventions, kind, layer) for layer, core in enumerate(cores)])
 
 
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")

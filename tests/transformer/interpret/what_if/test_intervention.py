@@ -1,0 +1,113 @@
+"""Interventions as values: their texts, what they refuse, and what each makes of weights, held against NumPy."""
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.errors import InterventionError
+from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Heads, Mean, Rows, Shift, Uniform, Zero
+from transformer.interpret.what_if.parsing import parse, parse_all, text_of
+
+TEXTS = {
+    "zero:cross.2.5": Zero(Heads("cross", 2, 5)),
+    "mean:decoder.0.*@3": Mean(Heads("decoder", 0), Rows(3, 3)),
+    "uniform:encoder.*.*@2-4": Uniform(Heads("encoder"), Rows(2, 4)),
+    "focus:cross.*.1:3@4-": Focus(Heads("cross", None, 1), 3, Rows(4)),
+    "forbid:cross.1.2:0": Forbid(Heads("cross", 1, 2), 0),
+    "shift:decoder.1.2:-1@0": Shift(Heads("decoder", 1, 2), -1, Rows(0, 0)),
+    "given:cross.1.2:0.1,0,2@7-": Given(Heads("cross", 1, 2), (0.1, 0, 2), Rows(7)),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_each_has_one_text_which_gives_it_back(text):
+    assert parse(text) == TEXTS[text] and str(TEXTS[text]) == text
+    assert hash(parse(text)) == hash(TEXTS[text])
+
+
+def test_several_are_one_text_without_anything_that_an_address_encodes():
+    assert parse_all("") == () and text_of(()) == ""
+    assert parse_all(text_of(TEXTS.values())) == tuple(TEXTS.values())
+    assert not set(text_of(TEXTS.values())) & set(" %&?#+/\"'<>")
+
+
+def test_a_weight_keeps_all_its_digits():
+    given = Given(Heads("cross", 0, 0), (1 / 3, 1e-7, 2 / 7))
+    assert parse(str(given)) == given
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "zero",
+        "zero:cross",
+        "zero:cross.1",
+        "zero:sideways.1.2",
+        "zero:cross.-1.2",
+        "zero:cross.1.2:3",
+        "zero:cross.1.2@",
+        "zero:cross.1.2@4-3",
+        "zero:cross.1.2 ",
+        "half:cross.1.2",
+        "focus:cross.1.2",
+        "focus:cross.1.2:x",
+        "focus:cross.1.2:-1",
+        "forbid:cross.1.2:1.5",
+        "shift:cross.1.2:",
+        "given:cross.1.2",
+        "given:cross.1.2:0,0",
+        "given:cross.1.2:1,-1",
+        "given:cross.1.2:nan",
+        "given:cross.1.2:1,inf",
+        "given:cross.1.2:1,,2",
+        "focus:cross.1.2:" + "9" * 5000,
+        "zero:cross.1.2@" + "9" * 5000,
+        "zero:cross.١.2",
+    ],
+)
+def test_a_text_that_is_none_is_refused_in_a_sentence(text):
+    with pytest.raises(InterventionError, match=r"\.$"):
+        parse(text)
+
+
+def test_numbers_that_cannot_be_are_refused():
+    for make in (lambda: Heads("cross", -1), lambda: Rows(-1), lambda: Rows(3, 2)):
+        with pytest.raises(InterventionError):
+            make()
+    with pytest.raises(ValueError, match="kind must be one of"):
+        Heads("sideways")
+
+
+WEIGHTS = np.array([[0.7, 0.3, 0, 0], [0.1, 0.2, 0.7, 0], [0.4, 0.3, 0.2, 0.1]])
+UNMASKED = WEIGHTS > 0
+
+
+def rewritten(intervention) -> np.ndarray:
+    weights = torch.tensor(WEIGHTS)[None, None]
+    return intervention.rewritten(weights, torch.tensor(UNMASKED)[None, None])[0, 0].numpy()
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("uniform:cross.0.0", [[1 / 2, 1 / 2, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0], [1 / 4] * 4]),
+        ("focus:cross.0.0:2", [[0.7, 0.3, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]),
+        ("focus:cross.0.0:9", WEIGHTS),
+        ("forbid:cross.0.0:2", [[0.7, 0.3, 0, 0], [1 / 3, 2 / 3, 0, 0], [0.5, 0.375, 0, 0.125]]),
+        ("shift:cross.0.0:1", [[0, 1, 0, 0], [0, 1 / 3, 2 / 3, 0], [0, 4 / 9, 3 / 9, 2 / 9]]),
+        ("shift:cross.0.0:-1", [[1, 0, 0, 0], [2 / 9, 7 / 9, 0, 0], [3 / 6, 2 / 6, 1 / 6, 0]]),
+        ("shift:cross.0.0:3", [[0.7, 0.3, 0, 0], [0.1, 0.2, 0.7, 0], [0, 0, 0, 1]]),
+        ("given:cross.0.0:1,1,0,2", [[1 / 2, 1 / 2, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 4, 1 / 4, 0, 1 / 2]]),
+        ("given:cross.0.0:0,0,3", [[0.7, 0.3, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]),
+        ("given:cross.0.0:0,1,0,1,7,7", [[0, 1, 0, 0], [0, 1, 0, 0], [0, 1 / 2, 0, 1 / 2]]),
+    ],
+)
+def test_each_rewriting_by_hand(text, expected):
+    np.testing.assert_allclose(rewritten(parse(text)), expected, atol=1e-12)
+
+
+def test_a_row_whose_only_key_is_forbidden_attends_to_nothing():
+    weights = torch.tensor([[[[1.0, 0, 0], [0.0, 1, 0]]]])
+    found = Forbid(Heads("cross"), 0).rewritten(weights, weights > 0)
+    assert found.tolist() == [[[[0, 0, 0], [0, 1, 0]]]]

@@ -1,0 +1,77 @@
+"""The mean output of each head over a corpus, which mean ablation puts in the place of a head's own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ...data.batching import Example, Examples, epoch_batches
+from ...errors import CheckpointError
+from ...model.names import AttentionKind
+from ...model.transformer import Transformer
+from ..activations import record
+
+MEANS_FILE = "head_means.safetensors"
+_TOKENS_A_BATCH = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeans:
+    """Each head's output, before W_O, averaged over all tokens of a corpus: [layers, heads, d_k] a kind."""
+
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
+
+    def of(self, kind: AttentionKind | str) -> Tensor:
+        """The means of a kind; raises ValueError for another."""
+        return getattr(self, AttentionKind(kind))
+
+
+def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
+    """The means over sentence pairs, their targets teacher-forced; padding does not count.
+
+    Raises ValueError without any example.
+    """
+    if not examples:
+        raise ValueError("at least one sentence pair expected")
+    sums: dict[AttentionKind, Tensor | float] = dict.fromkeys(AttentionKind, 0.0)
+    for batch in epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0):
+        seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
+        for kind in AttentionKind:
+            # layers batch heads queries d_k
+            outputs = torch.stack([core.output.cpu() for core in seen.attention(kind)])
+            real = _real(outputs, [_rows(kind, each) for each in batch])
+            sums[kind] = sums[kind] + torch.einsum("lbhqd,bq->lhd", outputs.double(), real)
+    counts = {kind: sum(_rows(kind, each) for each in examples) for kind in AttentionKind}
+    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})
+
+
+def save_means(path: Path, means: HeadMeans) -> None:
+    """Write them as safetensors; raises OSError."""
+    save_file({kind.value: means.of(kind).contiguous() for kind in AttentionKind}, path)
+
+
+def load_means(path: Path, model: Transformer) -> HeadMeans:
+    """Read what `save_means` wrote for a model of this shape; raises CheckpointError for anything else."""
+    try:
+        found = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} holds no mean outputs of heads.") from error
+    heads, width = model.config.num_heads, model.config.d_k
+    wanted = {kind.value: (len(getattr(model, kind.stack)), heads, width) for kind in AttentionKind}
+    if {name: tuple(tensor.shape) for name, tensor in found.items()} != wanted:
+        raise CheckpointError(f"{path} was measured with a model of another shape.")
+    return HeadMeans(**found)
+
+
+def _rows(kind: AttentionKind, example: Example) -> int:
+    return len(example.source) if kind == AttentionKind.ENCODER else len(example.target) - 1
+
+
+def _real(outputs: Tensor, lengths: list[int]) -> Tensor:
+    """1 for a row that is a token, 0 for padding: [batch, queries]."""
+    return (torch.arange(outputs.shape[3]) < torch.tensor(lengths)[:, None]).double()

@@ -1,0 +1,250 @@
+"""What can be changed in a run: a closed set of interventions on attention heads, each also as a short text.
+
+    Zero(Heads("cross", 2, 5))                zero:cross.2.5         the head's output is zero
+    Focus(Heads("cross"), 3, Rows(4))         focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
+
+An intervention is frozen and hashable, so that it can be part of a cache's key; `str` gives its text, for addresses,
+which `parsing.parse` reads. Layers, heads, rows and keys count from 0.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ...errors import InterventionError
+from ...model.names import AttentionKind
+
+
+@dataclass(frozen=True)
+class Heads:
+    """One head of a kind of attention, all heads of a layer (head None), or all of the kind (layer None too).
+
+    A layer None with a head names that head of every layer.
+    """
+
+    kind: AttentionKind
+    layer: int | None = None
+    head: int | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "kind", AttentionKind(self.kind))
+        for number in (self.layer, self.head):
+            if number is not None and number < 0:
+                raise InterventionError(f"Layers and heads count from 0, so there is no {number}.")
+
+    def holds(self, kind: AttentionKind, layer: int, head: int | None = None) -> bool:
+        """Whether a head is among these; without a head, whether any of a layer is."""
+        return self.kind == kind and self.layer in (None, layer) and (head is None or self.head in (None, head))
+
+    def __str__(self) -> str:
+        layer, head = ("*" if number is None else number for number in (self.layer, self.head))
+        return f"{self.kind}.{layer}.{head}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which queries an intervention concerns: from `first` to `last`, None for the rest of the sentence.
+
+    A decoder's row is the decoding step whose token was fed, an encoder's the position of a source token.
+    """
+
+    first: int = 0
+    last: int | None = None
+
+    def __post_init__(self):
+        if self.first < 0 or (self.last is not None and self.last < self.first):
+            raise InterventionError(
+                f"Rows count from 0 and end where they begin or later, not {self.first} to {self.last}."
+            )
+
+    def __str__(self) -> str:
+        if self == EVERY_ROW:
+            return ""
+        if self.last == self.first:
+            return f"@{self.first}"
+        return f"@{self.first}-{'' if self.last is None else self.last}"
+
+
+EVERY_ROW = Rows()
+
+
+class Intervention:
+    """A change of some heads in some rows; one of the classes below."""
+
+    name: ClassVar[str]
+    heads: Heads
+    rows: Rows
+
+    @property
+    def argument(self) -> str:
+        """What the text form says after the heads, empty where there is nothing to say."""
+        return ""
+
+    def __str__(self) -> str:
+        argument = f":{self.argument}" if self.argument else ""
+        return f"{self.name}:{self.heads}{argument}{self.rows}"
+
+    def cells(self, num_heads: int, first_row: int, queries: int, device: torch.device) -> Tensor:
+        """True for the heads and rows it concerns, where a block's rows begin at `first_row`: [heads, queries]."""
+        here = torch.zeros(num_heads, queries, dtype=torch.bool, device=device)
+        end = queries if self.rows.last is None else max(0, self.rows.last + 1 - first_row)
+        heads = slice(None) if self.heads.head is None else slice(self.heads.head, self.heads.head + 1)
+        here[heads, max(0, self.rows.first - first_row) : end] = True
+        return here
+
+
+class Ablation(Intervention):
+    """Replaces a head's output, whatever its attention; the head's weights are shown as they are."""
+
+
+@dataclass(frozen=True)
+class Zero(Ablation):
+    """The heads' outputs are zero (Michel et al. 2019, 3.1): their slices of the concatenation before W_O."""
+
+    name: ClassVar[str] = "zero"
+    heads: Heads
+    rows: Rows = EVERY_ROW
+
+
+@dataclass(frozen=True)
+class Mean(Ablation):
+    """The heads' outputs are their means over a corpus, so that what follows still reads something usual."""
+
+    name: ClassVar[str] = "mean"
+    heads: Heads
+    rows: Rows = EVERY_ROW
+
+
+class Rewriting(Intervention):
+    """Replaces attention weights; the heads' outputs are the new weights times the values."""
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """All rows' new weights, each row summing to 1: [batch, heads, queries, keys], as given.
+
+        unmasked: [batch, 1, queries, keys], True where a query may attend; a masked cell always stays 0.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Uniform(Rewriting):
+    """The same weight on every key that the query may attend to."""
+
+    name: ClassVar[str] = "uniform"
+    heads: Heads
+    rows: Rows = EVERY_ROW
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """One over the number of unmasked keys, on each of them."""
+        return _renormalised(unmasked.to(weights.dtype).expand_as(weights), weights)
+
+
+@dataclass(frozen=True)
+class Focus(Rewriting):
+    """All weight on one key. A row that may not attend to it, or has no such key, stays as it is."""
+
+    name: ClassVar[str] = "focus"
+    heads: Heads
+    key: int
+    rows: Rows = EVERY_ROW
+
+    @property
+    def argument(self) -> str:
+        """The key's position."""
+        return str(self.key)
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """1 on the key, 0 elsewhere."""
+        chosen = torch.arange(weights.shape[-1], device=weights.device) == self.key
+        return _renormalised((unmasked & chosen).to(weights.dtype).expand_as(weights), weights)
+
+
+@dataclass(frozen=True)
+class Forbid(Rewriting):
+    """No weight on one key, the others renormalised (attention knockout, Geva et al. 2023, 3).
+
+    The same as masking the key. A row with no other key attends to nothing and its output is 0, as from the fused
+    kernel.
+    """
+
+    name: ClassVar[str] = "forbid"
+    heads: Heads
+    key: int
+    rows: Rows = EVERY_ROW
+
+    @property
+    def argument(self) -> str:
+        """The key's position."""
+        return str(self.key)
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """0 on the key, the others over their sum; a row without weight there stays as it is."""
+        others = torch.arange(weights.shape[-1], device=weights.device) != self.key
+        kept = weights * others
+        without = _renormalised(kept, torch.zeros_like(weights))
+        return torch.where((kept != weights).any(dim=-1, keepdim=True), without, weights)
+
+
+@dataclass(frozen=True)
+class Shift(Rewriting):
+    """Each weight moves so many keys to the right, or to the left where `by` is negative, and all are renormalised.
+
+    What moves beyond the sentence or under the mask is lost; a row that would lose everything stays as it is.
+    """
+
+    name: ClassVar[str] = "shift"
+    heads: Heads
+    by: int = 1
+    rows: Rows = EVERY_ROW
+
+    @property
+    def argument(self) -> str:
+        """How far."""
+        return str(self.by)
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """The weight of key k - by on key k."""
+        keys = weights.shape[-1]
+        origins = torch.arange(keys, device=weights.device) - self.by
+        moved = weights[..., origins.clamp(0, keys - 1)] * ((origins >= 0) & (origins < keys))
+        return _renormalised(moved * unmasked, weights)
+
+
+@dataclass(frozen=True)
+class Given(Rewriting):
+    """These weights, first key first, renormalised over the keys that the query may attend to.
+
+    Further keys get 0. A row that may attend to none of the keys with weight stays as it is. Raises InterventionError
+    for weights that are negative or all 0.
+    """
+
+    name: ClassVar[str] = "given"
+    heads: Heads
+    weights: tuple[float, ...]
+    rows: Rows = EVERY_ROW
+
+    def __post_init__(self):
+        weights = tuple(map(float, self.weights))
+        object.__setattr__(self, "weights", weights)
+        if not all(0 <= weight < float("inf") for weight in weights) or not sum(weights) > 0:
+            raise InterventionError("Given weights are positive or 0, and not all 0.")
+
+    @property
+    def argument(self) -> str:
+        """The weights, with commas between them."""
+        return ",".join(repr(weight).removesuffix(".0") for weight in self.weights)
+
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """The given weights over their sum in each row."""
+        row = weights.new_zeros(weights.shape[-1])
+        given = self.weights[: len(row)]
+        row[: len(given)] = weights.new_tensor(given)
+        return _renormalised((unmasked * row).expand_as(weights), weights)
+
+
+def _renormalised(weights: Tensor, otherwise: Tensor) -> Tensor:
+    """Each row over its sum; a row that sums to 0 as in `otherwise`."""
+    total = weights.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, weights / total.clamp_min(torch.finfo(weights.dtype).tiny), otherwise)

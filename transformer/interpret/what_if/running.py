@@ -1,0 +1,121 @@
+"""Runs under interventions: within a block, this thread's passes, cached decoding among them, are changed.
+
+A decoder computes one row at a time while it decodes and all rows at once when its output is replayed; an intervention
+on row 4 concerns row 4 in both. The rows of self-attention are the last ones of its keys. Those of cross-attention are
+the rows that the same layer's self-attention has just computed.
+"""
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from ...errors import InterventionError
+from ...model.names import AttentionKind
+from ...model.transformer import Transformer
+from ..activations import Call, unmasked_of, weights_of
+from ..hooks import Hook, hooked
+from .head_means import HeadMeans
+from .intervention import Ablation, Intervention, Mean, Rewriting
+from .parsing import parse
+
+Asked = Sequence[Intervention | str]  # interventions, or their texts
+
+
+def read_all(interventions: Asked) -> tuple[Intervention, ...]:
+    """The interventions, those given as texts parsed; raises InterventionError."""
+    return tuple(parse(each) if isinstance(each, str) else each for each in interventions)
+
+
+def intervened(
+    model: Transformer, interventions: Asked, means: HeadMeans | None = None
+) -> contextlib.AbstractContextManager:
+    """Within the block, this thread's passes run under these interventions; without any, nothing is touched.
+
+    Where several concern one head, its weights are rewritten in their order, then its output is replaced. means: what
+    mean ablation puts in place of the outputs (see `measure_means`). A head and row that no intervention changes keeps
+    the bits of a run without any. Raises InterventionError for a layer or head that is not there, and for mean ablation
+    without means.
+    """
+    interventions = read_all(interventions)
+    for each in interventions:
+        _check(model, each, means)
+    hooks: list[tuple[nn.Module, Hook]] = []
+    for kind in AttentionKind:
+        for layer, block in enumerate(getattr(model, kind.stack)):
+            own = _concerning(interventions, kind, layer)
+            if own:
+                rows = _Rows()
+                if kind == AttentionKind.CROSS:
+                    hooks.append((block.self_attention.core, rows.note))
+                mean = means.of(kind)[layer].to(model.device) if means is not None else None
+                hooks.append((getattr(block, kind.sublayer).core, partial(_change, kind, own, rows, mean)))
+    return hooked(hooks)
+
+
+def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
+    """The weights of a recorded teacher-forced attention after what rewrites them: [batch, heads, queries, keys]."""
+    own = _concerning(read_all(interventions), AttentionKind(kind), layer)
+    return _rewrite(core, own, 0)[1]
+
+
+class _Rows:
+    """Where the rows begin that a layer's self-attention has just computed."""
+
+    first = 0
+
+    def note(self, core: nn.Module, inputs: tuple, output: Tensor) -> None:
+        self.first = _first_row(*inputs[:2])
+
+
+def _first_row(query: Tensor, key: Tensor) -> int:
+    """The newest tokens' rows are the last of all so far."""
+    return key.shape[2] - query.shape[2]
+
+
+def _concerning(interventions: Iterable[Intervention], kind: AttentionKind, layer: int) -> list[Intervention]:
+    return [each for each in interventions if each.heads.holds(kind, layer)]
+
+
+def _change(
+    kind: AttentionKind,
+    interventions: Sequence[Intervention],
+    rows: _Rows,
+    mean: Tensor | None,
+    core: nn.Module,
+    inputs: tuple,
+    output: Tensor,
+) -> Tensor:
+    """The output of an attention, [batch, heads, queries, d_k], under the interventions on its layer."""
+    query, key, value, *_ = inputs
+    first = rows.first if kind == AttentionKind.CROSS else _first_row(query, key)
+    if any(isinstance(each, Rewriting) for each in interventions):
+        before, weights = _rewrite(Call(inputs, output), interventions, first)
+        rewritten = (weights != before).any(dim=-1, keepdim=True)  # the others keep the kernel's own bits
+        output = torch.where(rewritten, weights @ value, output)
+    for each in interventions:
+        if isinstance(each, Ablation):
+            cells = each.cells(output.shape[1], first, output.shape[2], output.device)[..., None]
+            output = torch.where(cells, mean[:, None] if isinstance(each, Mean) else 0.0, output)
+    return output
+
+
+def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:
+    """The weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
+    before = after = weights_of(core)
+    unmasked = unmasked_of(core)[:, None]
+    for each in (each for each in interventions if isinstance(each, Rewriting)):
+        cells = each.cells(before.shape[1], first, before.shape[2], before.device)
+        after = torch.where(cells[..., None], each.rewritten(after, unmasked), after)
+    return before, after
+
+
+def _check(model: Transformer, each: Intervention, means: HeadMeans | None) -> None:
+    heads, layers = each.heads, len(getattr(model, each.heads.kind.stack))
+    for name, number, count in (("layer", heads.layer, layers), ("head", heads.head, model.config.num_heads)):
+        if number is not None and number >= count:
+            raise InterventionError(f"{each}: the {heads.kind} attention has {count} {name}s, counted from 0.")
+    if isinstance(each, Mean) and means is None:
+        raise InterventionError(f"{each}: mean ablation needs the heads' mean outputs, which were not measured.")
