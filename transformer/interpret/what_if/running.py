@@ -6,8 +6,8 @@ the rows that the same layer's self-attention has just computed.
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from .intervention import Ablation, Intervention, Mean, Rewriting
 from .parsing import parse
 
 Asked = Sequence[Intervention | str]  # interventions, or their texts
+_BySentence = Mapping[int | None, Sequence[Intervention]]  # None: every sentence of the batch
 
 
 def read_all(interventions: Asked) -> tuple[Intervention, ...]:
@@ -39,20 +40,17 @@ def intervened(
     the bits of a run without any. Raises InterventionError for a layer or head that is not there, and for mean ablation
     without means.
     """
-    interventions = read_all(interventions)
-    for each in interventions:
-        _check(model, each, means)
-    hooks: list[tuple[nn.Module, Hook]] = []
-    for kind in AttentionKind:
-        for layer, block in enumerate(getattr(model, kind.stack)):
-            own = _concerning(interventions, kind, layer)
-            if own:
-                rows = _Rows()
-                if kind == AttentionKind.CROSS:
-                    hooks.append((block.self_attention.core, rows.note))
-                mean = means.of(kind)[layer].to(model.device) if means is not None else None
-                hooks.append((getattr(block, kind.sublayer).core, partial(_change, kind, own, rows, mean)))
-    return hooked(hooks)
+    return hooked(_hooks(model, {None: read_all(interventions)}, means))
+
+
+def intervened_side_by_side(
+    model: Transformer, sentences: Sequence[Asked], means: HeadMeans | None = None
+) -> contextlib.AbstractContextManager:
+    """The same with interventions of its own for each sentence of a batch, as many as are listed.
+
+    For recorded passes: decoding drops and reorders the sentences of its batch.
+    """
+    return hooked(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
 
 
 def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
@@ -70,36 +68,69 @@ class _Rows:
         self.first = _first_row(*inputs[:2])
 
 
-def _first_row(query: Tensor, key: Tensor) -> int:
-    """The newest tokens' rows are the last of all so far."""
-    return key.shape[2] - query.shape[2]
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """The hook on one block's attention, with the interventions that concern it."""
+
+    kind: AttentionKind
+    by_sentence: _BySentence
+    rows: _Rows
+    mean: Tensor | None  # heads d_k
+
+    def __call__(self, core: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
+        """The output, [batch, heads, queries, d_k], changed."""
+        if None in self.by_sentence:
+            return self._changed(self.by_sentence[None], Call(inputs, output))
+        output = output.clone()
+        for number, interventions in self.by_sentence.items():
+            output[number] = self._changed(interventions, _sentence(Call(inputs, output), number))[0]
+        return output
+
+    def _changed(self, interventions: Sequence[Intervention], core: Call) -> Tensor:
+        query, key, value, *_ = core.inputs
+        first, output = self.rows.first if self.kind == AttentionKind.CROSS else _first_row(query, key), core.output
+        if any(isinstance(each, Rewriting) for each in interventions):
+            before, weights = _rewrite(core, interventions, first)
+            rewritten = (weights != before).any(dim=-1, keepdim=True)  # the others keep the kernel's own bits
+            output = torch.where(rewritten, weights @ value, output)
+        for each in interventions:
+            if isinstance(each, Ablation):
+                cells = each.cells(output.shape[1], first, output.shape[2], output.device)[..., None]
+                output = torch.where(cells, self.mean[:, None] if isinstance(each, Mean) else 0.0, output)
+        return output
+
+
+def _hooks(model: Transformer, by_sentence: _BySentence, means: HeadMeans | None) -> list[tuple[nn.Module, Hook]]:
+    for each in (each for interventions in by_sentence.values() for each in interventions):
+        _check(model, each, means)
+    hooks: list[tuple[nn.Module, Hook]] = []
+    for kind in AttentionKind:
+        for layer, block in enumerate(getattr(model, kind.stack)):
+            own = {number: _concerning(some, kind, layer) for number, some in by_sentence.items()}
+            own = {number: some for number, some in own.items() if some}
+            if own:
+                rows = _Rows()
+                if kind == AttentionKind.CROSS:
+                    hooks.append((block.self_attention.core, rows.note))
+                mean = None if means is None else means.of(kind)[layer].to(model.device)
+                hooks.append((getattr(block, kind.sublayer).core, _Change(kind, own, rows, mean)))
+    return hooks
+
+
+def _sentence(core: Call, number: int) -> Call:
+    """The call for one sentence of the batch; a mask that is the same for all of them stays as it is."""
+    batch, part = core.output.shape[0], slice(number, number + 1)
+    inputs = (x[part] if x is not None and x.dim() == 4 and len(x) == batch else x for x in core.inputs)
+    return Call(tuple(inputs), core.output[part])
 
 
 def _concerning(interventions: Iterable[Intervention], kind: AttentionKind, layer: int) -> list[Intervention]:
     return [each for each in interventions if each.heads.holds(kind, layer)]
 
 
-def _change(
-    kind: AttentionKind,
-    interventions: Sequence[Intervention],
-    rows: _Rows,
-    mean: Tensor | None,
-    core: nn.Module,
-    inputs: tuple,
-    output: Tensor,
-) -> Tensor:
-    """The output of an attention, [batch, heads, queries, d_k], under the interventions on its layer."""
-    query, key, value, *_ = inputs
-    first = rows.first if kind == AttentionKind.CROSS else _first_row(query, key)
-    if any(isinstance(each, Rewriting) for each in interventions):
-        before, weights = _rewrite(Call(inputs, output), interventions, first)
-        rewritten = (weights != before).any(dim=-1, keepdim=True)  # the others keep the kernel's own bits
-        output = torch.where(rewritten, weights @ value, output)
-    for each in interventions:
-        if isinstance(each, Ablation):
-            cells = each.cells(output.shape[1], first, output.shape[2], output.device)[..., None]
-            output = torch.where(cells, mean[:, None] if isinstance(each, Mean) else 0.0, output)
-    return output
+def _first_row(query: Tensor, key: Tensor) -> int:
+    """The newest tokens' rows are the last of all so far."""
+    return key.shape[2] - query.shape[2]
 
 
 def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:

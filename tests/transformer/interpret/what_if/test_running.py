@@ -23,15 +23,19 @@ from transformer.interpret.what_if.running import intervened
 from transformer.model.attention import causal_mask
 
 BEGIN = 2
-EXAMPLES = [
+EXAMPLES = (
     "zero:cross.2.1",
+    "mean:cross.1.2@2",
     "uniform:decoder.1.*@1-",
     "focus:cross.*.*:3@2-",
+    "focus:decoder.*.*:1",
     "forbid:cross.*.*:2",
-    "mean:cross.1.2@2",
-]
-EXAMPLES += ["shift:decoder.*.1:-1", "shift:cross.0.*:1@3", "given:cross.*.0:0,1,0,3@1-3", "forbid:encoder.*.*:1@0-4"]
-EXAMPLES += ["forbid:cross.*.*:2", "focus:decoder.*.*:1", "uniform:encoder.1.3~zero:decoder.0.0@2~forbid:cross.2.*:0@3-"]
+    "forbid:encoder.*.*:1@0-4",
+    "shift:decoder.*.1:-1",
+    "shift:cross.0.*:1@3",
+    "given:cross.*.0:0,1,0,3@1-3",
+    "uniform:encoder.1.3~zero:decoder.0.0@2~forbid:cross.2.*:0@3-",
+)
 
 
 @pytest.fixture(scope="module", params=["post", "pre"])

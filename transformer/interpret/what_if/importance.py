@@ -1,0 +1,140 @@
+"""How much each attention head matters: what a translation loses in log-probability when that head alone is ablated.
+
+The head of one sentence: all heads at once, each in a copy of the sentence of its own, in one batch. Of a corpus: one
+pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...arrays import read_only, to_array
+from ...data.batching import Example, Ids, pad
+from ...model.names import AttentionKind
+from ...model.transformer import Transformer
+from ..activations import EncoderActivations, Request, record_decoder, record_encoder
+from .head_means import HeadMeans
+from .intervention import Heads, Intervention, Zero
+from .running import intervened, intervened_side_by_side
+
+Ablate = Callable[[Heads], Intervention]  # Zero, Mean or Uniform
+_NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
+_LOGITS_AT_ONCE = 2**22  # 16 MB: as fast as more, and no memory to speak of with a large vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class HeadImportance:
+    """What log P lost without each head, in nats; a negative loss says that the translation became likelier.
+
+    encoder, decoder, cross: [layers, heads, target] for the tokens of one sentence, [layers, heads] for the mean over
+    the tokens of a corpus. log_probabilities: with all heads, [target]; the mean of a corpus, []. Arrays are read-only.
+    """
+
+    encoder: np.ndarray
+    decoder: np.ndarray
+    cross: np.ndarray
+    log_probabilities: np.ndarray
+
+    def of(self, kind: AttentionKind | str) -> np.ndarray:
+        """The losses of a kind; raises ValueError for another."""
+        return getattr(self, AttentionKind(kind))
+
+    def total(self, kind: AttentionKind | str) -> np.ndarray:
+        """A kind's losses of log P of the whole translation, or of a corpus's mean token: [layers, heads]."""
+        losses = self.of(kind)
+        return losses.sum(axis=-1) if losses.ndim == 3 else losses
+
+    def ranked(self) -> list[tuple[Heads, float]]:
+        """Every head with its total loss, the largest first."""
+        losses = {kind: self.total(kind) for kind in AttentionKind}
+        heads = [Heads(kind, *map(int, place)) for kind in losses for place in np.ndindex(losses[kind].shape)]
+        found = [(head, float(losses[head.kind][head.layer, head.head])) for head in heads]
+        return sorted(found, key=lambda each: -each[1])
+
+
+def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
+    """The heads of some kinds of attention, layer by layer."""
+    return [
+        Heads(kind, layer, head)
+        for kind in kinds
+        for layer, head in product(range(len(getattr(model, kind.stack))), range(model.config.num_heads))
+    ]
+
+
+def head_importance(
+    model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
+) -> HeadImportance:
+    """What each token of a translation loses without each head, all in one batch.
+
+    source: ids ending with end of sentence; target: ids without begin of sentence, such as `Hypothesis.ids`. The
+    memory is encoded anew only for the encoder's own heads. Raises ValueError for a model in training mode.
+    """
+    of_encoder = every_head(model, [AttentionKind.ENCODER])
+    of_decoder = every_head(model, [AttentionKind.DECODER, AttentionKind.CROSS])
+    with intervened_side_by_side(model, [(), *([ablate(head)] for head in of_encoder)], means):
+        encoder = record_encoder(model, [source] * (1 + len(of_encoder)), _NOTHING)
+    memory = torch.cat([encoder.memory, encoder.memory[:1].expand(len(of_decoder), -1, -1)])
+    copies = [()] * len(encoder.memory)
+    with intervened_side_by_side(model, [*copies, *([ablate(head)] for head in of_decoder)], means):
+        fed = [[model.config.begin_id, *target[:-1]]] * len(memory)
+        seen = record_decoder(model, EncoderActivations(memory, None, {}), fed, _NOTHING)
+    following = torch.tensor([list(target)], device=model.device).expand(len(memory), -1)
+    found = to_array(target_log_probabilities(model, seen.hidden, following)).astype(np.float64)
+    return HeadImportance(**_by_kind(model, found[0] - found[1:]), log_probabilities=read_only(found[0]))
+
+
+def _by_kind(model: Transformer, losses: np.ndarray) -> dict[str, np.ndarray]:
+    """Losses of all heads, [heads of all kinds, ...], as one array a kind: [layers, heads, ...]."""
+    counts = [len(every_head(model, [kind])) for kind in AttentionKind]
+    parts = np.split(losses, np.cumsum(counts)[:-1])
+    shape = (-1, model.config.num_heads, *losses.shape[1:])
+    return {kind.value: read_only(part.reshape(shape)) for kind, part in zip(AttentionKind, parts, strict=True)}
+
+
+@torch.inference_mode()
+def target_log_probabilities(model: Transformer, hidden: Tensor, target: Tensor) -> Tensor:
+    """log P of each target id from the decoder's vectors: [batch, target, d_model], [batch, target] -> [batch, target].
+
+    A few sentences at a time, so that the logits of all are never there at once.
+    """
+    at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.vocab_size))
+    parts = []
+    for some, ids in zip(hidden.split(at_once), target.split(at_once), strict=True):
+        logits = model.output_projection(some)
+        parts.append(logits.gather(-1, ids[..., None])[..., 0] - logits.logsumexp(dim=-1))
+    return torch.cat(parts)
+
+
+def summed_losses(
+    model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: HeadMeans | None = None
+) -> np.ndarray:
+    """The sum over a batch's target tokens of what each loses without each head; last, that of their log P itself.
+
+    -> [heads of all kinds + 1], float64, to be added up over batches and then given to `mean_importance`.
+    """
+    sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
+    following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
+    lengths = torch.tensor([len(row) for row in fed], device=model.device)
+    real = torch.arange(following.shape[1], device=model.device) < lengths[:, None]
+
+    def total(encoder: EncoderActivations) -> float:
+        seen = record_decoder(model, encoder, fed, _NOTHING)
+        return float(to_array(target_log_probabilities(model, seen.hidden, following)[real]).sum(dtype=np.float64))
+
+    encoder = record_encoder(model, sources, _NOTHING)
+    whole, sums = total(encoder), []
+    for head in every_head(model):
+        with intervened(model, [ablate(head)], means):
+            own = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
+            sums.append(whole - total(own))
+    return np.array([*sums, whole])
+
+
+def mean_importance(model: Transformer, sums: np.ndarray, tokens: int) -> HeadImportance:
+    """What `summed_losses` gave, added up over batches of so many target tokens, as means over these tokens."""
+    means = np.asarray(sums, dtype=np.float64) / tokens
+    return HeadImportance(**_by_kind(model, means[:-1]), log_probabilities=read_only(means[-1:].reshape(())))
