@@ -1,4 +1,4 @@
-"""The command line: train, translate, evaluate, heads, outputs, trace, import, export, toy, reversals, download."""
+"""The command line: train, translate, evaluate, heads, outputs, importance, trace, import, export, toy, …"""
 
 import argparse
 import json
@@ -64,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_evaluate_arguments(command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON"))
     heads = command("heads", _heads, "measure over a corpus what each head does; written beside the checkpoint")
     outputs = command("outputs", _outputs, "measure over a corpus how sure the model is; written beside the checkpoint")
-    for subparser in (heads, outputs):
+    importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
+    importance.add_argument("--out", type=Path, required=True, help="the CSV file to write")
+    importance.add_argument("--resume", action="store_true", help="go on with the unfinished measurement beside --out")
+    for subparser in (heads, outputs, importance):
         subparser.add_argument("--checkpoint", type=Path, required=True, help="a checkpoint folder")
         subparser.add_argument("--pairs", type=Path, required=True, help="sentence pairs, TSV or TSV.gz")
         _add_device(subparser)
@@ -225,6 +228,15 @@ def _outputs(options: argparse.Namespace) -> None:
         f"{measured.sentences} sentences: median of the mean log-probabilities {median:.2f}, "
         f"{measured.typical_split():.1%} of the words in three pieces or more"
     )
+
+
+def _importance(options: argparse.Namespace) -> None:
+    from .interpret.what_if.corpus_importance import write_importance
+    from .training.distributed import joined
+
+    with joined(choose_device(options.device)) as (processes, device):
+        own, pairs = Translator.load(options.checkpoint, device), read_pairs(options.pairs)
+        write_importance(options.out, own.model, own.tokenizer, pairs, options.resume, processes, _reporter)
 
 
 def _trace(options: argparse.Namespace) -> None:

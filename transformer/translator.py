@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 
 from .checkpoint import Checkpoint, load_checkpoint, placed
-from .data.batching import Ids
+from .data.batching import Ids, make_examples
+from .data.pairs import TextPairs
 from .data.tokenizer import Piece
 from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
@@ -15,6 +16,7 @@ from .errors import EmptyTextError, TooLongError, UserError
 from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
 from .interpret.what_if.head_means import HeadMeans
+from .interpret.what_if.importance import HeadImportance
 from .interpret.what_if.running import Asked, intervened, read_all
 
 Strategy = Greedy | Sampling | Beam
@@ -152,6 +154,16 @@ class Translator:
                 target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
             activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked)
+
+    def head_importance(self, pairs: TextPairs, *, progress: Callable[[int], None] | None = None) -> HeadImportance:
+        """What each head alone is worth over sentence pairs: the loss in log-probability of a target token without it.
+
+        Raises DataError where no pair fits the model. `progress` is called with the number of sentences done.
+        """
+        from .interpret.what_if.corpus_importance import measure_importance  # not needed to translate
+
+        examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
+        return measure_importance(self.model, examples, progress=progress)
 
     def addressed(self, text: str, target_language: str | None) -> str:
         """The text as a model of several target languages reads it, the language first: ">>deu<< A sentence."

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ...data.batching import Example, Examples, epoch_batches
 from ...errors import CheckpointError
+from ...files import read_tensors, save_tensors
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import record
@@ -52,15 +51,12 @@ def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
 
 def save_means(path: Path, means: HeadMeans) -> None:
     """Write them as safetensors; raises OSError."""
-    save_file({kind.value: means.of(kind).contiguous() for kind in AttentionKind}, path)
+    save_tensors(path, {kind.value: means.of(kind) for kind in AttentionKind})
 
 
 def load_means(path: Path, model: Transformer) -> HeadMeans:
     """Read what `save_means` wrote for a model of this shape; raises CheckpointError for anything else."""
-    try:
-        found = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} holds no mean outputs of heads.") from error
+    found = read_tensors(path)
     heads, width = model.config.num_heads, model.config.d_k
     wanted = {kind.value: (len(getattr(model, kind.stack)), heads, width) for kind in AttentionKind}
     if {name: tuple(tensor.shape) for name, tensor in found.items()} != wanted:

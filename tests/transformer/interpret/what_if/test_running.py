@@ -236,7 +236,7 @@ def test_means_are_those_of_all_real_tokens(translator, tmp_path):
     assert torch.equal(load_means(tmp_path / "means.safetensors", model).cross, means.cross)
     with pytest.raises(CheckpointError, match="another shape"):
         load_means(tmp_path / "means.safetensors", unlike_model(num_heads=3))
-    with pytest.raises(CheckpointError, match="no mean outputs"):
+    with pytest.raises(CheckpointError, match="is missing"):
         load_means(tmp_path / "nothing.safetensors", model)
     with pytest.raises(ValueError, match="at least one"):
         measure_means(model, [])
