@@ -101,6 +101,9 @@ PARAMETERS = {
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
+    # What if.
+    "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
+    "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
     "d_model": Parameter("d_model", 64),

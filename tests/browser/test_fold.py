@@ -41,6 +41,7 @@ VIEWS = {
     f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
+    "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
     "/questions": (CHART, ".st-key-question"),
 }
 
