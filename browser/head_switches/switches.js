@@ -17,8 +17,9 @@ class HeadSwitches {
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
     find(".switches").onkeydown = (event) => this.key(event);
-    for (const event of ["pointerover", "focusin"]) this.grids.addEventListener(event, ({ target }) => this.tell(target));
-    for (const event of ["pointerleave", "focusout"]) this.grids.addEventListener(event, () => this.tell(null));
+    const tell = ({ target }) => this.tell(target);
+    for (const name of ["pointerover", "focusin"]) this.grids.addEventListener(name, tell);
+    for (const name of ["pointerleave", "focusout"]) this.grids.addEventListener(name, () => this.tell(null));
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(this.grids);
   }
