@@ -216,7 +216,7 @@ def _changes(runs: Sequence[Collection[Cell]], stack: Stack, clean: Activations)
 
 
 def _put(places: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:
-    """An output, [batch, positions, d_model] or [batch, heads, positions, d_k], the clean one's at each (row, index)."""
+    """The output, [batch, positions, d_model] or [batch, heads, positions, d_k], with the clean one's at each place."""
     rows, indices = (list(each) for each in zip(*places, strict=True))
     output = output.clone()
     output[rows, indices] = clean[0, indices]
