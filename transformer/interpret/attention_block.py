@@ -9,7 +9,7 @@ from ..config import Norm
 from ..data.batching import Ids
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
-from .activations import Request, record, scores_of, unmasked_of, weights_of
+from .activations import Activations, Request, record, scores_of, unmasked_of, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,20 @@ def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: Att
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from
     0. Raises ValueError for a kind or layer that is not there, or a model in training mode.
     """
+    seen = record(model, [source], [decoder_input], Request(keep=stage_modules(kind, layer)))
+    return stages_of(model, seen, kind, layer)
+
+
+def stage_modules(kind: AttentionKind | str, layer: int | str) -> tuple[str, ...]:
+    """What a recording has to keep for the stages of a block, or with "*" for those of all layers."""
     name = AttentionKind(kind).block_name(layer)
-    kept = (name, f"{name}.core", f"{name}_residual")
-    seen = record(model, [source], [decoder_input], Request(keep=kept))
-    block, core, around = (seen.call(module) for module in kept)
+    return name, f"{name}.core", f"{name}_residual"
+
+
+def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, layer: int) -> Stages:
+    """The stages of one attention block in a recorded pass that kept its `stage_modules`."""
+    name = AttentionKind(kind).block_name(layer)
+    block, core, around = (seen.call(module) for module in stage_modules(kind, layer))
     merge = model.get_submodule(name).merge
     query, key, value, _ = core.inputs
     residual, output = around.inputs[0], block.output

@@ -25,7 +25,7 @@ class Attribution:
     """One value a token of the source and of the decoder's input, positive where it speaks for the predicted token.
 
     source: [source]; prefix: [step + 1], the decoder's input up to this step. `log_probability` is the predicted
-    token's.
+    token's; of a contrast, how far it is above the other's.
     """
 
     source: np.ndarray
@@ -41,9 +41,11 @@ class LeftOut:
     log_probability: float
 
 
-def gradient_times_input(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
+def gradient_times_input(
+    model: Transformer, source: Ids, decoder_input: Ids, predicted: int, against: int | None = None
+) -> Attribution:
     """The gradient of log P(predicted) after `decoder_input`, times the embedding, summed over d_model (Denil et al.
-    2014).
+    2014); with `against`, of log P(predicted) - log P(against): why the one and not the other (Yin and Neubig 2022).
 
     source: ids ending with end of sentence; decoder_input: the ids from begin of sentence up to this step. The
     embedding is the scaled row, before positions are added. The model is left as it was.
@@ -52,10 +54,16 @@ def gradient_times_input(model: Transformer, source: Ids, decoder_input: Ids, pr
     seen = record(model, [source], [decoder_input], request)
     embedded = [call.inputs[0] for call in seen.calls["positions"]]
     with torch.inference_mode(False), torch.enable_grad():
-        log_probability = seen.logits[0, -1].log_softmax(dim=-1)[predicted]
+        log_probability = _log_probability(seen.logits[0, -1], predicted, against)
         gradients = torch.autograd.grad(log_probability, embedded)
         of_source, of_prefix = ((grad * x)[0].sum(dim=-1) for grad, x in zip(gradients, embedded, strict=True))
     return Attribution(to_array(of_source), to_array(of_prefix), log_probability.item())
+
+
+def _log_probability(logits: torch.Tensor, predicted: int, against: int | None) -> torch.Tensor:
+    """log P of a token, or how far it is above that of another: [..., vocab] -> [...]."""
+    found = logits.log_softmax(dim=-1)
+    return found[..., predicted] if against is None else found[..., predicted] - found[..., against]
 
 
 def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
@@ -63,15 +71,19 @@ def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
     return embedded.detach().requires_grad_()
 
 
-def leave_one_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int) -> Attribution:
-    """How much log P(predicted) falls when one token may not be read by any other, for each token in turn.
+def leave_one_out(
+    model: Transformer, source: Ids, decoder_input: Ids, predicted: int, against: int | None = None
+) -> Attribution:
+    """How much log P(predicted) falls when one token may not be read by any other, for each token in turn; with
+    `against`, log P(predicted) - log P(against) (erasure, Yin and Neubig 2022).
 
     A source token is masked as padding is, in the encoder and in cross-attention; one of the decoder's input in its
     self-attention. It keeps its position, so that all others stay. The last token of the input and a source of a single
     token cannot be left out: they get NaN.
     """
     parts = parts_to_leave_out(len(source), len(decoder_input))
-    return concatenate([leave_out(model, source, decoder_input, predicted, part) for part in parts], len(source))
+    found = [leave_out(model, source, decoder_input, predicted, part, against) for part in parts]
+    return concatenate(found, len(source))
 
 
 def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
@@ -80,7 +92,14 @@ def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
     return [range(first, min(first + TOKENS_AT_ONCE, count)) for first in range(0, count, TOKENS_AT_ONCE)]
 
 
-def leave_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids) -> LeftOut:
+def leave_out(
+    model: Transformer,
+    source: Ids,
+    decoder_input: Ids,
+    predicted: int,
+    positions: Ids,
+    against: int | None = None,
+) -> LeftOut:
     """`leave_one_out` for some positions, the prefix's counted on from the source's; raises ValueError for others."""
     length, last = len(source), len(source) + len(decoder_input) - 1
     if not all(0 <= position <= last for position in positions):
@@ -95,7 +114,7 @@ def leave_out(model: Transformer, source: Ids, decoder_input: Ids, predicted: in
             target_mask[row, 0, position - length + 1 :, position - length] = False  # its own row keeps it
     request = Request(keep=(), source_mask=source_mask, target_mask=target_mask, logits_to_keep=1)
     seen = record(model, [source] * rows, [decoder_input] * rows, request)
-    found = to_array(seen.logits[:, -1].log_softmax(dim=-1)[:, predicted])
+    found = to_array(_log_probability(seen.logits[:, -1], predicted, against))
     impossible = [position == last or (length == 1 and position == 0) for position in positions]
     return LeftOut(read_only(np.where(impossible, np.nan, found[0] - found[1:])), float(found[0]))
 
@@ -129,7 +148,7 @@ def weighted_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndar
     A key with a large weight and a short vector contributes little (Kobayashi et al. 2020). The bias of W_O
     belongs to no key and is left out.
     """
-    lengths = np.linalg.norm(_transformed_values(stages, parameters), axis=-1)  # batch heads keys
+    lengths = np.linalg.norm(transformed_values(stages, parameters), axis=-1)  # batch heads keys
     return np.asarray(stages.weights, dtype=np.float64) * lengths[:, :, None, :]
 
 
@@ -139,11 +158,11 @@ def summed_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarra
     Vectors of several heads may cancel, so this is not the sum of the heads' norms.
     """
     weights = np.asarray(stages.weights, dtype=np.float64)
-    return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, _transformed_values(stages, parameters)), axis=-1)
+    return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, transformed_values(stages, parameters)), axis=-1)
 
 
-def _transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """Each head's values times its rows of W_O: [batch, heads, keys, d_model]."""
+def transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:
+    """Each head's values times its rows of W_O, what a weight of 1 adds: [batch, heads, keys, d_model]."""
     values = split_heads(np.asarray(stages.value, dtype=np.float64), stages.num_heads)  # batch heads keys d_k
     rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(stages.num_heads, stages.d_k, -1)
     return values @ rows

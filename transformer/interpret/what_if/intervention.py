@@ -101,7 +101,7 @@ class Ablation(Intervention):
 
 @dataclass(frozen=True)
 class Zero(Ablation):
-    """The heads' outputs are zero (Michel et al. 2019, 3.1): their slices of the concatenation before W_O."""
+    """The heads' outputs are zero (Michel et al. 2019, 2.3): their slices of the concatenation before W_O."""
 
     name: ClassVar[str] = "zero"
     heads: Heads
@@ -163,7 +163,7 @@ class Focus(Rewriting):
 
 @dataclass(frozen=True)
 class Forbid(Rewriting):
-    """No weight on one key, the others renormalised (attention knockout, Geva et al. 2023, 3).
+    """No weight on one key, the others renormalised (attention knockout, Geva et al. 2023).
 
     The same as masking the key. A row with no other key attends to nothing and its output is 0, as from the fused
     kernel.

@@ -1,0 +1,107 @@
+"""DecoderLens, direct logit attribution and contrastive attribution, held against the model itself."""
+
+import numpy as np
+import pytest
+import torch
+from support.small import bias_logits, mark_end, random_sources, unlike_model
+from support.streams import loaded, trace_of
+
+from transformer.decoding.beam import Beam, beam_search
+from transformer.decoding.sampling import Greedy, Sampling, decode
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.residual import record_residual_stream
+from transformer.interpret.what_if.decoder_lens import decoder_lens
+from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.logit_attribution import attribute_logit
+from transformer.interpret.what_if.running import intervened
+
+SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
+
+
+@pytest.fixture(scope="module", params=["post", "pre"])
+def model(request):
+    model = unlike_model(norm=request.param, output_bias=True)
+    return mark_end(bias_logits(model, {5: 0.3, 7: -0.7}), -1.0)
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(3), Sampling(0.7, seed=2)])
+def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strategy):
+    found = decoder_lens(model, SOURCE, strategy, prefix=(8,))
+    stack = record_residual_stream(model, SOURCE, FED).encoder
+    vectors = [stack.start, *(stack.of_layer(layer)[-1].after for layer in range(2))]
+    assert len(found) == 3
+    for one, vector in zip(found, vectors, strict=True):
+        assert one.ids[0] == 8
+        if isinstance(strategy, Sampling):
+            continue  # rows of a batch draw one after the other
+        with torch.inference_mode():
+            memory = model.encoder_norm(torch.tensor(vector)[None])
+        search = beam_search if isinstance(strategy, Beam) else decode
+        alone = search(model, [SOURCE], strategy, [(8,)], memory)[0]
+        alone = alone[0] if isinstance(strategy, Beam) else alone
+        assert one.ids == alone.ids and one.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+
+
+def test_the_last_layer_of_the_lens_is_the_models_own_translation():
+    for name in ("en-de", "reverse"):
+        trace = trace_of(name, "I love my teacher.")
+        assert decoder_lens(loaded(name).model, trace.source_ids)[-1].ids == trace.next_ids
+
+
+@pytest.mark.parametrize("step", [1, 4])
+@pytest.mark.parametrize("against", [None, 11])
+def test_the_parts_of_a_logit_add_up_to_it(model, step, against):
+    found = attribute_logit(model, SOURCE, FED[:step], 5, against)
+    with torch.inference_mode():
+        logits = model(torch.tensor([SOURCE]), torch.tensor([FED[:step]]))[0, -1]
+    expected = float(logits[5]) - (0 if against is None else float(logits[against]))
+    assert found.logit == pytest.approx(expected, abs=1e-4)
+    assert found.total == pytest.approx(expected, abs=1e-4)
+    assert found.decoder.shape == found.cross.shape == (3, 4) and found.feed_forward.shape == (3,)
+    assert min(np.abs(found.decoder).max(), np.abs(found.cross).max(), np.abs(found.feed_forward).max()) > 0.05
+
+
+@pytest.mark.parametrize("name", ["en-de", "reverse"])
+def test_they_add_up_in_the_shipped_checkpoints_too(name):
+    trace = trace_of(name, "I love my teacher.")
+    for step in range(len(trace.fed_ids)):
+        token, other = int(trace.candidate_ids[step, 0]), int(trace.candidate_ids[step, 1])
+        for against in (None, other):
+            found = attribute_logit(loaded(name).model, trace.source_ids, trace.fed_ids[: step + 1], token, against)
+            assert found.total == pytest.approx(found.logit, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms_are_held(kind):
+    """Pre-norm: the head's vector is taken out of the last residual stream by hand, the deviation is kept."""
+    model, layer, head = unlike_model(norm="pre"), 2, 1
+    found = getattr(attribute_logit(model, SOURCE, FED, 5), kind)[layer, head]
+    with intervened(model, [Zero(Heads(kind, layer, head))]):
+        without = record_residual_stream(model, SOURCE, FED).decoder.of_layer(layer)
+    whole = record_residual_stream(model, SOURCE, FED).decoder
+    number = {"decoder": 0, "cross": 1}[kind]
+    head_vector = whole.of_layer(layer)[number].change[-1] - without[number].change[-1]
+    last = whole.of_layer(layer)[-1].after[-1].astype(np.float64)
+    weight, gamma = model.output_projection.weight[5].detach().numpy(), model.decoder_norm.weight.detach().numpy()
+    centred = head_vector - head_vector.mean()
+    expected = (weight * gamma * centred / np.sqrt(last.var() + model.decoder_norm.eps)).sum()
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", [gradient_times_input, leave_one_out])
+def test_a_contrast_is_one_token_less_the_other(model, method):
+    """log P(a) - log P(b) is linear in both, and so is each method."""
+    found, one, other = (method(model, SOURCE, FED, *tokens) for tokens in ((5, 11), (5,), (11,)))
+    np.testing.assert_allclose(found.source, one.source - other.source, atol=2e-5)
+    np.testing.assert_allclose(found.prefix, one.prefix - other.prefix, atol=2e-5)
+    assert found.log_probability == pytest.approx(one.log_probability - other.log_probability, abs=1e-5)
+    same = method(model, SOURCE, FED, 5, 5)
+    assert np.nan_to_num(same.source).max() == 0 == same.log_probability
+
+
+def test_the_word_that_decides_has_the_largest_contrast():
+    trace, model = trace_of("en-de", "I have no car."), loaded("en-de").model
+    step, ein = trace.next_tokens.index("▁kein"), loaded("en-de").tokenizer.encode("ein")[0]
+    fed = trace.fed_ids[: step + 1]
+    erased = leave_one_out(model, trace.source_ids, fed, trace.next_ids[step], ein)
+    assert trace.source_tokens[int(np.nanargmax(erased.source))] == "▁no"

@@ -1,0 +1,178 @@
+"""Patching: all of it is the clean run, none of it the corrupted one, and each cell what its name says."""
+
+import numpy as np
+import pytest
+import torch
+from support.small import random_sources, unlike_model
+from support.streams import CHECKPOINTS, loaded, trace_of
+
+from transformer.errors import CheckpointError, InterventionError
+from transformer.interpret.activations import Request, record
+from transformer.interpret.what_if import patching
+from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs
+from transformer.interpret.what_if.patching import (
+    Cell,
+    Question,
+    every_cell,
+    patched_logits,
+    patched_predictions,
+    patching_map,
+    question_of,
+    restored_shares,
+)
+
+ONE, OTHER = (tuple(source) for source in random_sources(7, 7, seed=5))
+FED = (2, 9, 8, 5)
+QUESTION = Question(ONE, OTHER, FED, (7, 11))
+SITES = [("residual", stack) for stack in ("encoder", "decoder")]
+SITES += [(site, kind) for site in ("attention", "head") for kind in ("encoder", "decoder", "cross")]
+
+
+@pytest.fixture(scope="module", params=["post", "pre"])
+def model(request):
+    return unlike_model(norm=request.param)
+
+
+def all_cells(model, question=QUESTION, sites=SITES):
+    return [cell for site in sites for row in every_cell(model, question, *site) for cell in row]
+
+
+def logits(model, source):
+    return record(model, [source], [FED], Request(keep=(), logits_to_keep=1)).logits[0, -1]
+
+
+def test_the_first_rows_are_the_two_runs(model):
+    found = patched_logits(model, QUESTION, [])
+    assert torch.equal(found, torch.stack([logits(model, ONE), logits(model, OTHER)]))
+
+
+def test_a_run_patched_with_itself_stays_what_it_is_bit_for_bit(model):
+    same = Question(ONE, ONE, FED, (7, 11))
+    for cells in (all_cells(model), *([cell] for cell in all_cells(model)[::7])):
+        found = patched_logits(model, same, [cells])
+        assert torch.equal(found[2], found[0]) and torch.equal(found[2], logits(model, ONE))
+
+
+@pytest.mark.parametrize("sites", [SITES, SITES[:1], SITES[1:2]], ids=["all", "encoder", "decoder"])
+def test_patching_everything_restores_exactly_all(model, sites):
+    """All of either stack's residual stream is enough: the decoder has nothing else from the source."""
+    found = patched_logits(model, QUESTION, [all_cells(model, sites=sites)])
+    assert torch.equal(found[2], found[0]) and not torch.equal(found[1], found[0])
+    assert restored_shares(found, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0]
+
+
+def test_patching_nothing_restores_nothing(model):
+    assert restored_shares(patched_logits(model, QUESTION, [()]), QUESTION.tokens)[2] == 0
+
+
+@pytest.mark.parametrize("site, part", SITES)
+def test_a_map_is_each_cell_alone_written_into_the_run_by_a_hook_of_the_tests_own(model, site, part, monkeypatch):
+    monkeypatch.setattr(patching, "_RUNS_AT_ONCE", 5)
+    found = patching_map(model, QUESTION, site, part)
+    encoder = part == "encoder"
+    columns = 4 if site == "head" else len(ONE) if encoder else len(FED)
+    assert found.shares.shape == ((2 if encoder else 3) + (site == "residual"), columns)
+    difference = [float(logits(model, source)[7] - logits(model, source)[11]) for source in (ONE, OTHER)]
+    assert [found.clean, found.corrupted] == pytest.approx(difference, abs=1e-4)
+    for layer, index in [(0, 1), (1, 3), (len(found.shares) - 1, columns - 1)]:
+        cell = found.cells[layer][index]
+        assert (cell.layer, cell.index) == (layer, index)
+        difference_there = difference_with(model, site, part, layer, index)
+        share = (difference_there - difference[1]) / (difference[0] - difference[1])
+        assert found.shares[layer, index] == pytest.approx(share, abs=1e-4)
+
+
+def difference_with(model, site, part, layer, index):
+    """One unbatched run of the corrupted source, the output of one module replaced by the clean run's."""
+    stack = part if site == "residual" else {"encoder": "encoder"}.get(part, "decoder")
+    module = getattr(model, stack)[layer - (site == "residual")]
+    if site != "residual":
+        block = module.cross_attention if part == "cross" else module.self_attention
+        module = block.core if site == "head" else block
+    elif layer == 0:
+        module = model.positions
+    calls, wanted = [], 1 if (site, layer, stack) == ("residual", 0, "decoder") else 0
+
+    def keep(_, inputs, output):
+        calls.append(output)
+
+    def put(_, inputs, output):
+        calls.append(output)
+        if len(calls) - 1 != wanted:
+            return None
+        output = output.clone()
+        output[:, index] = clean[:, index]
+        return output
+
+    handle = module.register_forward_hook(keep)
+    logits(model, ONE)
+    handle.remove()
+    clean, calls = calls[wanted], []
+    handle = module.register_forward_hook(put)
+    found = logits(model, OTHER)
+    handle.remove()
+    return float(found[7] - found[11])
+
+
+def test_the_predictions_of_all_three_runs_are_there_to_be_read(model):
+    cells = all_cells(model)[:3]
+    found, rows = patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
+    assert found.best_ids.shape == (3, 4) and np.array_equal(found.best_ids[:, 0], rows.argmax(dim=-1))
+    np.testing.assert_allclose(found.probabilities, rows.softmax(dim=-1)[:, 7], atol=1e-6)
+
+
+def test_what_cannot_be_patched_is_refused(model):
+    with pytest.raises(InterventionError, match="have 7 and 6 tokens"):
+        Question(ONE, OTHER[1:], FED, (7, 11))
+    for cell in (Cell("residual", "encoder", 3, 0), Cell("residual", "decoder", 0, 4), Cell("head", "cross", 0, 4)):
+        with pytest.raises(ValueError, match="must be in 0 to"):
+            patched_logits(model, QUESTION, [[cell]])
+    with pytest.raises(ValueError, match="stack must be one of"):
+        patching_map(model, QUESTION, "residual", "cross")
+    same = patching_map(model, Question(ONE, ONE, FED, (7, 11)), "head", "cross")
+    assert np.isnan(same.shares).all()
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_each_shipped_pair_is_told_apart_by_its_model(name):
+    model, tokenizer = loaded(name).model, loaded(name).tokenizer
+    pairs = read_minimal_pairs(CHECKPOINTS / name)
+    assert [pair.name for pair in pairs] == ["number", "gender", "negation", "tense", "name"]
+    for pair in pairs:
+        question = pair.question(tokenizer)
+        both = patched_logits(model, question, []).log_softmax(dim=-1)
+        assert both.argmax(dim=-1).tolist() == list(question.tokens), pair.name
+        difference = both[:, question.tokens[0]] - both[:, question.tokens[1]]
+        assert difference[0] > 1 and difference[1] < -1, pair.name
+        assert question == question_of(*(trace_of(name, sentence) for sentence in pair.sentences))
+
+
+def test_the_memory_at_the_word_that_differs_restores_most_of_a_shipped_pair():
+    """That the map shows something: the position of the changed word, and no other, in the encoder's first rows."""
+    model, tokenizer = loaded("en-de").model, loaded("en-de").tokenizer
+    for pair in read_minimal_pairs(CHECKPOINTS / "en-de"):
+        question = pair.question(tokenizer)
+        changed = [one != other for one, other in zip(question.clean, question.corrupted, strict=True)]
+        first = patching_map(model, question, "residual", "encoder").shares[0]
+        assert first[changed] == pytest.approx(1, abs=1e-4) and first[~np.array(changed)] == pytest.approx(0, abs=1e-4)
+
+
+def test_damaged_pairs_are_told_in_a_sentence(tmp_path, tokenizer):
+    assert read_minimal_pairs(tmp_path) == ()
+    for text in (
+        "pair = 3",
+        "[[pair]]\nname = 'x'",
+        "no toml",
+        "[[pair]]\nname='x'\nprefix=''\nsentences=['a']\ntokens=['b','c']",
+    ):
+        (tmp_path / "minimal_pairs.toml").write_text(text)
+        with pytest.raises(CheckpointError, match="holds no minimal pairs"):
+            read_minimal_pairs(tmp_path)
+    with pytest.raises(CheckpointError, match="must be pieces"):
+        MinimalPair("x", ("red dog", "big dog"), "", ("▁nope", "▁not")).question(tokenizer)
+
+
+def test_two_sentences_with_one_translation_ask_nothing():
+    trace = trace_of("en-de", "I love my teacher.")
+    with pytest.raises(InterventionError, match="same translation"):
+        question_of(trace, trace)

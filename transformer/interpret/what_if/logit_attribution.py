@@ -1,0 +1,123 @@
+"""Direct logit attribution: what each head, each feed-forward and the embedding add to the logit of a token.
+
+The residual stream is a sum, and the logit is a product with its last vector, so it is the sum of one product for each
+part (Elhage et al. 2021). Between them stand LayerNorms: each is taken as the linear function that it is for this very
+vector, its standard deviation held at its own value. So the parts add up to the logit exactly. What a part does to the
+input of later parts counts as theirs: this is the direct path alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...arrays import read_only, to_array
+from ...data.batching import Ids
+from ...model.names import AttentionKind, Stack, SubLayerKind
+from ...model.transformer import Transformer
+from ..activations import RESIDUAL_STREAM, Activations, Request, record
+from ..residual import sublayers_of
+
+
+@dataclass(frozen=True, eq=False)
+class LogitAttribution:
+    """The parts of one logit, or of the difference of two. Arrays are float64 and read-only.
+
+    decoder, cross: [layers, heads], of self- and cross-attention; feed_forward: [layers]; embedding, of the last input
+    token, and position: numbers; biases: those of attention, LayerNorm and output together, which no token changes but
+    through the standard deviations. `logit` is the model's own.
+    """
+
+    decoder: np.ndarray
+    cross: np.ndarray
+    feed_forward: np.ndarray
+    embedding: float
+    position: float
+    biases: float
+    logit: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts: the logit, but for rounding."""
+        parts = (self.decoder.sum(), self.cross.sum(), self.feed_forward.sum())
+        return float(sum(parts) + self.embedding + self.position + self.biases)
+
+
+def attribute_logit(
+    model: Transformer, source: Ids, decoder_input: Ids, token: int, against: int | None = None
+) -> LogitAttribution:
+    """The parts of a token's logit after `decoder_input`; with `against`, of its difference to the other's.
+
+    source: ids ending with end of sentence; decoder_input: the ids from begin of sentence up to this step. Raises
+    ValueError for a model in training mode.
+    """
+    keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
+    seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
+    direction, biases = _output_direction(model, token), _output_bias(model, token)
+    logit = float(seen.logits[0, -1, token])
+    if against is not None:
+        direction, biases = direction - _output_direction(model, against), biases - _output_bias(model, against)
+        logit -= float(seen.logits[0, -1, against])
+    if isinstance(model.decoder_norm, nn.LayerNorm):
+        last = list(sublayers_of(model, Stack.DECODER))[-1]
+        direction, constant = _through(model.decoder_norm, direction, _around(seen, *last[:2])[1])
+        biases += constant
+    heads = {kind: np.zeros((len(model.decoder), model.config.num_heads)) for kind in SubLayerKind}
+    feed_forward = np.zeros(len(model.decoder))
+    for layer, kind, module, residual in reversed(list(sublayers_of(model, Stack.DECODER))):
+        before, after = _around(seen, layer, kind)
+        change = _last(seen.call(f"decoder.{layer}.{kind}").output)
+        if not residual.norm_first:
+            direction, constant = _through(residual.norm, direction, before + change)
+            biases += constant
+        if kind == SubLayerKind.FEED_FORWARD:
+            feed_forward[layer] = direction @ change
+        else:
+            core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, -1]  # heads d_k
+            columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # d_model heads d_k
+            heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
+            biases += float(direction @ _array(module.output.bias))
+    positions = seen.calls["positions"][-1]
+    embedded, start = _last(positions.inputs[0]), _last(positions.output)
+    return LogitAttribution(
+        decoder=read_only(heads[AttentionKind.DECODER.sublayer]),
+        cross=read_only(heads[AttentionKind.CROSS.sublayer]),
+        feed_forward=read_only(feed_forward),
+        embedding=float(direction @ embedded),
+        position=float(direction @ (start - embedded)),
+        biases=float(biases),
+        logit=logit,
+    )
+
+
+def _through(norm: nn.LayerNorm, direction: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, float]:
+    """The direction ahead of a LayerNorm whose standard deviation is held at that of `vector`, and its constant part.
+
+    direction . LayerNorm(x) = new direction . x + constant, for this vector and for the sum of any parts of it.
+    """
+    scaled = direction * _array(norm.weight) / np.sqrt(vector.var() + norm.eps)
+    return scaled - scaled.mean(), float(direction @ _array(norm.bias))
+
+
+def _around(seen: Activations, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:
+    """The residual stream before and after a sub-layer, at the last position."""
+    call = seen.call(f"decoder.{layer}.{kind}_residual")
+    return _last(call.inputs[0]), _last(call.output)
+
+
+def _last(vectors: torch.Tensor) -> np.ndarray:
+    return _array(vectors[0, -1])
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return to_array(tensor).astype(np.float64)
+
+
+def _output_direction(model: Transformer, token: int) -> np.ndarray:
+    return _array(model.output_projection.weight[token])
+
+
+def _output_bias(model: Transformer, token: int) -> float:
+    bias = model.output_projection.bias
+    return 0.0 if bias is None else bias[token].item()

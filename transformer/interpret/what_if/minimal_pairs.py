@@ -1,0 +1,53 @@
+"""Minimal pairs: two sentences that differ in one thing, and the two tokens between which it decides.
+
+They come with a checkpoint, for its tokenizer has to cut both into as many tokens, and its model to tell them apart.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...data.tokenizer import TextTokenizer
+from ...errors import CheckpointError
+from ...files import reading
+from .patching import Question
+
+PAIRS_FILE = "minimal_pairs.toml"
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """What the sentences differ in, both, the beginning of a translation of either, and the piece that follows each."""
+
+    name: str
+    sentences: tuple[str, str]
+    prefix: str
+    tokens: tuple[str, str]
+
+    def question(self, tokenizer: TextTokenizer) -> Question:
+        """The pair as ids, the first sentence being the clean one; raises InterventionError for unequal lengths, and
+        CheckpointError for a token that is no piece.
+        """
+        pieces = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
+        if not pieces.keys() >= set(self.tokens):
+            raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
+        sources = ((*tokenizer.encode(sentence), tokenizer.end_id) for sentence in self.sentences)
+        fed = (tokenizer.begin_id, *tokenizer.encode_target(self.prefix))
+        return Question(*sources, fed, tuple(pieces[token] for token in self.tokens))
+
+
+def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
+    """The pairs beside a checkpoint, none where it brings none; raises CheckpointError for a file that holds others."""
+    path = Path(folder) / PAIRS_FILE
+    if not path.exists():
+        return ()
+    with reading(path, "holds no minimal pairs", ValueError, KeyError, TypeError):
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))["pair"]
+        return tuple(_pair(table) for table in tables)
+
+
+def _pair(table: dict) -> MinimalPair:
+    both = [tuple(map(str, table[name])) for name in ("sentences", "tokens")]
+    if [len(each) for each in both] != [2, 2]:
+        raise ValueError("two sentences and two tokens expected")
+    return MinimalPair(str(table["name"]), both[0], str(table["prefix"]), both[1])

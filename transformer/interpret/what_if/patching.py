@@ -1,0 +1,230 @@
+"""Activation patching: inner vectors of one sentence put into the run of another (Vig et al. 2020; Meng et al. 2022).
+
+Two sources of equal length in tokens, one target prefix, and the token that each makes the model prefer after it. The
+corrupted run gets one vector of the clean run at a time; how much of the difference of both tokens' logits comes back
+tells where in the model what the sentences differ in is to be found.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...arrays import read_only, require_index, to_array
+from ...errors import InterventionError
+from ...model.names import AttentionKind, Name, Stack
+from ...model.transformer import Transformer
+from ..activations import (
+    Activations,
+    EncoderActivations,
+    Predictions,
+    Request,
+    predict,
+    record,
+    record_decoder,
+    record_encoder,
+)
+from ..hooks import Change
+from ..trace import Trace
+
+_RUNS_AT_ONCE = 128  # patched side by side, a copy of the sentence each: more are no faster
+
+
+class Site(Name):
+    """What is taken from the clean run at a cell.
+
+    The residual stream of a position after a layer, layer 0 being the sum of embedding and position; what an attention
+    adds to the residual stream at a position, all heads together; or the output of one head, at all positions.
+    """
+
+    RESIDUAL = "residual"
+    ATTENTION = "attention"
+    HEAD = "head"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to patch. `part` is a stack of the residual stream, else a kind of attention; `index` is a position, or
+    a head. Everything counts from 0, but of the residual stream 0 is before the first layer, 1 after it.
+    """
+
+    site: Site
+    part: Stack | AttentionKind
+    layer: int
+    index: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "site", Site(self.site))
+        parts = Stack if self.site == Site.RESIDUAL else AttentionKind
+        object.__setattr__(self, "part", parts(self.part))
+
+    @property
+    def stack(self) -> Stack:
+        """The half of the model that it belongs to."""
+        return Stack(self.part) if self.site == Site.RESIDUAL else AttentionKind(self.part).stack
+
+    @property
+    def module(self) -> str:
+        """The module whose output is patched."""
+        if self.site == Site.RESIDUAL:
+            return f"{self.part}.{self.layer - 1}" if self.layer else "positions"
+        block = AttentionKind(self.part).block_name(self.layer)
+        return f"{block}.core" if self.site == Site.HEAD else block
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two sources, a decoder's input for both, and the tokens between which they decide after it.
+
+    clean, corrupted: ids ending with end of sentence; fed: ids from begin of sentence on; tokens: the id that the clean
+    source asks for, then the other's. Raises InterventionError for sources of different lengths.
+    """
+
+    clean: tuple[int, ...]
+    corrupted: tuple[int, ...]
+    fed: tuple[int, ...]
+    tokens: tuple[int, int]
+
+    def __post_init__(self):
+        if len(self.clean) != len(self.corrupted):
+            raise InterventionError(
+                f"The sentences have {len(self.clean)} and {len(self.corrupted)} tokens: a vector has a place in the "
+                "other run only where both have as many."
+            )
+
+
+def question_of(clean: Trace, corrupted: Trace) -> Question:
+    """The question at the first step at which two translations differ; raises InterventionError where none does."""
+    for step, tokens in enumerate(zip(clean.next_ids, corrupted.next_ids, strict=False)):
+        if tokens[0] != tokens[1]:
+            return Question(clean.source_ids, corrupted.source_ids, clean.fed_ids[: step + 1], tokens)
+    raise InterventionError("Both sentences have the same translation, so there is no difference to restore.")
+
+
+@dataclass(frozen=True, eq=False)
+class PatchingMap:
+    """What each cell of a site restores of the logit difference, 1 being all: shares [layers, positions or heads].
+
+    Of the residual stream there is one layer more, the first before all layers. clean, corrupted: logit of the first
+    token minus that of the second in both runs. Where these are equal there is nothing to restore: shares are NaN.
+    """
+
+    cells: tuple[tuple[Cell, ...], ...]
+    shares: np.ndarray
+    clean: float
+    corrupted: float
+
+
+def patching_map(
+    model: Transformer, question: Question, site: Site | str, part: Stack | AttentionKind | str
+) -> PatchingMap:
+    """Patch each cell of a site alone: of a stack's residual stream, or of a kind's attention or heads.
+
+    The copies of the sentence run side by side in a few batches. Raises ValueError for a part that a site has not.
+    """
+    cells = every_cell(model, question, site, part)
+    logits = patched_logits(model, question, [[cell] for row in cells for cell in row])
+    differences = (logits[:, question.tokens[0]] - logits[:, question.tokens[1]]).double().cpu()
+    shares = restored_shares(logits, question.tokens)[2:].reshape(len(cells), -1)
+    return PatchingMap(cells, read_only(shares), float(differences[0]), float(differences[1]))
+
+
+def every_cell(
+    model: Transformer, question: Question, site: Site | str, part: Stack | AttentionKind | str
+) -> tuple[tuple[Cell, ...], ...]:
+    """The cells of a site, layer by layer."""
+    first = Cell(site, part, 0, 0)
+    layers = len(getattr(model, first.stack)) + (first.site == Site.RESIDUAL)
+    columns = len(question.clean if first.stack == Stack.ENCODER else question.fed)
+    columns = model.config.num_heads if first.site == Site.HEAD else columns
+    return tuple(
+        tuple(Cell(first.site, first.part, layer, index) for index in range(columns)) for layer in range(layers)
+    )
+
+
+def restored_shares(logits: Tensor, tokens: tuple[int, int]) -> np.ndarray:
+    """How far each row's logit difference is on the way from row 1, the corrupted run, to row 0, the clean one: [rows].
+
+    NaN everywhere where both are equal.
+    """
+    differences = to_array(logits[:, tokens[0]] - logits[:, tokens[1]]).astype(np.float64)
+    whole = differences[0] - differences[1]
+    return (differences - differences[1]) / whole if whole else np.full_like(differences, np.nan)
+
+
+def patched_predictions(model: Transformer, question: Question, cells: Collection[Cell], count: int) -> Predictions:
+    """What the clean, the corrupted and the patched run predict after the decoder's input: [3], `count` candidates.
+
+    The probabilities and ranks are those of the clean source's token.
+    """
+    logits = patched_logits(model, question, [cells])
+    return predict(logits, torch.tensor(question.tokens[0], device=logits.device), count)
+
+
+@torch.inference_mode()
+def patched_logits(model: Transformer, question: Question, runs: Sequence[Collection[Cell]]) -> Tensor:
+    """The logits after the decoder's input of the clean run, the corrupted one, and the corrupted one patched with each
+    set of cells: [2 + runs, vocab].
+
+    A single set runs as the other two do, alone: patched with what it has itself it stays what it is, and patched with
+    everything it is the clean run, bit for bit. Several run side by side, where products are rounded otherwise. Raises
+    ValueError for a cell that is not there.
+    """
+    for cell in (cell for cells in runs for cell in cells):
+        _check(model, question, cell)
+    modules = tuple(dict.fromkeys(cell.module for cells in runs for cell in cells))
+    clean, corrupted = (
+        record(model, [source], [question.fed], Request(keep=keep, logits_to_keep=1))
+        for source, keep in ((question.clean, modules), (question.corrupted, ()))
+    )
+    parts = [clean.logits[:, -1], corrupted.logits[:, -1]]
+    for first in range(0, len(runs), _RUNS_AT_ONCE):
+        parts.append(_side_by_side(model, question, runs[first : first + _RUNS_AT_ONCE], clean, corrupted.memory))
+    return torch.cat(parts)
+
+
+def _side_by_side(
+    model: Transformer, question: Question, runs: Sequence[Collection[Cell]], clean: Activations, memory: Tensor
+) -> Tensor:
+    """One batch of patched runs; those without a cell in the encoder share the corrupted run's memory."""
+    memory = memory.repeat(len(runs), 1, 1)
+    encoded = [row for row, cells in enumerate(runs) if any(cell.stack == Stack.ENCODER for cell in cells)]
+    if encoded:
+        change = _changes([runs[row] for row in encoded], Stack.ENCODER, clean)
+        sources = [question.corrupted] * len(encoded)
+        memory[encoded] = record_encoder(model, sources, Request(keep=(), change=change)).memory
+    request = Request(keep=(), change=_changes(runs, Stack.DECODER, clean), logits_to_keep=1)
+    encoder = EncoderActivations(memory, None, {})
+    return record_decoder(model, encoder, [question.fed] * len(runs), request).logits[:, -1]
+
+
+def _changes(runs: Sequence[Collection[Cell]], stack: Stack, clean: Activations) -> tuple[Change, ...]:
+    """What puts the clean run's vectors into the runs of a batch, by module."""
+    by_module: dict[str, list[tuple[int, int]]] = {}
+    for row, cells in enumerate(runs):
+        for cell in cells:
+            if cell.stack == stack:
+                by_module.setdefault(cell.module, []).append((row, cell.index))
+    changes = []
+    for module, places in by_module.items():
+        calls = clean.calls[module]  # one, but both stacks run through the positions
+        changes.append((module, partial(_put, places, calls[0 if stack == Stack.ENCODER else -1].output)))
+    return tuple(changes)
+
+
+def _put(places: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:
+    """The output, [batch, positions, d_model] or [batch, heads, positions, d_k], with the clean one's at each place."""
+    rows, indices = (list(each) for each in zip(*places, strict=True))
+    output = output.clone()
+    output[rows, indices] = clean[0, indices]
+    return output
+
+
+def _check(model: Transformer, question: Question, cell: Cell) -> None:
+    require_index("layer", cell.layer, len(getattr(model, cell.stack)) + (cell.site == Site.RESIDUAL))
+    positions = len(question.clean if cell.stack == Stack.ENCODER else question.fed)
+    head = cell.site == Site.HEAD
+    require_index("head" if head else "position", cell.index, model.config.num_heads if head else positions)
