@@ -3,12 +3,17 @@
 Interventions are asked for by their text (see `transformer.interpret.what_if.parsing`), which is part of the key.
 """
 
+import numpy as np
+
+from transformer.arrays import to_array
 from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.activations import Request, record
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
 from transformer.interpret.what_if.intervention import Mean
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
+from transformer.interpret.what_if.running import intervened
 
 from . import CheckpointFiles, Choice, _cached, samples, trace, translator
 
@@ -43,6 +48,16 @@ def same_target_trace(choice: Choice, asked: str) -> Trace:
     own, sentence = translator(choice.checkpoint), trace(choice)
     target = Hypothesis(sentence.next_ids, 0.0, 0.0, sentence.finished)
     return own.trace(choice.source, target=target, **_under(choice, asked))
+
+
+@_cached(max_entries=64, show_spinner=False)
+def next_probabilities(choice: Choice, asked: str, step: int) -> np.ndarray:
+    """Of every piece, how probable it is after a step of the unchanged translation, from 0, under interventions."""
+    own, sentence, under = translator(choice.checkpoint), trace(choice), _under(choice, asked)
+    with intervened(own.model, under["interventions"], under["means"]):
+        request = Request(keep=(), logits_to_keep=1)
+        seen = record(own.model, [sentence.source_ids], [sentence.fed_ids[: step + 1]], request)
+    return to_array(seen.logits[0, -1].softmax(dim=-1))
 
 
 def _under(choice: Choice, asked: str) -> dict:

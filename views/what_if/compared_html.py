@@ -9,7 +9,7 @@ import numpy as np
 from plots.text import signed
 from transformer.interpret.trace import Trace
 
-from .ablation_text import log_probabilities
+from .change_text import log_probabilities
 
 
 def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
