@@ -104,8 +104,8 @@ def target_log_probabilities(model: Transformer, hidden: Tensor, target: Tensor)
     at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.vocab_size))
     parts = []
     for some, ids in zip(hidden.split(at_once), target.split(at_once), strict=True):
-        logits = model.output_projection(some)
-        parts.append(logits.gather(-1, ids[..., None])[..., 0] - logits.logsumexp(dim=-1))
+        found = model.output_projection(some).log_softmax(dim=-1)
+        parts.append(found.gather(-1, ids[..., None])[..., 0])
     return torch.cat(parts)
 
 
