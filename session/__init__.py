@@ -135,6 +135,11 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
 
 
+def has_samples(checkpoint: CheckpointFiles) -> bool:
+    """Whether sentence pairs come with a checkpoint."""
+    return (Path(checkpoint.folder) / SAMPLES).is_file()
+
+
 @_cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """What the heads do over a corpus, None where that was not measured or cannot be read."""

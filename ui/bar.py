@@ -85,6 +85,7 @@ def forget_places() -> None:
     """Places within the sentence before mean nothing in the next one."""
     url_state.write("step", "1")
     url_state.write("see_tokens", "")
+    url_state.write("rewrite_weights", "")
     if "hypothesis" in st.session_state:
         st.session_state["hypothesis"] = "1"
 

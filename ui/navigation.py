@@ -29,6 +29,7 @@ GROUPS = {
         "masks": "Masks",
         "logits": "Logits",
     },
+    "Change it": {"what_if": "What if"},
     "How it learns": {"training": "Training"},
     "Asked often": {"questions": "Questions"},
 }

@@ -101,6 +101,16 @@ PARAMETERS = {
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
+    # What if.
+    "what_if": Parameter("view", "head ablation"),
+    "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
+    "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
+    "rewrite": Parameter("rewrite attention: what is done to the weights", "forbid a token"),
+    "rewrite_heads": Parameter("rewrite attention: whose weights", "all heads of the kind"),
+    "rewrite_rows": Parameter("rewrite attention: in which rows", "every row"),
+    "rewrite_row": Parameter("rewrite attention: the row that is shown, from 1"),
+    "rewrite_key": Parameter("rewrite attention: the token that is forbidden or gets all, from 1"),
+    "rewrite_weights": Parameter("rewrite attention: weights by hand, such as 0.5-0.25-0.25", ""),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
     "d_model": Parameter("d_model", 64),

@@ -173,6 +173,12 @@ export class Drawing {
 }
 
 const BLANK = [...BLUE, 0];
+// A share from -1, blue, to 1, orange, as a colour of CSS.
+export function signedColour(share) {
+  const [red, green, blue_, opaque] = around(Math.max(-1, Math.min(1, share)));
+  return `rgba(${red}, ${green}, ${blue_}, ${opaque.toFixed(3)})`;
+}
+
 const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
 
 // Numbers as an image of a pixel a cell, to be stretched without blur.

@@ -41,6 +41,13 @@ VIEWS = {
     f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
+    "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    f"/what_if?what_if={quote('rewrite attention')}": (
+        ".rows",
+        ".compared table",
+        ".st-key-rewrite",
+        ".st-key-rewrite_row",
+    ),
     "/questions": (CHART, ".st-key-question"),
 }
 

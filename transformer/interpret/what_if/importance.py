@@ -4,9 +4,10 @@ The head of one sentence: all heads at once, each in a copy of the sentence of i
 pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from ...arrays import read_only, to_array
 from ...data.batching import Example, Ids, pad
+from ...decoding.sampling import forbid_specials
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
@@ -31,13 +33,16 @@ class HeadImportance:
     """What log P lost without each head, in nats; a negative loss says that the translation became likelier.
 
     encoder, decoder, cross: [layers, heads, target] for the tokens of one sentence, [layers, heads] for the mean over
-    the tokens of a corpus. log_probabilities: with all heads, [target]; the mean of a corpus, []. Arrays are read-only.
+    the tokens of a corpus. log_probabilities: with all heads, [target]; the mean of a corpus, []. turned: of one
+    sentence, the heads of each kind without which some token of the target is no longer the most probable one, so that
+    greedy decoding leaves this target, [layers, heads]; None of a corpus. Arrays are read-only.
     """
 
     encoder: np.ndarray
     decoder: np.ndarray
     cross: np.ndarray
     log_probabilities: np.ndarray
+    turned: Mapping[str, np.ndarray] | None = None
 
     def of(self, kind: AttentionKind | str) -> np.ndarray:
         """The losses of a kind; raises ValueError for another."""
@@ -65,6 +70,7 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
     ]
 
 
+@torch.inference_mode()
 def head_importance(
     model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
 ) -> HeadImportance:
@@ -83,8 +89,14 @@ def head_importance(
         fed = [[model.config.begin_id, *target[:-1]]] * len(memory)
         seen = record_decoder(model, EncoderActivations(memory, None, {}), fed, _NOTHING)
     following = torch.tensor([list(target)], device=model.device).expand(len(memory), -1)
-    found = to_array(target_log_probabilities(model, seen.hidden, following)).astype(np.float64)
-    return HeadImportance(**_by_kind(model, found[0] - found[1:]), log_probabilities=read_only(found[0]))
+    scored = [
+        (_log_probabilities(logits, ids), (forbid_specials(logits, model).argmax(dim=-1) != ids).any(dim=-1))
+        for logits, ids in _logits(model, seen.hidden, following)
+    ]
+    found, turned = (to_array(torch.cat(parts)) for parts in zip(*scored, strict=True))
+    losses = found[:1].astype(np.float64) - found[1:]
+    by_kind = MappingProxyType(_by_kind(model, turned[1:]))
+    return HeadImportance(**_by_kind(model, losses), log_probabilities=read_only(found[0]), turned=by_kind)
 
 
 def _by_kind(model: Transformer, losses: np.ndarray) -> dict[str, np.ndarray]:
@@ -101,12 +113,18 @@ def target_log_probabilities(model: Transformer, hidden: Tensor, target: Tensor)
 
     A few sentences at a time, so that the logits of all are never there at once.
     """
+    return torch.cat([_log_probabilities(logits, ids) for logits, ids in _logits(model, hidden, target)])
+
+
+def _logits(model: Transformer, hidden: Tensor, target: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """The logits of a few sentences at a time, with their targets."""
     at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.vocab_size))
-    parts = []
     for some, ids in zip(hidden.split(at_once), target.split(at_once), strict=True):
-        found = model.output_projection(some).log_softmax(dim=-1)
-        parts.append(found.gather(-1, ids[..., None])[..., 0])
-    return torch.cat(parts)
+        yield model.output_projection(some), ids
+
+
+def _log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
+    return logits.log_softmax(dim=-1).gather(-1, ids[..., None])[..., 0]
 
 
 def summed_losses(

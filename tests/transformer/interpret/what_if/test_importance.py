@@ -52,6 +52,18 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     assert ranked[0][1] == pytest.approx(found.of(ranked[0][0].kind)[ranked[0][0].layer, ranked[0][0].head].sum())
 
 
+@pytest.mark.parametrize("text", ["I think that he has never read this book."])
+def test_without_the_heads_that_turn_it_and_no_others_greedy_decoding_leaves_the_translation(shipped, text):
+    trace = shipped.trace(text)
+    found = head_importance(shipped.model, trace.source_ids, trace.next_ids)
+    turned = {
+        str(heads): bool(found.turned[heads.kind][heads.layer, heads.head]) for heads in every_head(shipped.model)
+    }
+    assert 0 < sum(turned.values()) < len(turned)
+    for heads, turns in turned.items():
+        assert (shipped.translate([text], interventions=[f"zero:{heads}"])[0] != trace.target_text) == turns
+
+
 def test_each_sentence_of_a_batch_has_interventions_of_its_own():
     model, fed = unlike_model(), [BEGIN, 9, 8, 7]
     sentences = random_sources(7, 7, 5, seed=4)

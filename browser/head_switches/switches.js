@@ -1,0 +1,139 @@
+// All heads of the model, a grid for each kind of attention: a click or Enter switches a head off or on again, the
+// arrows go from head to head, Escape switches all on.
+
+import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
+import { Echo, mounted } from "../lib/mount.js";
+
+const WIDEST = 36, NARROWEST = 17, ROOM_FOR_DIGITS = 26, BESIDE = 22, APART = 2; // pixels
+
+class HeadSwitches {
+  constructor(root) {
+    const find = (selector) => root.querySelector(selector);
+    Object.assign(this, { grids: find(".grids"), readout: find(".readout") });
+    Object.assign(this, { limit: find(".limit"), scale: find(".scale") });
+    this.echo = new Echo();
+    this.buttons = new Map();
+    this.off = [];
+    this.allOn = find(".all_on");
+    this.allOn.onclick = () => this.choose([]);
+    find(".switches").onkeydown = (event) => this.key(event);
+    const tell = ({ target }) => this.tell(target);
+    for (const name of ["pointerover", "focusin"]) this.grids.addEventListener(name, tell);
+    for (const name of ["pointerleave", "focusout"]) this.grids.addEventListener(name, () => this.tell(null));
+    this.resized = new ResizeObserver(() => this.fit());
+    this.resized.observe(this.grids);
+  }
+
+  receive(data) {
+    this.data = data;
+    if (this.echo.isNews(data.off)) this.off = data.off ? data.off.split("-") : [];
+    const shape = JSON.stringify(data.kinds.map(({ kind, losses }) => [kind, losses.length, losses[0].length]));
+    if (shape !== this.shape) this.build();
+    this.shape = shape;
+    this.show();
+  }
+
+  leave() {
+    this.resized.disconnect();
+  }
+
+  build() {
+    this.buttons.clear();
+    this.grids.replaceChildren(...this.data.kinds.map((kind) => this.grid(kind)));
+    this.fit();
+  }
+
+  grid({ kind, name, losses }) {
+    const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
+    head.title = "head";
+    const rows = losses.map((row, layer) => {
+      const label = element("th", "", `L${layer + 1}`);
+      label.scope = "row";
+      const cells = row.map((_, index) => element("td", "", this.button(kind, layer, index)));
+      return element("tr", "", label, ...cells);
+    });
+    const body = element("tbody", "", head, ...rows);
+    return element("section", "", element("h3", "", name), element("table", "", body));
+  }
+
+  button(kind, layer, head) {
+    const name = `${kind}.${layer + 1}.${head + 1}`, button = element("button");
+    Object.assign(button, { type: "button", tabIndex: this.buttons.size ? -1 : 0 });
+    Object.assign(button.dataset, { name, kind, layer, head });
+    button.onclick = () => this.toggle(name);
+    this.buttons.set(name, button);
+    return button;
+  }
+
+  show() {
+    const { kinds, limit } = this.data;
+    for (const { kind, losses, digits, turned, words } of kinds) {
+      losses.forEach((row, layer) => row.forEach((loss, head) => {
+        const name = `${kind}.${layer + 1}.${head + 1}`, button = this.buttons.get(name), off = this.off.includes(name);
+        button.textContent = digits[layer][head];
+        button.style.setProperty("--colour", signedColour(limit ? loss / limit : 0));
+        button.classList.toggle("turned", turned[layer][head]);
+        button.setAttribute("aria-pressed", off);
+        button.setAttribute("aria-label", `${off ? "Off: " : ""}${words[layer][head]}`);
+      }));
+    }
+    const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(share));
+    this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
+    this.limit.textContent = `0 to ${limit.toFixed(2)} nats of log P lost`;
+    this.allOn.disabled = !this.off.length;
+    this.tell(null);
+  }
+
+  fit() {
+    if (!this.data) return;
+    const heads = this.data.kinds[0].losses[0].length, room = this.grids.firstElementChild.clientWidth - BESIDE;
+    const wide = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room / heads) - APART));
+    this.grids.style.setProperty("--wide", `${wide}px`);
+    this.grids.classList.toggle("narrow", wide < ROOM_FOR_DIGITS);
+  }
+
+  toggle(name) {
+    this.choose(this.off.includes(name) ? this.off.filter((each) => each !== name) : [...this.off, name]);
+  }
+
+  choose(off) {
+    this.off = off;
+    this.show();
+    const text = off.join("-");
+    if (this.echo.isWorthReporting(text)) this.setTriggerValue("choice", text);
+  }
+
+  tell(target) {
+    const button = target?.closest?.("td button");
+    this.readout.textContent = button ? button.getAttribute("aria-label") : "Each cell is a head: how much log P the " +
+      "translation loses when that head alone is off. Click it to switch it off.";
+  }
+
+  key(event) {
+    if (isShortcut(event)) return;
+    const button = event.target.closest("td button");
+    if (event.key === "Escape" && this.off.length) this.choose([]);
+    else if (button && event.key in ARROWS) this.move(button, ARROWS[event.key]);
+    else return;
+    event.preventDefault();
+  }
+
+  // To the next head or layer; beyond the last layer of a kind to the next kind.
+  move(button, [down, right]) {
+    const { kind, layer, head } = button.dataset, kinds = this.data.kinds.map((each) => each.kind);
+    const grid = this.data.kinds[kinds.indexOf(kind)].losses;
+    let to = { kind, layer: Number(layer) + down, head: Number(head) + right };
+    if (to.layer < 0 || to.layer >= grid.length) {
+      const next = this.data.kinds[kinds.indexOf(kind) + down];
+      if (!next) return;
+      to = { ...to, kind: next.kind, layer: down > 0 ? 0 : next.losses.length - 1 };
+    }
+    const found = this.buttons.get(`${to.kind}.${to.layer + 1}.${to.head + 1}`);
+    if (!found) return;
+    button.tabIndex = -1;
+    found.tabIndex = 0;
+    found.focus();
+  }
+}
+
+export default mounted(HeadSwitches);

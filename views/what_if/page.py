@@ -1,0 +1,14 @@
+"""The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
+
+from session import Choice
+from ui.choices import view_of
+
+from . import ablation, rewriting
+
+_SHOW = {"head ablation": ablation.show, "rewrite attention": rewriting.show}
+VIEWS = tuple(_SHOW)
+
+
+def show_page(choice: Choice) -> None:
+    """The view that the address asks for. Raises UserError."""
+    _SHOW[view_of(VIEWS, "what_if")](choice)
