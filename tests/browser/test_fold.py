@@ -48,6 +48,7 @@ VIEWS = {
         ".st-key-rewrite",
         ".st-key-rewrite_row",
     ),
+    "/what_if?what_if=compare": (CHART, ".st-key-compare", ".st-key-compact_head"),
     "/questions": (CHART, ".st-key-question"),
 }
 

@@ -63,9 +63,14 @@ def describe_ranking(found: HeadImportance, trace: Trace) -> str:
 
 def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> str:
     """What became of the translation, and of the probability of the unchanged one, when these heads were ablated."""
-    named = "; ".join(map(one_head, off[:_NAMED]))
-    rest = f" and {counted(len(off) - _NAMED, 'more head')}" if len(off) > _NAMED else ""
-    return f"Without {named}{rest} {outcome_words(before, forced, after)}"
+    return f"Without {heads_words(off)} {outcome_words(before, forced, after)}"
+
+
+def heads_words(heads: Sequence[Heads]) -> str:
+    """The first of some heads by their names, and how many more; "any change" for none."""
+    named = "; ".join(map(one_head, heads[:_NAMED]))
+    rest = f" and {counted(len(heads) - _NAMED, 'more head')}" if len(heads) > _NAMED else ""
+    return f"{named}{rest}" or "any change"
 
 
 def is_greedys(trace: Trace) -> bool:

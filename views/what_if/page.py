@@ -3,9 +3,9 @@
 from session import Choice
 from ui.choices import view_of
 
-from . import ablation, rewriting
+from . import ablation, compare, rewriting
 
-_SHOW = {"head ablation": ablation.show, "rewrite attention": rewriting.show}
+_SHOW = {"head ablation": ablation.show, "rewrite attention": rewriting.show, "compare": compare.show}
 VIEWS = tuple(_SHOW)
 
 
