@@ -76,12 +76,13 @@ class SearchRecord:
 
     ended: ranked by score, one that reached its length limit among them. kept: for each step the unfinished
     translations that were in the beam after it, as ids, most probable first. could_reach: for each of the last of these
-    the highest score that it could still have reached.
+    the highest score that it could still have reached. log_probabilities: of what was kept, step by step, in nats.
     """
 
     ended: tuple[Hypothesis, ...]
     kept: tuple[tuple[tuple[int, ...], ...], ...]
     could_reach: tuple[float, ...]
+    log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def fate(self, ids: Ids) -> Fate:
         """What became of the path with these ids."""
@@ -105,6 +106,7 @@ class _Search:
     scores: list[float]
     ended: list[Hypothesis] = field(default_factory=list)
     kept: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
+    log_probabilities: list[tuple[float, ...]] = field(default_factory=list)
 
     def could_reach(self, beam: Beam) -> list[float]:
         """For each unfinished translation the highest score it can still get.
@@ -180,6 +182,7 @@ def recorded_beam_search(
             tuple(sorted(search.ended, key=lambda one: -one.score)),
             tuple(search.kept),
             tuple(search.could_reach(beam)),
+            tuple(search.log_probabilities),
         )
         for search in searches
     ]
@@ -220,6 +223,7 @@ def _advance(
             scores.append(total)
             origins.append(origin)
     search.kept.append(tuple(pasts))
+    search.log_probabilities.append(tuple(scores))
     missing = beam.size - len(pasts)
     search.scores = scores + [-math.inf] * missing
     if not pasts or search.is_decided(beam):
