@@ -17,11 +17,9 @@ import numpy as np
 import streamlit as st
 
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import find_checkpoints
+from transformer.checkpoint import TOKENIZER_FILES, find_checkpoints
 from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, OpenedBatch, read_samples
-from transformer.data.marian_tokenizer import MARIAN_FILES
-from transformer.data.tokenizer import TOKENIZER_FILE
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
@@ -58,8 +56,7 @@ PAIRS_FOR_GRADIENTS = 16
 _FILES = (
     "config.json",
     "model.safetensors",
-    TOKENIZER_FILE,
-    *MARIAN_FILES,
+    *TOKENIZER_FILES,
     "training.json",
     SAMPLES,
     REPLAY_FILE,

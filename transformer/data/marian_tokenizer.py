@@ -10,6 +10,7 @@ from ..errors import CheckpointError
 from .tokenizer import Piece
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
+TARGET_VOCABULARY = "target_vocab.json"
 
 
 class MarianTokenizer:
@@ -22,8 +23,8 @@ class MarianTokenizer:
 
     def __init__(self, source: bytes, target: bytes, vocabulary: bytes, begin_id: int | None = None):
         self._files = {SOURCE: source, TARGET: target, VOCABULARY: vocabulary}
-        self._source, self._target = (_processor(name, self._files[name]) for name in (SOURCE, TARGET))
-        self._ids = _vocabulary(vocabulary)
+        self._source, self._target = (read_processor(name, self._files[name]) for name in (SOURCE, TARGET))
+        self._ids = read_vocabulary(vocabulary)
         self._pieces = sorted(self._ids, key=self._ids.__getitem__)
         self.pad_id, self.unknown_id, self.end_id = (self._ids[piece] for piece in ("<pad>", "<unk>", "</s>"))
         self.begin_id = self.pad_id if begin_id is None else begin_id
@@ -49,6 +50,23 @@ class MarianTokenizer:
         """The target languages that a text may begin with, "deu" for ">>deu<<"; empty where there is one language."""
         codes = [piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<")]
         return tuple(sorted(code[2:-2] for code in codes))
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """None to choose among: the model is not told which language it reads."""
+        return ()
+
+    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
+        """The text with the target language in front, unless it names one itself."""
+        return text if not target_language or text.startswith(">>") else f">>{target_language}<< {text}"
+
+    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Nothing before a source text, and the end of sentence after it."""
+        return (), (self.end_id,)
+
+    def given(self, text: str) -> tuple[int, ...]:
+        """Nothing: the target language is a token of the source."""
+        return ()
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -84,18 +102,24 @@ class MarianTokenizer:
         """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
         return self._pieces[int(id)]
 
+    def source_piece_text(self, id: int) -> str:
+        """The same: both languages have one vocabulary."""
+        return self.piece_text(id)
+
     def _id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)
 
 
-def _processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=content)
     except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
         raise CheckpointError(f"{name} is not a SentencePiece model.") from error
 
 
-def _vocabulary(content: bytes) -> dict[str, int]:
+def read_vocabulary(content: bytes, needed: Sequence[str] = ("<pad>", "<unk>", "</s>")) -> dict[str, int]:
+    """The id of each piece; raises CheckpointError unless every id from 0 is there once, and the `needed` pieces."""
     try:
         ids = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -104,7 +128,7 @@ def _vocabulary(content: bytes) -> dict[str, int]:
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
     if sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: its ids are not 0 to {len(ids) - 1}, each once.")
-    missing = [piece for piece in ("<pad>", "<unk>", "</s>") if piece not in ids]
+    missing = [piece for piece in needed if piece not in ids]
     if missing:
         raise CheckpointError(f"{VOCABULARY} lacks {', '.join(missing)}.")
     return ids

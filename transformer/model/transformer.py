@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..arrays import require_index
-from ..config import ModelConfig
+from ..config import ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
 from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
 from .names import Stack
@@ -18,23 +18,30 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
-        table = config.vocab_size, config.d_model, config.scale_embeddings
-        self.source_embedding = TokenEmbedding(*table)
-        self.target_embedding = self.source_embedding if config.share_embeddings else TokenEmbedding(*table)
+        width = config.d_model, config.scale_embeddings
+        one_table = config.share_embeddings and not config.target_vocab_size
+        self.source_embedding = TokenEmbedding(config.vocab_size, *width)
+        self.target_embedding = self.source_embedding if one_table else TokenEmbedding(config.output_size, *width)
         self.positions = PositionalEncoding(config)
+        learned = config.positions == Positions.LEARNED  # each side has a table of its own
+        self.target_positions = PositionalEncoding(config) if learned else self.positions
+        first_norm = nn.LayerNorm if config.embedding_norm else nn.Identity
+        self.encoder_embedding_norm = first_norm(config.d_model)
+        self.decoder_embedding_norm = first_norm(config.d_model)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = last_norm(config.d_model)
         self.decoder_norm = last_norm(config.d_model)
-        self.output_projection = OutputProjection(config.d_model, config.vocab_size, config.output_bias)
+        self.output_projection = OutputProjection(config.d_model, config.output_size, config.output_bias)
         if config.share_embeddings:
-            self.output_projection.weight = self.source_embedding.embedding.weight
+            self.output_projection.weight = self.target_embedding.embedding.weight
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) scales to variance 1."""
+        """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) scales to variance 1, and
+        for positions that are learned."""
         nn.init.xavier_uniform_(self.output_projection.weight)
         if self.output_projection.bias is not None:
             nn.init.zeros_(self.output_projection.bias)
@@ -47,6 +54,8 @@ class Transformer(nn.Module):
                     nn.init.zeros_(linear.bias)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+            elif isinstance(module, PositionalEncoding) and self.config.positions == Positions.LEARNED:
+                nn.init.normal_(module.table, std=self.config.d_model**-0.5)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: source [batch, source], decoder input [batch, target] -> logits [batch, target, vocab]."""
@@ -57,17 +66,21 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""
-        x = self.positions(self.source_embedding(source))
+        x = self.encoder_embedding_norm(self.positions(self.source_embedding(source)))
         for layer in self.encoder:
             x = layer(x, source_mask)
         return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
         """[batch, target] -> the vectors before the output projection, [batch, target, d_model]."""
-        x = self.positions(self.target_embedding(target))
+        x = self._enter_decoder(target)
         for layer in self.decoder:
             x = layer(x, memory, target_mask, source_mask)
         return self.decoder_norm(x)
+
+    def _enter_decoder(self, target: Tensor, start: int = 0) -> Tensor:
+        """What the first decoder layer is given for tokens of which the first stands at `start`."""
+        return self.decoder_embedding_norm(self.target_positions(self.target_embedding(target), start))
 
     def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
         """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
@@ -79,7 +92,7 @@ class Transformer(nn.Module):
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
-        x = self.positions(self.target_embedding(target), start=length - new)
+        x = self._enter_decoder(target, start=length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask)
         return self.output_projection(self.decoder_norm(x[:, -1]))
