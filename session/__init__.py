@@ -82,7 +82,7 @@ class Choice:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
     It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
-    `language` is the target's where the model has several.
+    `language` is the target's where the model has several, `source_language` the source's where it is told that.
     """
 
     checkpoint: CheckpointFiles
@@ -91,11 +91,12 @@ class Choice:
     prefix: tuple[int, ...] = ()
     rank: int = 1
     language: str = ""
+    source_language: str = ""
 
     @property
     def source(self) -> str:
-        """What the model reads: the text, and before it the target language where one is chosen."""
-        return translator(self.checkpoint).addressed(self.text, self.language)
+        """What the translator reads: the text, and before it the languages where they are chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
 
 
 turns = Turns()

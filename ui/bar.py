@@ -61,10 +61,10 @@ def show() -> Choice:
     with examples:
         _offer_examples(translator.checkpoint)
     with languages:
-        language = _target_language(translator)
+        spoken = _languages(translator)
     with st.sidebar:
         _describe(translator)
-    return Choice(checkpoint, text, strategy, language=language)
+    return Choice(checkpoint, text, strategy, **spoken)
 
 
 def _offer_presentation() -> None:
@@ -110,9 +110,20 @@ def _take_example() -> None:
         take_sentence(st.session_state["example"])
 
 
-def _target_language(translator: Translator) -> str:
-    languages = translator.tokenizer.languages
-    return choices.from_list("Target language", languages, "target", width=110, hide_label=True) if languages else ""
+def _languages(translator: Translator) -> dict[str, str]:
+    """The languages among which the model lets choose, as fields of a `Choice`."""
+    tokenizer = translator.tokenizer
+    source, target = tokenizer.default_languages
+    offered = (
+        ("source_language", "Source language", tokenizer.source_languages, "source", source),
+        ("language", "Target language", tokenizer.languages, "target", target),
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        return {
+            name: choices.from_list(label, languages, key, start or None, width=110, hide_label=True)
+            for name, label, languages, key, start in offered
+            if languages
+        }
 
 
 def _decoding() -> Strategy:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support.addresses import VIEWS
+from support.families import write_family
 from support.marian import make_opus_like, write_model
 from support.pages import open_page, page_text, specs
 
@@ -17,18 +18,23 @@ from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
+BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
+NLLB = "nllb"  # pre-norm, sinusoids of another base and beginning, languages on both sides
 NEEDS_PAIRS = ("training=batches", "confidence", "pre-norm")
 
 
 @pytest.fixture(scope="module")
 def folder(checkpoints, tmp_path_factory):
-    """Two imported checkpoints: en-de come back from an opus-like folder, and a small one with random weights."""
+    """Four imported checkpoints: en-de come back from an opus-like folder, and small ones with random weights."""
     made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
     export_marian(load_checkpoint(checkpoints / "en-de"), made / "marian")
     make_opus_like(made / "marian", made / "opus")
     (made / SMALL).mkdir()
     write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/random")
-    for name in ("opus", SMALL):
+    for name in (BART, NLLB):
+        (made / name).mkdir()
+        write_family(made / name, name)
+    for name in ("opus", SMALL, BART, NLLB):
         save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
     return folder
 
@@ -43,7 +49,10 @@ def opened(address: str, **more: str):
     return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
 
 
-@pytest.mark.parametrize("name, text", [("opus", "I love my teacher."), (SMALL, "red dog")])
+MODELS = [("opus", "I love my teacher."), (SMALL, "red dog"), (BART, "red dog"), (NLLB, "red dog")]
+
+
+@pytest.mark.parametrize("name, text", MODELS)
 @pytest.mark.parametrize("address", VIEWS)
 def test_every_view_opens_or_says_what_it_lacks(address, name, text):
     app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text=text)
@@ -60,7 +69,10 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
     assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "film"))
     assert "Imported: " in said
-    if name == SMALL:
+    if name == BART:
+        assert "wavelength" not in said.lower() or "no wavelengths" in said, "what is learned is no wave"
+        assert "multiplied by √d_model so" not in said and "plus the positions." not in said
+    if name in (SMALL, BART):
         drawn = json.dumps([[spec["data"], {**spec["layout"], "template": None}] for spec in specs(app)])
         assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
         assert "after ReLU" not in drawn and "ReLU sets" not in said and "times √d_model" not in said

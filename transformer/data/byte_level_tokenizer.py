@@ -85,6 +85,11 @@ class ByteLevelTokenizer:
         """None to choose among either."""
         return ()
 
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """None to name."""
+        return "", ""
+
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text, which names no languages."""
         return text

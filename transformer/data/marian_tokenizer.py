@@ -56,6 +56,11 @@ class MarianTokenizer:
         """None to choose among: the model is not told which language it reads."""
         return ()
 
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """None: a text that names no language has none."""
+        return "", ""
+
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text with the target language in front, unless it names one itself."""
         return text if not target_language or text.startswith(">>") else f">>{target_language}<< {text}"

@@ -115,6 +115,7 @@ class MultilingualTokenizer:
         """The source languages to choose among."""
         return tuple(sorted(self._languages.ids))
 
+    @property
     def default_languages(self) -> tuple[str, str]:
         """The source and the target language of a text that names none; "" for no target."""
         return self._languages.source, self._languages.target

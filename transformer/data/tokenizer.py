@@ -49,6 +49,10 @@ class TextTokenizer(Protocol):
     def source_languages(self) -> tuple[str, ...]:
         """The source languages to choose among; empty where the model is not told which it reads."""
 
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """The source and the target language of a text that names none; "" where there is none to name."""
+
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text as it names its languages: ">>deu<< A sentence."; unchanged where it names one itself."""
 
@@ -152,6 +156,11 @@ class Tokenizer:
     def source_languages(self) -> tuple[str, ...]:
         """None to choose among either."""
         return ()
+
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """None to name."""
+        return "", ""
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text, which names no languages."""

@@ -33,7 +33,7 @@ AWKWARD = (
         "日本語 テスト",
         "... ---",
     ),
-    *("▁a", "\u3000a", ">>deu<< a", ">>xx_XX<< a", "cat en_XXL", "it's we'll I'D", "x\x1cy", "a\r\n b"),
+    *("▁a", "\u3000a", ">>deu<< a", ">>xx_XX<< a", "cat en-XX L", "it's we'll I'D", "x\x1cy", "a\r\n b"),
 )
 SEEDS = {"nllb": 4, "m2m100": 8}  # with which translations end, after 2 to 14 tokens
 KINDS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
