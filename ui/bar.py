@@ -112,18 +112,15 @@ def _take_example() -> None:
 
 def _languages(translator: Translator) -> dict[str, str]:
     """The languages among which the model lets choose, as fields of a `Choice`."""
-    tokenizer = translator.tokenizer
+    tokenizer, chosen = translator.tokenizer, {}
     source, target = tokenizer.default_languages
-    offered = (
-        ("source_language", "Source language", tokenizer.source_languages, "source", source),
-        ("language", "Target language", tokenizer.languages, "target", target),
-    )
+    look = {"width": 110, "hide_label": True}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        return {
-            name: choices.from_list(label, languages, key, start or None, width=110, hide_label=True)
-            for name, label, languages, key, start in offered
-            if languages
-        }
+        if read := tokenizer.source_languages:
+            chosen["source_language"] = choices.from_list("Source language", read, "source", source or None, **look)
+        if written := tokenizer.languages:
+            chosen["language"] = choices.from_list("Target language", written, "target", target or None, **look)
+    return chosen
 
 
 def _decoding() -> Strategy:

@@ -16,6 +16,9 @@ from transformer import Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.parameters import blocks_of, parameters_at
+from transformer.interpret.positions import position_rows
+from transformer.interpret.residual import record_residual_stream
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
 BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
@@ -128,3 +131,43 @@ def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
     both = opened("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
     assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
     assert not [each for each in opened("/translate", checkpoint="opus").selectbox if each.key == "target"]
+
+
+def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
+    own = Translator.load(folder / NLLB)
+    app = opened("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
+    assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
+    assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
+    app.selectbox(key="source").set_value("deu_Latn").run()
+    trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
+    assert trace.source_tokens[0] == "deu_Latn" and trace.next_tokens[0] == "jpn_Jpan"
+    shown = "".join(each.proto.body for each in app.get("html"))
+    assert "deu_Latn" in shown and not app.error
+    decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
+    assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
+    assert "“<s>” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
+    assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
+    masks = page_text(opened("/masks", checkpoint=NLLB, text="red dog", second="small cat"))
+    assert "decoder begins with </s>" in masks
+
+
+def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):
+    own = Translator.load(folder / BART)
+    trace = own.trace("red dog")
+    stream = record_residual_stream(own.model, trace.source_ids, trace.fed_ids)
+    blocks = {block.name: block for block in blocks_of(own.model, stream)}
+    names = list(blocks)
+    for side, stack in (("source", "encoder"), ("target", "decoder")):
+        norm, module = blocks[f"{stack}_embedding_norm"], getattr(own.model, f"{stack}_embedding_norm")
+        assert names.index(norm.name) == names.index(f"{side}_positions") + 1 and norm.parameters == 2 * 24
+        assert np.array_equal(norm.before, blocks[f"{side}_positions"].after)
+        np.testing.assert_allclose(module(torch.tensor(norm.before)).detach().numpy(), norm.after, atol=1e-6)
+        assert np.array_equal(blocks[f"{stack}.0.self_attention"].before, norm.after)
+        assert blocks[f"{side}_positions"].parameters == 40 * 24
+        table = position_rows(own.model, stack)[: len(norm.before)]
+        np.testing.assert_allclose(blocks[f"{side}_positions"].before + table, norm.before, atol=1e-6)
+    assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
+    assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
+    said = page_text(opened("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
+    assert "LayerNorm" in said and "after the embedding" in said
+    assert "first LayerNorm" in str(specs(opened("/architecture?architecture=trajectory", checkpoint=BART)))
