@@ -128,7 +128,8 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
         raise CheckpointError(f"{folder / 'config.json'} describes no model: {error}") from error
     tokenizer = _load_tokenizer(folder, config)
     special = (tokenizer.pad_id, tokenizer.begin_id, tokenizer.end_id)
-    if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.begin_id, config.end_id):
+    fits = (len(tokenizer), tokenizer.target_size) == (config.vocab_size, config.output_size)
+    if not fits or special != (config.pad_id, config.begin_id, config.end_id):
         raise CheckpointError(
             f"The tokenizer in {folder} has {len(tokenizer)} pieces and special tokens {special}; "
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."

@@ -40,7 +40,8 @@ class Translator:
 
     @classmethod
     def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
-        """Load a Marian model, such as opus-mt, from a folder in Hugging Face's layout or by its name on the hub.
+        """Load a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or a name on
+        the hub.
 
         Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and
         DeviceError where there is no such `device`.

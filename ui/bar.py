@@ -114,12 +114,15 @@ def _languages(translator: Translator) -> dict[str, str]:
     """The languages among which the model lets choose, as fields of a `Choice`."""
     tokenizer, chosen = translator.tokenizer, {}
     source, target = tokenizer.default_languages
-    look = {"width": 110, "hide_label": True}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if read := tokenizer.source_languages:
-            chosen["source_language"] = choices.from_list("Source language", read, "source", source or None, **look)
+            chosen["source_language"] = choices.from_list(
+                "Source language", read, "source", source or None, width=110, hide_label=True
+            )
         if written := tokenizer.languages:
-            chosen["language"] = choices.from_list("Target language", written, "target", target or None, **look)
+            chosen["language"] = choices.from_list(
+                "Target language", written, "target", target or None, width=110, hide_label=True
+            )
     return chosen
 
 

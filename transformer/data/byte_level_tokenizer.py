@@ -102,6 +102,11 @@ class ByteLevelTokenizer:
         """The token that every translation begins with, where the model has one."""
         return () if self._first_id is None else (self._first_id,)
 
+    @property
+    def target_size(self) -> int:
+        """The same as its length: there is one vocabulary."""
+        return len(self)
+
     def __len__(self) -> int:
         return len(self._pieces)
 

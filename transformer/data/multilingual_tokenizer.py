@@ -138,6 +138,11 @@ class MultilingualTokenizer:
         _, target, _ = self._read_address(text)
         return (self._languages.ids[target],) if target and self._languages.target_given else ()
 
+    @property
+    def target_size(self) -> int:
+        """The same as its length: there is one vocabulary."""
+        return len(self)
+
     def __len__(self) -> int:
         return self._languages.size
 

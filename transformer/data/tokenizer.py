@@ -62,6 +62,10 @@ class TextTokenizer(Protocol):
     def given(self, text: str) -> tuple[int, ...]:
         """With what the translation of a source text begins, without being chosen: its language's id, or nothing."""
 
+    @property
+    def target_size(self) -> int:
+        """Pieces of the target's vocabulary; `len` is of the source's, mostly the same."""
+
     def __len__(self) -> int: ...
 
     def encode(self, text: str) -> list[int]:
@@ -173,6 +177,11 @@ class Tokenizer:
     def given(self, text: str) -> tuple[int, ...]:
         """Nothing: the model chooses every token of a translation."""
         return ()
+
+    @property
+    def target_size(self) -> int:
+        """The same as its length: there is one vocabulary."""
+        return len(self)
 
     def __len__(self) -> int:
         return len(self._processor)

@@ -51,7 +51,8 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     config = description.shape()
     tokenizer = read_tokenizer(description, config)
     special = (tokenizer.pad_id, tokenizer.end_id)
-    if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.end_id):
+    fits = (len(tokenizer), tokenizer.target_size) == (config.vocab_size, config.output_size)
+    if not fits or special != (config.pad_id, config.end_id):
         raise CheckpointError(
             f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
             f"{CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
