@@ -13,6 +13,7 @@ from .tokenizer import SPACE, Piece
 
 MERGES, FIRST_TOKEN = "merges.txt", "first_token.json"
 BYTE_LEVEL_FILES = (VOCABULARY, MERGES)
+_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 _CONTRACTIONS = re.compile(r"'(?:s|t|re|ve|m|ll|d)")
 
 
@@ -38,11 +39,10 @@ class ByteLevelTokenizer:
 
     def __init__(self, vocabulary: bytes, merges: bytes, begin_id: int | None = None, first_id: int | None = None):
         self._files = {VOCABULARY: vocabulary, MERGES: merges}
-        self._ids = read_vocabulary(vocabulary, ("<s>", "<pad>", "</s>", "<unk>"))
+        self._ids = read_vocabulary(vocabulary, _SPECIAL)
         self._pieces = sorted(self._ids, key=self._ids.__getitem__)
         self._ranks = _ranks(merges)
-        special = ("<s>", "<pad>", "</s>", "<unk>")
-        self._start, self.pad_id, self.end_id, self.unknown_id = (self._ids[piece] for piece in special)
+        self._start, self.pad_id, self.end_id, self.unknown_id = (self._ids[piece] for piece in _SPECIAL)
         self.begin_id = self.end_id if begin_id is None else begin_id
         self._first_id = first_id
         if first_id is not None:
@@ -62,12 +62,22 @@ class ByteLevelTokenizer:
         return cls.of_folder(folder, begin_id, first)
 
     @classmethod
-    def of_folder(cls, folder: Path, begin_id: int | None, first_id: int | None) -> "ByteLevelTokenizer":
-        """Read vocab.json and merges.txt; raises CheckpointError when one is missing or damaged."""
+    def of_folder(
+        cls, folder: Path, begin_id: int | None, first_id: int | None, size: int | None = None
+    ) -> "ByteLevelTokenizer":
+        """Read vocab.json and merges.txt; raises CheckpointError when one is missing or damaged.
+
+        Of a vocabulary with one piece more than `size` the last, <mask>, is left out: BART's models that were made to
+        write have no row for it.
+        """
         contents = []
         for name in BYTE_LEVEL_FILES:
             with reading(Path(folder) / name, "cannot be read"):
                 contents.append((Path(folder) / name).read_bytes())
+        if size is not None:
+            ids = read_vocabulary(contents[0], _SPECIAL)
+            if len(ids) == size + 1 and ids.get("<mask>") == size:
+                contents[0] = object_bytes({piece: id for piece, id in ids.items() if id < size})
         return cls(*contents, begin_id, first_id)
 
     @property

@@ -45,7 +45,8 @@ def read_tokenizer(description: Description, config: ModelConfig) -> TextTokeniz
         if not all((folder / name).exists() for name in BYTE_LEVEL_FILES):
             names = " and ".join(BYTE_LEVEL_FILES)
             raise CheckpointError(f"{folder} lacks the byte-level tokenizer of BART's models: {names}.")
-        return ByteLevelTokenizer.of_folder(folder, config.begin_id, description.first_token())
+        first = description.first_token()
+        return ByteLevelTokenizer.of_folder(folder, config.begin_id, first, config.vocab_size)
     if not (folder / SENTENCEPIECE).exists():
         raise CheckpointError(f"{folder} lacks {SENTENCEPIECE}, which models of many languages are read with.")
     return MultilingualTokenizer.of_folder(folder, _languages(description, config), config.begin_id)
