@@ -61,10 +61,10 @@ def show() -> Choice:
     with examples:
         _offer_examples(translator.checkpoint)
     with languages:
-        language = _target_language(translator)
+        spoken = _languages(translator)
     with st.sidebar:
         _describe(translator)
-    return Choice(checkpoint, text, strategy, language=language)
+    return Choice(checkpoint, text, strategy, **spoken)
 
 
 def _offer_presentation() -> None:
@@ -111,9 +111,20 @@ def _take_example() -> None:
         take_sentence(st.session_state["example"])
 
 
-def _target_language(translator: Translator) -> str:
-    languages = translator.tokenizer.languages
-    return choices.from_list("Target language", languages, "target", width=110, hide_label=True) if languages else ""
+def _languages(translator: Translator) -> dict[str, str]:
+    """The languages among which the model lets choose, as fields of a `Choice`."""
+    tokenizer, chosen = translator.tokenizer, {}
+    source, target = tokenizer.default_languages
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if read := tokenizer.source_languages:
+            chosen["source_language"] = choices.from_list(
+                "Source language", read, "source", source or None, width=110, hide_label=True
+            )
+        if written := tokenizer.languages:
+            chosen["language"] = choices.from_list(
+                "Target language", written, "target", target or None, width=110, hide_label=True
+            )
+    return chosen
 
 
 def _decoding() -> Strategy:

@@ -30,6 +30,7 @@ PARAMETERS = {
     # The bar, on every page.
     "checkpoint": Parameter("the checkpoint that translates"),
     "target": Parameter("the target language of a model that has several"),
+    "source": Parameter("the source language of a model that is told it"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
     "beam": Parameter("beam size", 5),

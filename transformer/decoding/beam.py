@@ -10,7 +10,7 @@ from torch import Tensor
 from ..data.batching import Ids
 from ..model.names import Name
 from ..model.transformer import Transformer
-from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
+from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, is_given, length_limits
 
 
 class Penalty(Name):
@@ -192,11 +192,12 @@ def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int
     """The `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
-    forced = {
-        number: (search.prefix[step], totals[number, :, search.prefix[step]].clone())
-        for number, search in enumerate(active)
-        if step < len(search.prefix)
-    }
+    forced = {}
+    for number, search in enumerate(active):
+        if step < len(search.prefix):
+            token = search.prefix[step]
+            given = is_given(model, search.prefix, step)
+            forced[number] = token, scores[number] if given else totals[number, :, token].clone()
     totals = forbid_specials(totals, model)
     for number, (token, kept) in forced.items():
         totals[number] = -math.inf
