@@ -86,6 +86,7 @@ def forget_places() -> None:
     url_state.write("step", "1")
     url_state.write("see_tokens", "")
     url_state.write("rewrite_weights", "")
+    url_state.write("tree_prefix", "")
     if "hypothesis" in st.session_state:
         st.session_state["hypothesis"] = "1"
 

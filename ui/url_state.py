@@ -109,6 +109,8 @@ PARAMETERS = {
     "compare": Parameter("compare: what the translation is compared with", "another sentence"),
     "compare_text": Parameter("compare: the other sentence", "I love my teachers."),
     "compare_checkpoint": Parameter("compare: the other checkpoint"),
+    "tree_beam": Parameter("beam tree: beam size (`beam` is the bar's)"),
+    "tree_prefix": Parameter("beam tree: token ids from which it is searched on, joined by dots", ""),
     "rewrite": Parameter("rewrite attention: what is done to the weights", "forbid a token"),
     "rewrite_heads": Parameter("rewrite attention: whose weights", "all heads of the kind"),
     "rewrite_rows": Parameter("rewrite attention: in which rows", "every row"),

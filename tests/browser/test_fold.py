@@ -49,6 +49,7 @@ VIEWS = {
         ".st-key-rewrite_row",
     ),
     "/what_if?what_if=compare": (CHART, ".st-key-compare", ".st-key-compact_head"),
+    "/what_if?what_if=beam%20tree": (".beam_tree .scroll", ".beam_tree .readout", ".st-key-tree_beam"),
     "/questions": (CHART, ".st-key-question"),
 }
 

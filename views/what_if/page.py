@@ -3,9 +3,14 @@
 from session import Choice
 from ui.choices import view_of
 
-from . import ablation, compare, rewriting
+from . import ablation, beam_tree, compare, rewriting
 
-_SHOW = {"head ablation": ablation.show, "rewrite attention": rewriting.show, "compare": compare.show}
+_SHOW = {
+    "head ablation": ablation.show,
+    "rewrite attention": rewriting.show,
+    "beam tree": beam_tree.show,
+    "compare": compare.show,
+}
 VIEWS = tuple(_SHOW)
 
 
