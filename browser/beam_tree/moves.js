@@ -9,6 +9,7 @@ export function moved(branches, number, [down, right]) {
     return next < 0 ? number : next;
   }
   const beside = branches.map((each, at) => ({ ...each, at })).filter((each) => each.step === step);
-  const further = beside.filter((each) => (each.row - row) * down > 0).sort((one, other) => (one.row - other.row) * down);
+  const further = beside.filter((each) => (each.row - row) * down > 0);
+  further.sort((one, other) => (one.row - other.row) * down);
   return further.length ? further[0].at : number;
 }

@@ -1,5 +1,5 @@
-// A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch says
-// what it is and where its step reads in the source; a click goes on from there.
+// A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch
+// says what it is and where its step reads in the source; a click goes on from there.
 
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
