@@ -102,8 +102,16 @@ PARAMETERS = {
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
     # What if.
+    "what_if": Parameter("view", "head ablation"),
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
+    "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
+    "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
+    "corrupted": Parameter("patching: own second sentence, empty for the first with two words exchanged", ""),
+    "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
+    "patched_row": Parameter("patching: row of the chosen cell, from 1"),
+    "patched_column": Parameter("patching: column of the chosen cell, from 1"),
+    "logit_of": Parameter("early layers: the logit of the token, or its lead over the next candidate", "logit"),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
     "d_model": Parameter("d_model", 64),

@@ -37,5 +37,9 @@ VIEWS = {
     "/logits?logits=confidence": "Logits",
     "/what_if": "What if",
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": "What if",
+    "/what_if?what_if=patching": "What if",
+    "/what_if?what_if=patching&minimal_pair=name&patched=cross%20heads": "What if",
+    f"/what_if?what_if=patching&minimal_pair={quote('your own')}": "What if",
+    f"/what_if?what_if={quote('early layers')}&logit_of=lead+over+the+runner-up": "What if",
     "/questions": "Questions",
 }

@@ -46,6 +46,13 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
         return tuple(_pair(table) for table in tables)
 
 
+def with_words_exchanged(text: str) -> list[str]:
+    """The text with each two neighbouring words exchanged: second sentences that mostly have as many tokens."""
+    words = text.split()
+    places = [place for place in range(len(words) - 1) if words[place] != words[place + 1]]
+    return [" ".join((*words[:at], words[at + 1], words[at], *words[at + 2 :])) for at in places]
+
+
 def _pair(table: dict) -> MinimalPair:
     both = [tuple(map(str, table[name])) for name in ("sentences", "tokens")]
     if [len(each) for each in both] != [2, 2]:
