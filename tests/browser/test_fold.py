@@ -42,6 +42,8 @@ VIEWS = {
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
     "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    "/what_if?what_if=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
+    f"/what_if?what_if={quote('early layers')}": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
     "/questions": (CHART, ".st-key-question"),
 }
 

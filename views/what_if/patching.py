@@ -39,7 +39,7 @@ def show(choice: Choice) -> None:
     except UserError as error:
         st.warning(plain(f"These two sentences cannot be patched. {error}"), icon=":material/edit:")
         return
-    _show_map(choice, question, patched)
+    _show_map(choice, question, captions.PATCHED[patched])
 
 
 def _own_sentences(choice: Choice, has_pairs: bool) -> tuple[Choice, Choice]:
@@ -71,10 +71,10 @@ def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace])
             show_pieces(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
 
 
-def _show_map(choice: Choice, question: Question, patched: str) -> None:
+def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> None:
+    """The map on the left, on the right one of its cells with the three runs."""
     tokenizer = session.translator(choice.checkpoint).tokenizer
-    site, part, meaning = captions.PATCHED[patched]
-    found = what_if.patching(choice.checkpoint, question, site, part)
+    found = what_if.patching(choice.checkpoint, question, patched.site, patched.part)
     rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer.piece_text)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = captions.telling_cell(found.shares)
@@ -87,29 +87,27 @@ def _show_map(choice: Choice, question: Question, patched: str) -> None:
         st.markdown(plain(words))
         with st.container(horizontal=True, gap="medium"):
             row = slider_over("Layer", rows, "patched_row", start[0], width=150)
-            label = "Head" if site == Site.HEAD else "Position"
+            label = "Head" if patched.site == Site.HEAD else "Position"
             column = slider_over(label, columns, "patched_column", start[1], width=190)
         _show_runs(choice, found, question, row, column, columns)
     with left:
-        name = {"encoder": "source token, clean|corrupted", "decoder": "input token of the decoder"}
-        title = "head" if site == Site.HEAD else name[found.cells[0][0].stack]
-        alt = f"Restored share of the logit difference for each cell of {meaning}"
+        alt = f"Restored share of the logit difference for each cell: {patched.meaning}"
         with phone_container(len(columns), "patching_map"):
-            figure = patching_figure(found.shares, rows, columns, title, (row, column))
+            figure = patching_figure(found.shares, rows, columns, patched.columns, (row, column))
             st.plotly_chart(figure, key="patching", alt=alt)
         show_finding(captions.describe_map(found, columns, tokens))
         st.caption(
             plain(
-                f"A cell is {meaning}. It alone is taken from the clean run and put into the corrupted one; the number "
-                "is the share of the difference between both logits that comes back: 0 as in the corrupted run, 1 as "
-                "in the clean run. Look for the layers in which it leaves the token that differs."
+                f"A cell is {patched.meaning}. It alone is taken from the clean run and put into the corrupted one; "
+                "the number is the share of the difference between both logits that comes back: 0 as in the corrupted "
+                f"run, 1 as in the clean run. Look for {patched.look_for}."
             )
         )
     show_attempt(
-        "Patch the encoder stream, then cross-attention: up to which layer does all of the difference stand at the word "
-        "that differs, and in which layer does the decoder read it? Then cross heads: does one bring it, or do several? "
-        "A cell that restores the difference is enough for it here; whether the model needs it, head ablation tells "
-        "(Vig et al. 2020; Meng et al. 2022)."
+        "Patch the encoder stream, then cross-attention: up to which layer does all of the difference stand at the "
+        "word that differs, and in which layer does the decoder read it? Then cross heads: does one bring it, or do "
+        "several? A cell that restores the difference is enough for it here; whether the model needs it, head ablation "
+        "tells (Vig et al. 2020; Meng et al. 2022)."
     )
 
 

@@ -1,6 +1,7 @@
 """Sentences on activation patching, and the names of what is patched."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,26 +12,62 @@ from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, 
 
 from .ablation_text import one_head
 
-# What may be patched: its site and part, and what a cell of the map is.
+
+@dataclass(frozen=True)
+class Patched:
+    """Something to patch: its site and part, what a cell of its map is, what its columns are, and what to look for."""
+
+    site: Site
+    part: str
+    meaning: str
+    columns: str
+    look_for: str
+
+
+_SHARED = "whether one head brings the difference or several share it"
 PATCHED = {
-    "encoder stream": (
+    "encoder stream": Patched(
         Site.RESIDUAL,
         "encoder",
         "the encoder's residual stream, its one vector of a source token after a layer",
+        "source token, clean|corrupted",
+        "the layer after which the difference also stands at other tokens than the one that differs",
     ),
-    "decoder stream": (
+    "decoder stream": Patched(
         Site.RESIDUAL,
         "decoder",
         "the decoder's residual stream, its one vector of an input token after a layer",
+        "input token of the decoder",
+        "the layer that reads the difference from the encoder: before it, nothing comes back",
     ),
-    "cross-attention": (
+    "cross-attention": Patched(
         Site.ATTENTION,
         "cross",
         "what the cross-attention of a layer adds to the vector of an input token, all heads together",
+        "input token of the decoder",
+        "the layer that brings the difference",
     ),
-    "encoder heads": (Site.HEAD, "encoder", "the output of one head of encoder self-attention, at all source tokens"),
-    "decoder heads": (Site.HEAD, "decoder", "the output of one head of decoder self-attention, at all input tokens"),
-    "cross heads": (Site.HEAD, "cross", "the output of one head of cross-attention, at all input tokens"),
+    "encoder heads": Patched(
+        Site.HEAD,
+        "encoder",
+        "the output of one head of encoder self-attention, at all source tokens",
+        "encoder self-attention",
+        _SHARED,
+    ),
+    "decoder heads": Patched(
+        Site.HEAD,
+        "decoder",
+        "the output of one head of masked decoder self-attention, at all input tokens",
+        "masked decoder self-attention",
+        _SHARED,
+    ),
+    "cross heads": Patched(
+        Site.HEAD,
+        "cross",
+        "the output of one head of cross-attention, at all input tokens",
+        "cross-attention",
+        _SHARED,
+    ),
 }
 HALF, LEAST = 0.5, 0.005  # shares: what counts as most of it, and what two digits do not show
 EMBEDDINGS = "embeddings"

@@ -9,7 +9,7 @@ from support.streams import CHECKPOINTS, loaded, trace_of
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import patching
-from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs
+from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs, with_words_exchanged
 from transformer.interpret.what_if.patching import (
     Cell,
     Question,
@@ -176,3 +176,8 @@ def test_two_sentences_with_one_translation_ask_nothing():
     trace = trace_of("en-de", "I love my teacher.")
     with pytest.raises(InterventionError, match="same translation"):
         question_of(trace, trace)
+
+
+def test_neighbouring_words_are_exchanged_where_that_makes_another_sentence():
+    assert with_words_exchanged(" one  one two three") == ["one two one three", "one one three two"]
+    assert with_words_exchanged("one") == with_words_exchanged("") == []
