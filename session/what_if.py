@@ -14,19 +14,14 @@ from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
 from transformer.interpret.what_if.intervention import Mean
 from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit
-from transformer.interpret.what_if.minimal_pairs import (
-    PAIRS_FILE,
-    MinimalPair,
-    read_minimal_pairs,
-    with_words_exchanged,
-)
+from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
 
 from . import CheckpointFiles, Choice, _cached, _if_there, samples, trace, translator
 
 SENTENCES_OF_MEANS = 200
-MOST_EXCHANGES = 12  # second sentences that are tried
+MOST_TRIED = 16  # second sentences
 CANDIDATES = 4  # of each run, beside a patching map
 
 
@@ -73,13 +68,13 @@ def question_of_pair(checkpoint: CheckpointFiles, pair: MinimalPair) -> Question
 
 
 @_cached(max_entries=32, show_spinner="Looking for a second sentence …")
-def exchanged(choice: Choice) -> str:
-    """The text with two neighbouring words exchanged, so that it has as many tokens and another translation.
+def second_sentence(choice: Choice) -> str:
+    """The text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
-    "" where no such two are found among the first words.
+    "" where the first that are tried do not.
     """
     own, first = translator(choice.checkpoint), trace(choice)
-    tried = [replace(choice, text=text) for text in with_words_exchanged(choice.text)[:MOST_EXCHANGES]]
+    tried = [replace(choice, text=text) for text in sentences_like(choice.text)[:MOST_TRIED]]
     fitting = [one for one in tried if len(own.pieces(one.source)) == len(first.source_pieces)]
     found = own.best([one.source for one in fitting]) if fitting else []
     others = (one.text for one, best in zip(fitting, found, strict=True) if best.ids != first.next_ids)

@@ -107,7 +107,7 @@ PARAMETERS = {
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
     "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
     "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
-    "corrupted": Parameter("patching: own second sentence, empty for the first with two words exchanged", ""),
+    "corrupted": Parameter("patching: own second sentence, empty for one made from the first", ""),
     "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
     "patched_row": Parameter("patching: row of the chosen cell, from 1"),
     "patched_column": Parameter("patching: column of the chosen cell, from 1"),

@@ -14,7 +14,7 @@ from . import early_layers_text as captions
 from .early_layers_figure import kinds_figure, layers_figure
 from .early_layers_html import early_layers_html
 
-LOGIT, LEAD = "logit", "lead over the runner-up"
+LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
 
 
 def show(choice: Choice) -> None:
@@ -48,7 +48,7 @@ def _show_parts(choice: Choice) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         of = one_of(
             "Parts of the token's",
-            (LOGIT, LEAD),
+            LOGIT_OF,
             "logit_of",
             "The runner-up is the most probable other token of the step.",
         )

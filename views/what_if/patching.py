@@ -43,15 +43,13 @@ def show(choice: Choice) -> None:
 
 
 def _own_sentences(choice: Choice, has_pairs: bool) -> tuple[Choice, Choice]:
-    """The reader's own; where one is not written, the bar's, and the same with two words exchanged."""
+    """The reader's own; where one is not written, the bar's, and one that is made from it."""
     if not has_pairs:
-        st.caption(
-            "No minimal pairs come with this checkpoint: both sentences are your own, or made from the one above."
-        )
+        st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
     left, right = st.columns(2)
     with left:
         clean = replace(choice, text=line("First sentence, the clean run", "clean", choice.text).strip() or choice.text)
-    other = what_if.exchanged(clean)
+    other = what_if.second_sentence(clean)
     with right:
         written = line("Second sentence, of as many tokens, the corrupted run", "corrupted", other or clean.text)
     return clean, replace(choice, text=written.strip() or other or clean.text)

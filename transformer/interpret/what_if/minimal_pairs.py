@@ -46,11 +46,15 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
         return tuple(_pair(table) for table in tables)
 
 
-def with_words_exchanged(text: str) -> list[str]:
-    """The text with each two neighbouring words exchanged: second sentences that mostly have as many tokens."""
+def sentences_like(text: str) -> list[str]:
+    """Second sentences that mostly have as many tokens: each two neighbouring words exchanged, then either twice."""
     words = text.split()
-    places = [place for place in range(len(words) - 1) if words[place] != words[place + 1]]
-    return [" ".join((*words[:at], words[at + 1], words[at], *words[at + 2 :])) for at in places]
+    found = []
+    for order in (1, 0), (0, 0), (1, 1):
+        for at in range(len(words) - 1):
+            both = words[at : at + 2]
+            found.append(" ".join((*words[:at], both[order[0]], both[order[1]], *words[at + 2 :])))
+    return [one for one in dict.fromkeys(found) if one != " ".join(words)]
 
 
 def _pair(table: dict) -> MinimalPair:

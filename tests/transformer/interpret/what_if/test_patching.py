@@ -9,7 +9,7 @@ from support.streams import CHECKPOINTS, loaded, trace_of
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import patching
-from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs, with_words_exchanged
+from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.patching import (
     Cell,
     Question,
@@ -178,6 +178,13 @@ def test_two_sentences_with_one_translation_ask_nothing():
         question_of(trace, trace)
 
 
-def test_neighbouring_words_are_exchanged_where_that_makes_another_sentence():
-    assert with_words_exchanged(" one  one two three") == ["one two one three", "one one three two"]
-    assert with_words_exchanged("one") == with_words_exchanged("") == []
+def test_second_sentences_have_two_words_exchanged_or_one_of_them_twice():
+    assert sentences_like(" one  two three") == [
+        "two one three",
+        "one three two",
+        "one one three",
+        "one two two",
+        "two two three",
+        "one three three",
+    ]
+    assert sentences_like("one one") == sentences_like("one") == sentences_like("") == []
