@@ -35,14 +35,17 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**patched_row=3**")
+    page.go_back()
+    expect(page.get_by_text("after layer 3 from the clean run")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
+    at_rest(page)
     page.get_by_role("radio", name="gender").click()
     expect(page.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**minimal_pair=gender**")
     other = elsewhere()
     other.goto(page.url)
     expect(other.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
-    page.go_back()
-    expect(page.get_by_text("“▁child|▁children” after layer 2 from the clean run")).to_be_visible()
 
 
 def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(page, address, best_after):
