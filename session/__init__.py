@@ -41,6 +41,7 @@ from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
@@ -62,6 +63,7 @@ _FILES = (
     REPLAY_FILE,
     ROLES_FILE,
     OUTPUTS_FILE,
+    PAIRS_FILE,
 )
 
 

@@ -1,26 +1,35 @@
-"""Runs under interventions, computed once and shared: what each head is worth, and translations with something changed.
+"""Runs under interventions, computed once and shared: what each head is worth, translations with something changed,
+activation patching, and what the decoder makes of early layers.
 
 Interventions are asked for by their text (see `transformer.interpret.what_if.parsing`), which is part of the key.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
-from transformer.decoding.sampling import Hypothesis
+from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, search_tree, way_to
-from transformer.interpret.activations import Request, record, weights_of
+from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
 from transformer.interpret.what_if.intervention import Mean
+from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit
+from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
+from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
 from transformer.interpret.what_if.running import intervened
 from transformer.model.names import AttentionKind
 
-from . import CheckpointFiles, Choice, _cached, samples, search, trace, translator
+from . import CheckpointFiles, Choice, _cached, _if_there, samples, search, trace, translator
 
 SENTENCES_OF_MEANS = 200
+MOST_TRIED = 16  # second sentences
+CANDIDATES = 4  # of each run, beside a patching map
 
 
 @_cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
@@ -84,6 +93,62 @@ def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...
     weights = to_array(weights_of(seen.call(f"{block}.core"))[:, head])
     leaf_of = {each: row for row, number in enumerate(leaves) for each in way_to(tree, number)}
     return tuple(weights[leaf_of[number], len(branch.ids) - 1] for number, branch in enumerate(tree))
+
+
+@_cached(max_entries=8, show_spinner=False)
+def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
+    """The minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
+    return _if_there(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
+
+
+@_cached(max_entries=32, show_spinner=False)
+def question_of_pair(checkpoint: CheckpointFiles, pair: MinimalPair) -> Question:
+    """A minimal pair as the ids of its checkpoint."""
+    return pair.question(translator(checkpoint).tokenizer)
+
+
+@_cached(max_entries=32, show_spinner="Looking for a second sentence …")
+def second_sentence(choice: Choice) -> str:
+    """The text with two words exchanged or one repeated, so that it has as many tokens and another translation.
+
+    "" where the first that are tried do not.
+    """
+    own, first = translator(choice.checkpoint), trace(choice)
+    tried = [replace(choice, text=text) for text in sentences_like(choice.text)[:MOST_TRIED]]
+    fitting = [one for one in tried if len(own.pieces(one.source)) == len(first.source_pieces)]
+    found = own.best([one.source for one in fitting]) if fitting else []
+    others = (one.text for one, best in zip(fitting, found, strict=True) if best.ids != first.next_ids)
+    return next(others, "")
+
+
+@_cached(max_entries=64, show_spinner="Patching each cell …")
+def patching(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
+    """What each cell of a site restores of the difference between two sentences."""
+    return patching_map(translator(checkpoint).model, question, site, part)
+
+
+@_cached(max_entries=64, show_spinner=False)
+def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Predictions:
+    """What the clean, the corrupted, and the run patched in one cell predict: [3]."""
+    return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
+
+
+@_cached(max_entries=32, show_spinner="Decoding from every layer …")
+def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
+    """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
+    since layers that draw differently could not be held side by side.
+    """
+    strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
+    model = translator(choice.checkpoint).model
+    return tuple(decoder_lens(model, trace(choice).source_ids, strategy, choice.prefix))
+
+
+@_cached(max_entries=64, show_spinner=False)
+def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
+    """What each part adds to the logit of a step's token; with `against`, to its lead over this one."""
+    sentence, model = trace(choice), translator(choice.checkpoint).model
+    fed = sentence.fed_ids[: step + 1]
+    return attribute_logit(model, sentence.source_ids, fed, sentence.next_ids[step], against)
 
 
 def _under(choice: Choice, asked: str) -> dict:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from . import heading
+from . import heading, url_state
 from .url_state import default_of
 
 _BOUND = "query-params"
@@ -83,6 +83,30 @@ def slider_of(label: str, options: Sequence[str], key: str, explanation: str, wi
     return st.select_slider(label, options, default_of(key), key=key, bind=_BOUND, help=explanation, width=width)
 
 
+def slider_over(label: str, names: Sequence[str], key: str, start: int, width: int | str = "stretch") -> int:
+    """A slider over things by their names, of which two may read the same; returns which, counted from 0.
+
+    The address counts from 1. `start` may be another from run to run; it is also taken for a number beyond the names.
+    """
+    first, own = str(start + 1), f"{key}_slider"
+    number = url_state.read_number(key, start + 1)
+    if number > len(names):
+        number = start + 1
+        url_state.write(key, first, first)
+    if len(names) < 2:
+        return 0
+    st.session_state[own] = number - 1
+    st.select_slider(
+        label,
+        range(len(names)),
+        format_func=lambda place: names[place],
+        key=own,
+        on_change=lambda: url_state.write(key, str(st.session_state[own] + 1), first),
+        width=width,
+    )
+    return st.session_state[own]
+
+
 def whole_number(
     label: str, first: int, last: int, key: str, explanation: str | None = None, start: int | None = None
 ) -> int:
@@ -102,9 +126,9 @@ def any_number(label: str, key: str, step: float, width: int) -> float:
     return st.number_input(label, value=default_of(key), step=step, format="%g", key=key, bind=_BOUND, width=width)
 
 
-def line(label: str, key: str) -> str:
-    """A box for a line of text."""
-    return st.text_input(label, default_of(key), key=key, bind=_BOUND) or ""
+def line(label: str, key: str, placeholder: str | None = None) -> str:
+    """A box for a line of text; `placeholder` is what stands for nothing written."""
+    return st.text_input(label, default_of(key), key=key, bind=_BOUND, placeholder=placeholder) or ""
 
 
 def sentence(label: str, key: str, placeholder: str, on_change: Callable[[], None]) -> str:

@@ -117,6 +117,13 @@ PARAMETERS = {
     "rewrite_row": Parameter("rewrite attention: the row that is shown, from 1"),
     "rewrite_key": Parameter("rewrite attention: the token that is forbidden or gets all, from 1"),
     "rewrite_weights": Parameter("rewrite attention: weights by hand, such as 0.5-0.25-0.25", ""),
+    "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
+    "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
+    "corrupted": Parameter("patching: own second sentence, empty for one made from the first", ""),
+    "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
+    "patched_row": Parameter("patching: row of the chosen cell, from 1"),
+    "patched_column": Parameter("patching: column of the chosen cell, from 1"),
+    "logit_of": Parameter("early layers: the logit of the token, or its lead over the next candidate", "logit"),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
     "d_model": Parameter("d_model", 64),

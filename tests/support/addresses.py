@@ -40,5 +40,9 @@ VIEWS = {
     f"/what_if?what_if={quote('rewrite attention')}": "What if",
     "/what_if?what_if=compare": "What if",
     "/what_if?what_if=beam%20tree": "What if",
+    "/what_if?what_if=patching": "What if",
+    "/what_if?what_if=patching&minimal_pair=name&patched=cross%20heads": "What if",
+    f"/what_if?what_if=patching&minimal_pair={quote('your own')}": "What if",
+    f"/what_if?what_if={quote('early layers')}&logit_of=lead+over+the+runner-up": "What if",
     "/questions": "Questions",
 }

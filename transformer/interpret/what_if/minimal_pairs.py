@@ -46,6 +46,17 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
         return tuple(_pair(table) for table in tables)
 
 
+def sentences_like(text: str) -> list[str]:
+    """Second sentences that mostly have as many tokens: each two neighbouring words exchanged, then either twice."""
+    words = text.split()
+    found = []
+    for order in (1, 0), (0, 0), (1, 1):
+        for at in range(len(words) - 1):
+            both = words[at : at + 2]
+            found.append(" ".join((*words[:at], both[order[0]], both[order[1]], *words[at + 2 :])))
+    return [one for one in dict.fromkeys(found) if one != " ".join(words)]
+
+
 def _pair(table: dict) -> MinimalPair:
     both = [tuple(map(str, table[name])) for name in ("sentences", "tokens")]
     if [len(each) for each in both] != [2, 2]:

@@ -9,7 +9,7 @@ from support.streams import CHECKPOINTS, loaded, trace_of
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import patching
-from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs
+from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.patching import (
     Cell,
     Question,
@@ -176,3 +176,15 @@ def test_two_sentences_with_one_translation_ask_nothing():
     trace = trace_of("en-de", "I love my teacher.")
     with pytest.raises(InterventionError, match="same translation"):
         question_of(trace, trace)
+
+
+def test_second_sentences_have_two_words_exchanged_or_one_of_them_twice():
+    assert sentences_like(" one  two three") == [
+        "two one three",
+        "one three two",
+        "one one three",
+        "one two two",
+        "two two three",
+        "one three three",
+    ]
+    assert sentences_like("one one") == sentences_like("one") == sentences_like("") == []
