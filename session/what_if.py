@@ -3,6 +3,9 @@
 Interventions are asked for by their text (see `transformer.interpret.what_if.parsing`), which is part of the key.
 """
 
+from dataclasses import replace
+
+from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
@@ -10,7 +13,7 @@ from transformer.interpret.what_if.importance import HeadImportance, head_import
 from transformer.interpret.what_if.intervention import Mean
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
 
-from . import CheckpointFiles, Choice, _cached, samples, trace, translator
+from . import CheckpointFiles, Choice, _cached, hypotheses, samples, trace, translator
 
 SENTENCES_OF_MEANS = 200
 
@@ -43,6 +46,20 @@ def same_target_trace(choice: Choice, asked: str) -> Trace:
     own, sentence = translator(choice.checkpoint), trace(choice)
     target = Hypothesis(sentence.next_ids, 0.0, 0.0, sentence.finished)
     return own.trace(choice.source, target=target, **_under(choice, asked))
+
+
+@_cached(max_entries=64, show_spinner="Reading your translation …")
+def given_trace(choice: Choice, target: str) -> Trace:
+    """A translation that is given, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
+    return translator(choice.checkpoint).trace(choice.source, target=target)
+
+
+def second_best(choice: Choice) -> str:
+    """The best translation of a beam of 4 that reads otherwise than the choice's own, else this."""
+    own, shown = translator(choice.checkpoint), trace(choice).target_text
+    found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
+    texts = (own.tokenizer.decode(each.ids) for each in found)
+    return next((text for text in texts if text.strip() and text != shown), shown)
 
 
 def _under(choice: Choice, asked: str) -> dict:

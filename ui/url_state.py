@@ -102,8 +102,13 @@ PARAMETERS = {
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
     # What if.
+    "what_if": Parameter("view", "head ablation"),
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
+    "share_of": Parameter("source or prefix: the output token whose contributions are shown, from 1"),
+    "why_step": Parameter("why this token: the output token that is asked about, from 1"),
+    "against": Parameter("why this token: the candidate that it is held against"),
+    "own_target": Parameter("your translation: the translation that the model is fed"),
     # Positional encoding.
     "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
     "d_model": Parameter("d_model", 64),
