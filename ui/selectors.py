@@ -68,10 +68,16 @@ def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -
     return st.selectbox(label, list(options), format_func=options.get, key=own, on_change=choose, width=260)
 
 
-def write_line(label: str, key: str, start: str) -> str:
-    """A box for a line of text, which begins anew at `start` with each sentence until something is written."""
-    own = f"{key}_line"
-    st.session_state[own] = url_state.read(key, start)
+def write_line(label: str, key: str, start: str, subject: str) -> str:
+    """A box for a line of text about a `subject`; with another one it begins anew at `start`."""
+    own, noted = f"{key}_line", f"{key}_subject"
+    asked = url_state.read(key, start)
+    about, before = st.session_state.get(noted, (subject, asked))
+    if about != subject and asked == before:  # on the Back button both change
+        asked = start
+        url_state.write(key, start, start)
+    st.session_state[noted] = subject, asked
+    st.session_state[own] = asked
 
     def take() -> None:
         url_state.write(key, st.session_state[own], start)

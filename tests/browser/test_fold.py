@@ -42,6 +42,9 @@ VIEWS = {
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
     "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    f"/what_if?what_if={quote('source or prefix')}": (CHART, ".pieces", ".st-key-share_of_slider"),
+    f"/what_if?what_if={quote('why this token')}": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
+    f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
     "/questions": (CHART, ".st-key-question"),
 }
 

@@ -37,5 +37,8 @@ VIEWS = {
     "/logits?logits=confidence": "Logits",
     "/what_if": "What if",
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": "What if",
+    f"/what_if?what_if={quote('source or prefix')}": "What if",
+    f"/what_if?what_if={quote('why this token')}": "What if",
+    f"/what_if?what_if={quote('your translation')}": "What if",
     "/questions": "Questions",
 }

@@ -57,9 +57,8 @@ def _left_out(choice: Choice, step: int) -> Attribution:
     """Leave-one-out part by part, each kept once it is there, with a bar where it takes long."""
     source = len(session.trace(choice).source_ids)
     parts = parts_to_leave_out(source, step + 1)
-    done = part_by_part(
-        parts, lambda part: session.left_out(choice, step, part), "Leaving out one token after the other …"
-    )
+    words = "Leaving out one token after the other …"
+    done = part_by_part(parts, lambda part: session.left_out(choice, step, part), words)
     return concatenate(done, source)
 
 

@@ -17,7 +17,7 @@ def show(choice: Choice) -> None:
     """The field, both translations token under token, and how log P adds up. Raises UserError."""
     model = session.trace(choice)
     show_translation(choice)
-    text = write_line("Your translation", "own_target", what_if.second_best(choice))
+    text = write_line("Your translation", "own_target", what_if.second_best(choice), repr(choice))
     own = what_if.given_trace(choice, text)
     unknown = session.translator(choice.checkpoint).tokenizer.unknown_id
     if unknown in own.next_ids:

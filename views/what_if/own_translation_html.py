@@ -10,7 +10,7 @@ from transformer.interpret.trace import Trace
 from .ablation_text import log_probabilities
 from .compared_html import aligned, number_html, row_html, table_html, token_html
 
-_STRONGEST = 8.0  # nats lost on a token that has the full colour
+_LEAST_LIMIT = 2.0  # nats: the full colour is never for less
 
 
 def own_translation_html(own: Trace, model: Trace) -> str:
@@ -18,12 +18,13 @@ def own_translation_html(own: Trace, model: Trace) -> str:
     given, found = log_probabilities(own), log_probabilities(model)
     columns = list(aligned(own.next_ids, model.next_ids))
     first, second = ([column[side] for column in columns] for side in (0, 1))
+    limit = max(_LEAST_LIMIT, float(-given.min()))
     rows = [
         row_html("yours", [token_html(own.next_tokens, at, at is not None and own.next_ranks[at] > 1) for at in first]),
-        row_html("log P", [_shaded(given, at) for at in first]),
+        row_html("log P", [_shaded(given, at, limit) for at in first]),
         row_html("rank", [_cell("" if at is None else f"{own.next_ranks[at]:,}") for at in first]),
         row_html("the model would write", [_cell("" if at is None else _preferred(own, at)) for at in first]),
-        row_html("the model's", [token_html(model.next_tokens, at, False) for at in second]),
+        row_html("model's own", [token_html(model.next_tokens, at, False) for at in second]),
         row_html("log P", [number_html(found, at) for at in second]),
     ]
     return table_html("Your translation and the model's token under token, with log P and rank of each token", rows)
@@ -36,10 +37,10 @@ def _preferred(trace: Trace, step: int) -> str:
     return f"{trace.candidate_tokens[step][0]}\n{chance_words(float(trace.candidate_probabilities[step][0]))}"
 
 
-def _shaded(values: np.ndarray, place: int | None) -> str:
+def _shaded(values: np.ndarray, place: int | None, limit: float) -> str:
     if place is None:
         return "<td></td>"
-    shade = min(1.0, max(0.0, -float(values[place])) / _STRONGEST)
+    shade = max(0.0, -float(values[place]) / limit)
     return f'<td class="lost" style="--shade: {shade:.3f}">{signed(float(values[place]), 2)}</td>'
 
 

@@ -27,13 +27,13 @@ def show(choice: Choice) -> None:
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
     alti, rollout = (each.source_share()[-1] for each in (found, rolled))
     shares = SourceShares(trace.next_tokens, alti, rollout, _usual(choice))
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        step = choose_output_token(trace, "share_of", shares.least)
-        st.markdown(
-            "How much of each output token comes from the **source**, and how much from the **prefix**, the target "
-            "tokens before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars.",
-            width="stretch",
-        )
+    left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
+    with left:
+        step = choose_output_token(trace, "share_of", shares.least_word)
+    right.markdown(
+        "How much of each output token comes from the **source**, and how much from the **prefix**, the target tokens "
+        "before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars."
+    )
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
     st.plotly_chart(shares_figure(shares, step), key="source_or_prefix", alt=alt)
     _show_token(trace, step, found.across[-1][step])

@@ -7,10 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.layout import GRID, LEGEND_ABOVE, SMALLEST_LABEL, bars, figure_of, scatter, token_axis
-from plots.palette import BLUE, BRIGHT_ORANGE, GREY
+from plots.palette import GREY
 from plots.text import token_label
+from transformer.interpret.trace import SPECIAL_TOKENS
 
-_HEIGHT = 300  # pixels
+_BLUE, _ORANGE = "rgba(31, 119, 224, {})", "rgba(232, 113, 10, {})"
+_HEIGHT = 290  # pixels
 _WIDTH = 0.4  # of a bar; a token has 1
 _UPRIGHT = 20  # tokens whose names fit side by side
 
@@ -31,6 +33,12 @@ class SourceShares:
     def least(self) -> int:
         """The output token of the lowest share by ALTI+."""
         return int(self.alti.argmin())
+
+    @property
+    def least_word(self) -> int:
+        """The same of the tokens with letters, if there are any: a word tells more than the end of a sentence."""
+        words = [place for place, token in enumerate(self.tokens) if _is_word(token)]
+        return min(words, key=lambda place: self.alti[place]) if words else self.least
 
 
 def shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
@@ -55,18 +63,23 @@ def shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
     return figure_of(traces, _HEIGHT, x=x, y=y, bottom=30, legend=legend, shapes=[frame], barmode="overlay")
 
 
+def _is_word(token: str) -> bool:
+    return token not in SPECIAL_TOKENS and any(map(str.isalpha, token))
+
+
 def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float, opacity: float) -> list[dict]:
     """The source's bars, and the prefix's on top of them, hatched: told apart without colours too."""
     found = []
     for part, colour, shape, values, base in (
-        ("source", BLUE, "", source, np.zeros_like(source)),
-        ("prefix", BRIGHT_ORANGE, "/", 1 - source, source),
+        ("source", _BLUE, "", source, np.zeros_like(source)),
+        ("prefix", _ORANGE, "/", 1 - source, source),
     ):
         hover = [
             f"Output token {place}, “{token_label(token)}”<br>{part} by {method}: <b>{value:.3f}</b>"
             for place, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
         ]
-        marker = {"color": colour, "opacity": opacity, "pattern": {"shape": shape, "fillmode": "overlay", "size": 5}}
+        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
+        marker = {"color": colour.format(opacity), "pattern": pattern}
         place = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
         look = {"marker": marker, "name": f"{part}, {method}", "hovertext": hover, "hoverinfo": "text"}
         found.append(bars(list(range(len(tokens))), values.astype(np.float32), **place, **look))

@@ -24,7 +24,7 @@ def show(choice: Choice) -> None:
         step = choose_output_token(trace, "why_step", most_doubtful(trace))
         others = other_candidates(trace, step)
         shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
-        other = choose_among("rather than", shown, "against", next(iter(shown)))
+        other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
     gradient = contributions.contrast_gradient(choice, step, against)
     left_out = _left_out(choice, step, against)
@@ -33,15 +33,15 @@ def show(choice: Choice) -> None:
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = session.residual_stream(choice).logits[step]
     told = [
-        f"{quoted(name)}: {chance_words(float(chance))}, logit {signed(float(logits[id]), 2)}"
+        f"**{plain(quoted(name))}** ({plain(chance_words(float(chance)))}, logit {signed(float(logits[id]), 2)})"
         for name, chance, id in zip(
             names, (trace.next_probabilities[step], probability), (trace.next_ids[step], against), strict=True
         )
     ]
     st.markdown(
-        f"Why **{plain(told[0])}** and not **{plain(told[1])}**? Orange bars speak for "
-        f"**{plain(quoted(names[0]))}**, hatched blue ones for **{plain(quoted(names[1]))}**: look for a token that "
-        "both methods have far out on the same side."
+        f"Why {told[0]} and not {told[1]}? Orange bars, to the right, "
+        f"speak for **{plain(quoted(names[0]))}**, hatched blue ones for **{plain(quoted(names[1]))}**: look for a "
+        "token that both methods have far out on the same side."
     )
     alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
     st.plotly_chart(contrast_figure(contrast), key="why_token", alt=alt)

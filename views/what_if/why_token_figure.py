@@ -49,13 +49,12 @@ def contrast_figure(contrast: Contrast) -> go.Figure:
         suffix = "" if number == 0 else str(number + 1)
         spread = np.insert(values, [0, len(contrast.source)], np.nan)
         bars.append(_bars(method, spread, names, contrast) | {"xaxis": f"x{suffix}"})
-        axes[f"xaxis{suffix}"] = _axis(method, values, contrast) | {
-            "domain": [number * width, (number + 1) * width - _GAP]
-        }
+        axes[f"xaxis{suffix}"] = _axis(method, values)
+        axes[f"xaxis{suffix}"]["domain"] = [number * width, (number + 1) * width - _GAP]
     rows = {**token_rows(names), "tickfont": {"size": SMALLEST_LABEL}}
     rows["ticktext"][0], rows["ticktext"][place] = "<b>source</b>", "<b>prefix</b>"
-    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(names))) * len(names) + 70
-    return figure_of(bars, height, y=rows, top=60, bottom=10, showlegend=False, **axes)
+    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(names))) * len(names) + 55
+    return figure_of(bars, height, y=rows, top=45, bottom=10, showlegend=False, **axes)
 
 
 def _bars(method: str, values: np.ndarray, names: Sequence[str], contrast: Contrast) -> dict:
@@ -74,11 +73,10 @@ def _hover(method: str, name: str, value: float, contrast: Contrast) -> str:
     return f"“{token_label(name)}”<br>{method} <b>{signed(value)}</b>, for “{token_label(side)}”"
 
 
-def _axis(method: str, values: np.ndarray, contrast: Contrast) -> dict:
+def _axis(method: str, values: np.ndarray) -> dict:
     known = np.abs(values[np.isfinite(values)])
     limit = 1.08 * (float(known.max(initial=0.0)) or 1.0)
-    sides = f"← for “{token_label(contrast.other)}” · for “{token_label(contrast.chosen)}” →"
-    title = {**titled(f"<b>{method}</b><br>{sides}", 4), "font": {"size": 13}}
+    title = {**titled(f"<b>{method}</b>", 4), "font": {"size": 13}}
     ticks = {"side": "top", "nticks": 5, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
     lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
     return {"range": [-limit, limit], "fixedrange": True, "title": title, **ticks, **lines}
