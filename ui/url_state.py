@@ -65,7 +65,7 @@ PARAMETERS = {
     "see_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
     "see_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
     "rolled": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "rolled_by": Parameter("rollout: how the residual connection is weighted", "half and half"),
+    "rolled_by": Parameter("rollout: how the residual connection is weighted, or ALTI+", "half and half"),
     "rolled_layers": Parameter("rollout: up to this layer, from 1"),
     # Inside attention.
     "inside": Parameter("view", "step by step", {"toy numbers": "small example"}),
