@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from transformer import Beam
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
@@ -25,7 +26,7 @@ from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, 
 from transformer.interpret.what_if.running import intervened
 from transformer.model.names import AttentionKind
 
-from . import CheckpointFiles, Choice, _cached, _if_there, samples, search, trace, translator
+from . import CheckpointFiles, Choice, _cached, _if_there, hypotheses, samples, search, trace, translator
 
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
@@ -149,6 +150,20 @@ def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitA
     sentence, model = trace(choice), translator(choice.checkpoint).model
     fed = sentence.fed_ids[: step + 1]
     return attribute_logit(model, sentence.source_ids, fed, sentence.next_ids[step], against)
+
+
+@_cached(max_entries=64, show_spinner="Reading your translation …")
+def given_trace(choice: Choice, target: str) -> Trace:
+    """A translation that is given, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
+    return translator(choice.checkpoint).trace(choice.source, target=target)
+
+
+def second_best(choice: Choice) -> str:
+    """The best translation of a beam of 4 that reads otherwise than the choice's own, else this."""
+    own, shown = translator(choice.checkpoint), trace(choice).target_text
+    found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
+    texts = (own.tokenizer.decode(each.ids) for each in found)
+    return next((text for text in texts if text.strip() and text != shown), shown)
 
 
 def _under(choice: Choice, asked: str) -> dict:

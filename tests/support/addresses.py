@@ -43,6 +43,9 @@ VIEWS = {
     "/what_if?what_if=patching": "What if",
     "/what_if?what_if=patching&minimal_pair=name&patched=cross%20heads": "What if",
     f"/what_if?what_if=patching&minimal_pair={quote('your own')}": "What if",
-    f"/what_if?what_if={quote('early layers')}&logit_of=lead+over+the+runner-up": "What if",
+    "/why?logit_of=lead+over+the+runner-up": "Why this token",
+    f"/why?why={quote('source or prefix')}": "Why this token",
+    "/why?why=contrast": "Why this token",
+    f"/what_if?what_if={quote('your translation')}": "What if",
     "/questions": "Questions",
 }

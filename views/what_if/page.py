@@ -3,13 +3,13 @@
 from session import Choice
 from ui.choices import view_of
 
-from . import ablation, beam_tree, compare, early_layers, patching, rewriting
+from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
 _SHOW = {
     "head ablation": ablation.show,
     "rewrite attention": rewriting.show,
     "patching": patching.show,
-    "early layers": early_layers.show,
+    "your translation": own_translation.show,
     "beam tree": beam_tree.show,
     "compare": compare.show,
 }
