@@ -8,7 +8,7 @@ from transformer.interpret.what_if.alti import alti
 
 from . import CheckpointFiles, Choice, _cached, samples, trace, translator
 
-USUAL_PARTS, PAIRS_A_PART = 4, 8  # of a checkpoint's sentence pairs, for what is usual
+USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
 
 
 @_cached(max_entries=32, show_spinner="Following the contributions …")
@@ -18,7 +18,7 @@ def contributions(choice: Choice) -> Rollout:
     return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids)
 
 
-@_cached(max_entries=64, show_spinner=False)
+@_cached(max_entries=16, show_spinner="Measuring what is usual …")
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """The source's share by ALTI+ in each output token of one of USUAL_PARTS parts of the first sentence pairs, the
     references fed: [tokens].

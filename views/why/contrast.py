@@ -54,8 +54,8 @@ def show(choice: Choice) -> None:
         "token of the prefix cannot be left out. Each panel has its own scale."
     )
     show_attempt(
-        "Try a candidate that differs in number or gender, as in “The dogs sleep.” or “Der Lehrer” and “Die Lehrerin”: "
-        "does the word that decides it come first? Then one that means the same: what is left to decide by?"
+        "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "
+        "is tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
     )
 
 

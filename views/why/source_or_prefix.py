@@ -47,8 +47,8 @@ def show(choice: Choice) -> None:
         "the source in any translation."
     )
     show_attempt(
-        "Try a sentence that the model cannot know, such as “Xyzzy plugh frobnicates the grue.”, and compare the mean: "
-        "does the model go on from what it wrote itself?"
+        "Try “The gostak distims the doshes.” (Ogden and Richards 1923), made of words that do not exist: where does "
+        "the model go on from what it wrote itself? Then a name or a number, which can only be copied."
     )
 
 
