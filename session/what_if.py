@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer import Beam
+from transformer import Beam, Translator
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
@@ -163,7 +163,14 @@ def second_best(choice: Choice) -> str:
     own, shown = translator(choice.checkpoint), trace(choice).target_text
     found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
     texts = (own.tokenizer.decode(each.ids) for each in found)
-    return next((text for text in texts if text.strip() and text != shown), shown)
+    return _fitting(own, next((text for text in texts if text.strip() and text != shown), shown))
+
+
+def _fitting(own: Translator, text: str) -> str:
+    """The text, or its beginning where a model that did not find an end wrote more than it can be fed."""
+    while text and not own.can_be_given(text):
+        text = text[: len(text) * 7 // 8]
+    return text
 
 
 def _under(choice: Choice, asked: str) -> dict:

@@ -196,11 +196,11 @@ class Translator:
 
     def can_read(self, text: str) -> bool:
         """True for a text that is neither empty nor too long."""
-        try:
-            self._checked_ids(text, "text")
-        except (EmptyTextError, TooLongError):
-            return False
-        return True
+        return self._is_readable(text)
+
+    def can_be_given(self, target: str) -> bool:
+        """The same of a text as the `target` of a trace."""
+        return self._is_readable(target, self.tokenizer.encode_target)
 
     def may_begin_with(self, prefix: Ids) -> bool:
         """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
@@ -217,6 +217,13 @@ class Translator:
         unknown = [p for p in self.tokenizer.pieces(text) if p.id == self.tokenizer.unknown_id]
         parts = (text[piece.begin : piece.end].strip() for piece in unknown)
         return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
+
+    def _is_readable(self, text: str, encode: Callable[[str], list[int]] | None = None) -> bool:
+        try:
+            self._checked_ids(text, "text", encode)
+        except (EmptyTextError, TooLongError):
+            return False
+        return True
 
     def _source_ids(self, text: str) -> list[int]:
         before, after = self.tokenizer.frame(text)

@@ -217,3 +217,15 @@ def test_only_pieces_may_begin_a_translation_and_the_end_only_last(translator):
     assert translator.may_begin_with((8, 9, tokenizer.end_id))
     for prefix in ((), (tokenizer.end_id, 8), (tokenizer.pad_id,), (8, tokenizer.begin_id), (8,) * 500):
         assert not translator.may_begin_with(prefix)
+
+
+def test_a_target_can_be_given_exactly_where_a_trace_of_it_is_no_error(shipped):
+    most = shipped.model.config.max_length - 1
+    pieces = len(shipped.tokenizer.encode_target("Haus"))
+    for target, can in (("Haus", True), ("", False), ("  ", False), ("Haus " * (most // pieces + 1), False)):
+        assert shipped.can_be_given(target) == can
+        if can:
+            assert shipped.trace("house", target=target).origin == "target"
+        else:
+            with pytest.raises(UserError):
+                shipped.trace("house", target=target)

@@ -8,7 +8,10 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs
 from support.streams import loaded, trace_of
 
+import session
+from session import what_if
 from transformer import Beam
+from transformer.decoding.sampling import Hypothesis
 from views.what_if.own_translation_figure import sums_figure
 from views.what_if.own_translation_html import own_translation_html
 from views.what_if.own_translation_text import describe_own, describe_where
@@ -67,6 +70,15 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
     app.text_input(key="text").set_value("She reads a book.").run()
     assert "own_target" not in app.query_params, "it was a translation of another sentence"
     assert app.text_input(key="own_target_line").value not in (OWN, "")
+
+
+def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeypatch):
+    choice = session.Choice(session.checkpoint("en-de"), TEXT)
+    endless = session.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
+    monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
+    given = what_if.second_best(choice)
+    assert given.startswith("Haus Haus") and len(given) < 5 * 400
+    assert what_if.given_trace(choice, given).next_tokens[0] == "▁Haus"
 
 
 @pytest.mark.parametrize(
