@@ -29,7 +29,7 @@ GROUPS = {
         "masks": "Masks",
         "logits": "Logits",
     },
-    "Change it": {"what_if": "What if", "why": "Why this token"},
+    "Look deeper": {"what_if": "What if", "why": "Why this token"},
     "How it learns": {"training": "Training"},
     "Asked often": {"questions": "Questions"},
 }
@@ -54,7 +54,8 @@ def _register() -> Page:
             st.Page(f"pages/{name}.py", title=title, default=name == HOME)
             for pages in GROUPS.values()
             for name, title in pages.items()
-        ]
+        ],
+        expanded=True,  # more than twelve pages would be folded away
     )
 
 
