@@ -190,6 +190,15 @@ def test_a_model_without_pairs_begins_with_two_words_exchanged():
     assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error
 
 
+def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it():
+    query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
+    app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
+    (spec,) = specs(app)
+    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “<s>”" in page_text(app)
+    assert [each.key for each in app.select_slider] == ["patched_row_slider"]
+    assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
+
+
 def test_hostile_sentences_are_text():
     app = view(minimal_pair="your own", clean="<script>alert(1)</script> *a*", corrupted="**b**")
     assert not app.exception and not re.search(r"<script>alert", "".join(each.proto.body for each in app.get("html")))
