@@ -57,6 +57,7 @@ def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_
     [
         ([[0, 1.0, 0], [0, 0.6, 0], [0.2, 0.4, 0.1]], (1, 1)),
         ([[0, 0.5, 0], [0.1, 0, 0.2]], (0, 1)),
+        ([[0, 0.6], [0.5, 0]], (0, 1)),
         ([[0.1, 0.2], [np.nan, np.nan]], (0, 1)),
         ([[np.nan, np.nan]], (0, 0)),
     ],
