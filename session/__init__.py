@@ -17,11 +17,9 @@ import numpy as np
 import streamlit as st
 
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import find_checkpoints
+from transformer.checkpoint import TOKENIZER_FILES, find_checkpoints
 from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, OpenedBatch, read_samples
-from transformer.data.marian_tokenizer import MARIAN_FILES
-from transformer.data.tokenizer import TOKENIZER_FILE
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
@@ -59,8 +57,7 @@ PAIRS_FOR_GRADIENTS = 16
 _FILES = (
     "config.json",
     "model.safetensors",
-    TOKENIZER_FILE,
-    *MARIAN_FILES,
+    *TOKENIZER_FILES,
     "training.json",
     SAMPLES,
     REPLAY_FILE,
@@ -87,7 +84,7 @@ class Choice:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
     It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
-    `language` is the target's where the model has several.
+    `language` is the target's where the model has several, `source_language` the source's where it is told that.
     """
 
     checkpoint: CheckpointFiles
@@ -96,11 +93,12 @@ class Choice:
     prefix: tuple[int, ...] = ()
     rank: int = 1
     language: str = ""
+    source_language: str = ""
 
     @property
     def source(self) -> str:
-        """What the model reads: the text, and before it the target language where one is chosen."""
-        return translator(self.checkpoint).addressed(self.text, self.language)
+        """What the translator reads: the text, and before it the languages where they are chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
 
 
 turns = Turns()

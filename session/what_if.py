@@ -6,8 +6,14 @@ Interventions are asked for by their text (see `transformer.interpret.what_if.pa
 
 from dataclasses import replace
 
+import numpy as np
+
+from transformer import Beam
+from transformer.arrays import to_array
+from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
-from transformer.interpret.activations import Predictions
+from transformer.decoding.search_tree import Branch, search_tree, way_to
+from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
@@ -17,8 +23,10 @@ from transformer.interpret.what_if.logit_attribution import LogitAttribution, at
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
+from transformer.interpret.what_if.running import intervened
+from transformer.model.names import AttentionKind
 
-from . import CheckpointFiles, Choice, _cached, _if_there, samples, trace, translator
+from . import CheckpointFiles, Choice, _cached, _if_there, hypotheses, samples, search, trace, translator
 
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
@@ -53,6 +61,39 @@ def same_target_trace(choice: Choice, asked: str) -> Trace:
     own, sentence = translator(choice.checkpoint), trace(choice)
     target = Hypothesis(sentence.next_ids, 0.0, 0.0, sentence.finished)
     return own.trace(choice.source, target=target, **_under(choice, asked))
+
+
+@_cached(max_entries=64, show_spinner=False)
+def next_probabilities(choice: Choice, asked: str, step: int) -> np.ndarray:
+    """Of every piece, how probable it is after a step of the unchanged translation, from 0, under interventions."""
+    own, sentence, under = translator(choice.checkpoint), trace(choice), _under(choice, asked)
+    with intervened(own.model, under["interventions"], under["means"]):
+        request = Request(keep=(), logits_to_keep=1)
+        seen = record(own.model, [sentence.source_ids], [sentence.fed_ids[: step + 1]], request)
+    return to_array(seen.logits[0, -1].softmax(dim=-1))
+
+
+@_cached(max_entries=16, show_spinner="Searching …")
+def branches(choice: Choice) -> tuple[Branch, ...]:
+    """A beam search of a text as a tree."""
+    return search_tree(search(choice))
+
+
+@_cached(max_entries=32, show_spinner="Reading the branches …")
+def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...]:
+    """Of each branch of that tree the weights of one cross-attention head at its last step: [source].
+
+    All leaves are replayed in one padded batch; a branch is read in any leaf that it leads to.
+    """
+    own, tree = translator(choice.checkpoint), branches(choice)
+    leaves = [number for number, branch in enumerate(tree) if branch.outcome is not None]
+    fed = [[own.tokenizer.begin_id, *tree[number].ids[:-1]] for number in leaves]
+    sources = [source_ids(own.tokenizer, choice.source)] * len(leaves)
+    block = AttentionKind.CROSS.block_name(layer)
+    seen = record(own.model, sources, fed, Request(keep=(f"{block}.core",), logits_to_keep=1))
+    weights = to_array(weights_of(seen.call(f"{block}.core"))[:, head])
+    leaf_of = {each: row for row, number in enumerate(leaves) for each in way_to(tree, number)}
+    return tuple(weights[leaf_of[number], len(branch.ids) - 1] for number, branch in enumerate(tree))
 
 
 @_cached(max_entries=8, show_spinner=False)
@@ -109,6 +150,20 @@ def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitA
     sentence, model = trace(choice), translator(choice.checkpoint).model
     fed = sentence.fed_ids[: step + 1]
     return attribute_logit(model, sentence.source_ids, fed, sentence.next_ids[step], against)
+
+
+@_cached(max_entries=64, show_spinner="Reading your translation …")
+def given_trace(choice: Choice, target: str) -> Trace:
+    """A translation that is given, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
+    return translator(choice.checkpoint).trace(choice.source, target=target)
+
+
+def second_best(choice: Choice) -> str:
+    """The best translation of a beam of 4 that reads otherwise than the choice's own, else this."""
+    own, shown = translator(choice.checkpoint), trace(choice).target_text
+    found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
+    texts = (own.tokenizer.decode(each.ids) for each in found)
+    return next((text for text in texts if text.strip() and text != shown), shown)
 
 
 def _under(choice: Choice, asked: str) -> dict:

@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(trace)
     trace.add_argument("--target", help="a target to replay instead of the model's own translation")
     trace.add_argument("--out", type=Path, required=True, help="the .npz file to write")
-    importing = command("import", _import, "make a checkpoint of a Marian model, such as Helsinki-NLP/opus-mt-en-de")
+    importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
     export = command("export", _export, "write a checkpoint as a model for Hugging Face's transformers")
@@ -115,6 +115,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
     parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
     parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
+    parser.add_argument("--source-language", metavar="CODE", help="of an imported model that is told it: NLLB, mBART")
     _add_device(parser)
 
 
@@ -151,7 +152,8 @@ def _translate(options: argparse.Namespace) -> int:
     """Translate what can be translated; a line that cannot leaves an empty line and a message with its number."""
     translator = Translator.load(options.checkpoint, options.device)
     sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="\n")  # a lone CR ends no line
-    lines = [translator.addressed(line.rstrip("\r\n"), options.target_language) for line in sys.stdin]
+    languages = options.target_language, options.source_language
+    lines = [translator.addressed(line.rstrip("\r\n"), *languages) for line in sys.stdin]
     usable, status = [], 0
     for number, line in enumerate(lines, start=1):
         try:
@@ -175,9 +177,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     from .evaluation import score
 
     translator = Translator.load(options.checkpoint, options.device)
-    pairs = [
-        (translator.addressed(source, options.target_language), target) for source, target in read_pairs(options.pairs)
-    ]
+    languages = options.target_language, options.source_language
+    pairs = [(translator.addressed(source, *languages), target) for source, target in read_pairs(options.pairs)]
     for number, (source, _) in enumerate(pairs, start=1):
         try:
             translator.pieces(source)
@@ -241,8 +242,8 @@ def _importance(options: argparse.Namespace) -> None:
 
 def _trace(options: argparse.Namespace) -> None:
     translator = Translator.load(options.checkpoint, options.device)
-    language = options.target_language
-    trace = translator.trace(options.text, target=options.target, strategy=_strategy(options), target_language=language)
+    text = translator.addressed(options.text, options.target_language, options.source_language)
+    trace = translator.trace(text, target=options.target, strategy=_strategy(options))
     try:
         trace.save(options.out)
     except OSError as error:

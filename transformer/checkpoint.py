@@ -9,14 +9,26 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
-from .data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
+from .data.byte_level_tokenizer import BYTE_LEVEL_FILES, FIRST_TOKEN, MERGES, ByteLevelTokenizer
+from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokenizer
+from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
-VERSION = 2
-VERSIONS = (1, VERSION)  # that can be read; the second knows models and tokenizers of other libraries
+VERSION = 3
+VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
+# What any make of tokenizer keeps in a checkpoint's folder.
+TOKENIZER_FILES = (
+    TOKENIZER_FILE,
+    *MARIAN_FILES,
+    TARGET_VOCABULARY,
+    SENTENCEPIECE,
+    LANGUAGES,
+    *BYTE_LEVEL_FILES,
+    FIRST_TOKEN,
+)
 
 
 @dataclass
@@ -116,7 +128,8 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
         raise CheckpointError(f"{folder / 'config.json'} describes no model: {error}") from error
     tokenizer = _load_tokenizer(folder, config)
     special = (tokenizer.pad_id, tokenizer.begin_id, tokenizer.end_id)
-    if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.begin_id, config.end_id):
+    fits = (len(tokenizer), tokenizer.target_size) == (config.vocab_size, config.output_size)
+    if not fits or special != (config.pad_id, config.begin_id, config.end_id):
         raise CheckpointError(
             f"The tokenizer in {folder} has {len(tokenizer)} pieces and special tokens {special}; "
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
@@ -169,9 +182,16 @@ def find_checkpoints(folder: Path) -> list[Path]:
 
 
 def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
-    if (folder / TOKENIZER_FILE).exists() or not any((folder / name).exists() for name in MARIAN_FILES):
+    """The tokenizer of the make whose own file is there."""
+    if (folder / TOKENIZER_FILE).exists():
         return Tokenizer.load(folder / TOKENIZER_FILE)
-    return MarianTokenizer.load(folder, config.begin_id)
+    if (folder / SENTENCEPIECE).exists() or (folder / LANGUAGES).exists():
+        return MultilingualTokenizer.load(folder, config.begin_id)
+    if (folder / MERGES).exists():
+        return ByteLevelTokenizer.load(folder, config.begin_id)
+    if any((folder / name).exists() for name in MARIAN_FILES):
+        return MarianTokenizer.load(folder, config.begin_id)
+    return Tokenizer.load(folder / TOKENIZER_FILE)  # which says that it is missing
 
 
 class _Uninitialised(TorchFunctionMode):

@@ -21,13 +21,13 @@ class Positions(StrEnum):
     """What tells the order of tokens (paper, 3.5)."""
 
     SINUSOIDAL = "sinusoidal"
+    LEARNED = "learned"
     NONE = "none"
     MULTIPLIED = "multiplied"
 
 
 class Activation(StrEnum):
-    """What a feed-forward does to its hidden units: ReLU (paper, 3.3), or what models since have (Hendrycks and Gimpel
-    2016 for both others)."""
+    """What a feed-forward does to its hidden units: ReLU (paper, 3.3), or another (Hendrycks and Gimpel 2016)."""
 
     RELU = "relu"
     GELU = "gelu"
@@ -58,6 +58,9 @@ _BOUNDS = {
     "d_model": (2, 65_536),
     "d_ff": (1, 262_144),
     "max_length": (2, 8192),
+    "first_position": (0, 8192),
+    "position_base": (2, 10**12),
+    "target_vocab_size": (0, 1_000_000),
 }
 
 
@@ -67,12 +70,15 @@ class ModelConfig:
 
     `max_length` counts the tokens of one side, special tokens included. `norm` is "post" (paper, 5.4:
     LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack).
-    `positions` is what tells the order: "sinusoidal" (paper, 3.5), "none", or "multiplied", a well-known slip that
-    multiplies by the wavelength where it should divide. `share_embeddings` ties both embeddings and the output
-    projection (paper, 3.4). `activation` is the feed-forward's; `scale_embeddings` multiplies rows of the embedding by
-    sqrt(d_model) (paper, 3.4); `output_bias` adds a number for each piece to the logits. `pad_id`, `begin_id` and
-    `end_id` are the special tokens that decoding treats apart; the decoder's first input token is `begin_id`, which
-    in Marian's models is the padding's.
+    `positions` is what tells the order: "sinusoidal" (paper, 3.5), "learned", a table a side among the weights, "none",
+    or "multiplied", a well-known slip that multiplies by the wavelength where it should divide. The sinusoids' base is
+    `position_base`, and the first token stands at `first_position`: 10000 and 0 in the paper. `embedding_norm` puts a
+    LayerNorm after that sum (BART). `share_embeddings` ties both embeddings and the output projection (paper, 3.4), or
+    the target's two where it has a vocabulary of its own, of `target_vocab_size` pieces (0: the source's).
+    `activation` is the feed-forward's; `scale_embeddings` multiplies embeddings by sqrt(d_model) (paper, 3.4);
+    `output_bias` adds a number for each piece to the logits. `pad_id`, `begin_id` and `end_id` are the special tokens;
+    the decoder's first input is `begin_id`, which is Marian's padding and BART's end of sentence. With `first_is_given`
+    a translation's first token, such as its language, is not chosen and in no score.
     Raises ConfigError for values that no model can have.
     """
 
@@ -86,23 +92,28 @@ class ModelConfig:
     max_length: int = 128
     norm: Norm = Norm.POST
     positions: Positions = Positions.SINUSOIDAL
+    position_base: float = 10000.0
+    first_position: int = 0
+    embedding_norm: bool = False
     share_embeddings: bool = True
+    target_vocab_size: int = 0
     activation: Activation = Activation.RELU
     scale_embeddings: bool = True
     output_bias: bool = False
     pad_id: int = 0
     begin_id: int = 2
     end_id: int = 3
+    first_is_given: bool = False
 
     def __post_init__(self):
         check_types(self)
         check_bounds(self, _BOUNDS)
         require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
-        multiple = f"{self.d_model} is not a multiple of {self.num_heads}."
-        require(self.d_model % self.num_heads == 0, f"num_heads must divide d_model: {multiple}")
+        message = f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}."
+        require(self.d_model % self.num_heads == 0, message)
         require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
         for name in ("pad_id", "begin_id", "end_id"):
-            value, size = getattr(self, name), self.vocab_size
+            value, size = getattr(self, name), min(self.vocab_size, self.output_size)
             require(0 <= value < size, f"{name} must be in the vocabulary of {size}, not {value}.")
 
     @property
@@ -111,9 +122,14 @@ class ModelConfig:
         return self.d_model // self.num_heads
 
     @property
+    def output_size(self) -> int:
+        """Pieces of the target's vocabulary: the logits of a step."""
+        return self.target_vocab_size or self.vocab_size
+
+    @property
     def never_chosen(self) -> tuple[int, ...]:
-        """The tokens that decoding never chooses: padding and begin of sentence, which may be one."""
-        return tuple(dict.fromkeys((self.pad_id, self.begin_id)))
+        """Padding and begin of sentence, which may be one; not the end, with which some decoders begin."""
+        return tuple(id for id in dict.fromkeys((self.pad_id, self.begin_id)) if id != self.end_id)
 
 
 @dataclass(frozen=True)
@@ -189,7 +205,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """What is recorded while a model is trained: `probes`, each a source and a target; none for no training replay."""
+    """What is recorded while a model is trained: `probes`, each a source and a target; none for no replay."""
 
     probes: tuple[tuple[str, str], ...] = ()
 
@@ -217,8 +233,7 @@ class Experiment:
 def load_experiment(path: Path) -> Experiment:
     """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's; [film] is read as the former name of [replay]. Raises ConfigError with the
-    place for unreadable or unknown settings.
+    `model.vocab_size` is the tokenizer's; [film] is the former name of [replay]. Raises ConfigError with the place.
     """
     try:
         with open(path, "rb") as file:
@@ -227,12 +242,11 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = set(tables) - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
+    unknown = tables.keys() - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
     require(not {"film", "replay"} <= tables.keys(), f"[film] and [replay] are one table, and {path} has both.")
     replay = "film" if "film" in tables else "replay"
-    tokenizer = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer")
-    model = tables.get("model", {})
+    tokenizer, model = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer"), tables.get("model", {})
     require(isinstance(model, dict), "[model] must be a table of settings.")
     return Experiment(
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
@@ -268,7 +282,7 @@ def check_types(config) -> None:
             require(valid, f"{field.name} must be one of {', '.join(field.type)}, not {value!r}.")
             object.__setattr__(config, field.name, field.type(value))
             continue
-        accepted = (int, float) if field.type is float else (field.type,)
+        accepted = int | float if field.type is float else field.type
         right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
         require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
 

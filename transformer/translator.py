@@ -32,6 +32,8 @@ class Translator:
         self.checkpoint = checkpoint
         self.model = checkpoint.model.eval()
         self.tokenizer = checkpoint.tokenizer
+        # Positions that are not for pieces: on both sides the end of sentence's, and a language's where there is one.
+        self._special_tokens = max(sum(map(len, self.tokenizer.frame(""))), 1 + len(self.tokenizer.given("")))
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device | None = None) -> "Translator":
@@ -42,7 +44,8 @@ class Translator:
 
     @classmethod
     def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
-        """Load a Marian model, such as opus-mt, from a folder in Hugging Face's layout or by its name on the hub.
+        """Load a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or a name on
+        the hub.
 
         Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and
         DeviceError where there is no such `device`.
@@ -63,24 +66,27 @@ class Translator:
         strategy: Strategy | None = None,
         progress: Callable[[int], None] | None = None,
         target_language: str | None = None,
+        source_language: str | None = None,
         interventions: Asked = (),
         means: HeadMeans | None = None,
     ) -> list[str]:
         """The translation of each text, order kept. `beam` 1 is greedy; `strategy` overrides it.
 
-        `progress` is called after each batch with the number of texts done; `target_language`, for a model that has
+        `progress` is called after each batch with the number of texts done; the languages, for a model that has
         several: see `addressed`; interventions and means: what the model runs under, see `intervened`. Raises
         EmptyTextError or TooLongError, before anything is translated, for a text that cannot be.
         """
-        sources = [self._source_ids(self.addressed(text, target_language)) for text in texts]
+        texts = [self.addressed(text, target_language, source_language) for text in texts]
+        sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
         strategy = strategy or strategy_for(beam)
         batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
         order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
         translations = [""] * len(sources)
         for start in range(0, len(order), batch):
             indices = order[start : start + batch]
+            prefixes = [given[index] for index in indices]
             with intervened(self.model, interventions, means):
-                found = self._search([sources[index] for index in indices], strategy, None)
+                found = self._search([sources[index] for index in indices], strategy, prefixes)
             for index, hypotheses in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(hypotheses[0].ids)
             if progress:
@@ -89,7 +95,8 @@ class Translator:
 
     def best(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[Hypothesis]:
         """The best hypothesis for each of a few texts, in one batch; raises as `translate`."""
-        found = self._search([self._source_ids(text) for text in texts], strategy or Greedy(), None)
+        sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
+        found = self._search(sources, strategy or Greedy(), given)
         return [hypotheses[0] for hypotheses in found]
 
     def hypotheses(
@@ -104,7 +111,7 @@ class Translator:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
         strategy = strategy or Greedy()
         with intervened(self.model, interventions, means):
-            return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix)])[0]
+            return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix, text)])[0]
 
     def beam_search(
         self,
@@ -116,7 +123,7 @@ class Translator:
         means: HeadMeans | None = None,
     ) -> SearchRecord:
         """All translations of one text that the search found, and what the beam held at each step."""
-        source, prefix_ids = self._source_ids(text), self._prefix_ids(prefix)
+        source, prefix_ids = self._source_ids(text), self._prefix_ids(prefix, text)
         self._check_prefixes([source], [prefix_ids])
         with intervened(self.model, interventions, means):
             return recorded_beam_search(self.model, [source], beam, [prefix_ids])[0]
@@ -130,6 +137,7 @@ class Translator:
         beam: int = 1,
         strategy: Strategy | None = None,
         target_language: str | None = None,
+        source_language: str | None = None,
         interventions: Asked = (),
         means: HeadMeans | None = None,
     ) -> Trace:
@@ -143,15 +151,15 @@ class Translator:
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
-        text = self.addressed(text, target_language)
-        pieces, prefix_ids, target_ids = self.pieces(text), self._prefix_ids(prefix), self._target_ids(target)
-        source_ids = [*(piece.id for piece in pieces), self.tokenizer.end_id]
+        text = self.addressed(text, target_language, source_language)
+        pieces, source_ids = self.pieces(text), self._source_ids(text)
+        prefix_ids, target_ids = self._prefix_ids(prefix, text), self._target_ids(target, text)
         origin, asked = "target" if isinstance(target, str) else "decoded", read_all(interventions)
         with intervened(self.model, asked, means):
             encoder = record_encoder(self.model, [source_ids])
             if target_ids is None:
                 found = self._search([source_ids], strategy or strategy_for(beam), [prefix_ids], encoder.memory)
-                target_ids, origin = list(found[0][0].ids), "prefix" if prefix_ids else "decoded"
+                target_ids, origin = list(found[0][0].ids), "prefix" if len(prefix) else "decoded"
             activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked)
 
@@ -165,19 +173,21 @@ class Translator:
         examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
         return measure_importance(self.model, examples, progress=progress)
 
-    def addressed(self, text: str, target_language: str | None) -> str:
-        """The text as a model of several target languages reads it, the language first: ">>deu<< A sentence."
+    def addressed(self, text: str, target_language: str | None, source_language: str | None = None) -> str:
+        """The text with the languages that a model of several is told: ">>deu<< A sentence.".
 
         Unchanged without a language, or where the text is empty or names one itself. Raises UserError for a language
         that is not there.
         """
-        if not target_language or not text.strip() or text.startswith(">>"):
-            return text
-        languages = self.tokenizer.languages
-        if target_language not in languages:
-            which = f"choose among {', '.join(languages)}" if languages else "it translates into one language"
-            raise UserError(f"The model has no target language {target_language!r}: {which}.")
-        return f">>{target_language}<< {text}"
+        wanted = (
+            ("target", target_language, self.tokenizer.languages, "it translates into one language"),
+            ("source", source_language, self.tokenizer.source_languages, "it is not told which it reads"),
+        )
+        for side, language, languages, otherwise in wanted:
+            if language and text.strip() and not text.startswith(">>") and language not in languages:
+                which = f"choose among {', '.join(languages)}" if languages else otherwise
+                raise UserError(f"The model has no {side} language {language!r}: {which}.")
+        return self.tokenizer.address(text, target_language or "", source_language or "") if text.strip() else text
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
@@ -194,12 +204,11 @@ class Translator:
 
     def may_begin_with(self, prefix: Ids) -> bool:
         """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
-        tokenizer = self.tokenizer
-        never, inside = {tokenizer.pad_id, tokenizer.begin_id}, {tokenizer.end_id}
+        config = self.model.config
         return (
-            0 < len(prefix) < self.model.config.max_length
-            and all(0 <= id < len(tokenizer) and id not in never for id in prefix)
-            and not inside.intersection(prefix[:-1])
+            0 < len(prefix) < config.max_length
+            and all(0 <= id < config.output_size and id not in config.never_chosen for id in prefix)
+            and config.end_id not in prefix[:-1]
         )
 
     def unknown_characters(self, text: str) -> list[str]:
@@ -210,35 +219,45 @@ class Translator:
         return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
 
     def _source_ids(self, text: str) -> list[int]:
-        return [*self._checked_ids(text, "text"), self.tokenizer.end_id]
+        before, after = self.tokenizer.frame(text)
+        return [*before, *self._checked_ids(text, "text"), *after]
 
-    def _target_ids(self, target: str | Hypothesis | None) -> list[int] | None:
+    def _given(self, text: str) -> list[int]:
+        return list(self.tokenizer.given(text))
+
+    def _target_ids(self, target: str | Hypothesis | None, text: str) -> list[int] | None:
         if target is None:
             return None
         if isinstance(target, str):
-            return [*self._checked_ids(target, "target", self.tokenizer.encode_target), self.tokenizer.end_id]
+            ids = self._checked_ids(target, "target", self.tokenizer.encode_target)
+            return [*self._given(text), *ids, self.tokenizer.end_id]
         return self._known(target.ids)
 
     def _known(self, ids: Ids) -> list[int]:
         """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
         known = list(map(int, ids))
-        if not all(0 <= id < len(self.tokenizer) for id in known):
-            raise ValueError(f"ids must be in 0 to {len(self.tokenizer) - 1}, got {known}")
+        size = self.model.config.output_size
+        if not all(0 <= id < size for id in known):
+            raise ValueError(f"ids must be in 0 to {size - 1}, got {known}")
         return known
 
-    def _prefix_ids(self, prefix: str | Ids) -> list[int]:
-        ids = self.tokenizer.encode_target(_well_formed(prefix)) if isinstance(prefix, str) else self._known(prefix)
+    def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
+        """What a translation begins with: what is given, then a text's ids; where ids are asked for, these alone."""
+        if isinstance(prefix, str):
+            ids = [*self._given(text), *self.tokenizer.encode_target(_well_formed(prefix))]
+        else:
+            ids = self._known(prefix) or self._given(text)
         if len(ids) >= self.model.config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self.model.config.max_length}.")
         return ids
 
     def _checked_ids(self, text: str, name: str, encode: Callable[[str], list[int]] | None = None) -> list[int]:
         """The ids of a text, refused when there are none or too many for the model's positions."""
-        limit = self.model.config.max_length - 1  # one position is the end of sentence's
+        limit = self.model.config.max_length - self._special_tokens
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
         ids = (encode or self.tokenizer.encode)(_well_formed(text))
-        if not ids:
+        if not ids or not text.strip():  # of blanks alone, some tokenizers make tokens
             raise EmptyTextError(f"The {name} is empty: please write a sentence.")
         if len(ids) > limit:
             raise TooLongError(f"The {name} has {len(ids)} tokens; the model reads at most {limit}. Please shorten it.")

@@ -61,10 +61,10 @@ def show() -> Choice:
     with examples:
         _offer_examples(translator.checkpoint)
     with languages:
-        language = _target_language(translator)
+        spoken = _languages(translator)
     with st.sidebar:
         _describe(translator)
-    return Choice(checkpoint, text, strategy, language=language)
+    return Choice(checkpoint, text, strategy, **spoken)
 
 
 def _offer_presentation() -> None:
@@ -85,6 +85,8 @@ def forget_places() -> None:
     """Places within the sentence before mean nothing in the next one."""
     url_state.write("step", "1")
     url_state.write("see_tokens", "")
+    url_state.write("rewrite_weights", "")
+    url_state.write("tree_prefix", "")
     if "hypothesis" in st.session_state:
         st.session_state["hypothesis"] = "1"
 
@@ -110,9 +112,20 @@ def _take_example() -> None:
         take_sentence(st.session_state["example"])
 
 
-def _target_language(translator: Translator) -> str:
-    languages = translator.tokenizer.languages
-    return choices.from_list("Target language", languages, "target", width=110, hide_label=True) if languages else ""
+def _languages(translator: Translator) -> dict[str, str]:
+    """The languages among which the model lets choose, as fields of a `Choice`."""
+    tokenizer, chosen = translator.tokenizer, {}
+    source, target = tokenizer.default_languages
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if read := tokenizer.source_languages:
+            chosen["source_language"] = choices.from_list(
+                "Source language", read, "source", source or None, width=110, hide_label=True
+            )
+        if written := tokenizer.languages:
+            chosen["language"] = choices.from_list(
+                "Target language", written, "target", target or None, width=110, hide_label=True
+            )
+    return chosen
 
 
 def _decoding() -> Strategy:

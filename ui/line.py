@@ -2,13 +2,17 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import session
 from session import Choice
+
+Part, Result = TypeVar("Part"), TypeVar("Result")
+_QUICK_PARTS = 3  # done before anyone reads a progress bar
 
 
 @contextlib.contextmanager
@@ -40,3 +44,18 @@ def fragment(function: Callable[..., None], run_every: float | None = None) -> C
             function(*given)
 
     return st.fragment(run, run_every=run_every)
+
+
+def part_by_part(parts: Sequence[Part], compute: Callable[[Part], Result], words: str) -> list[Result]:
+    """What a cached function makes of each part, the turns of others in between, with a bar where they are many.
+
+    `words` say what goes on.
+    """
+    place, done = st.empty(), []
+    for number, part in enumerate(parts):
+        if len(parts) > _QUICK_PARTS:
+            place.progress(number / len(parts), words)
+        session.turns.let_others_go_first()
+        done.append(compute(part))
+    place.empty()
+    return done

@@ -29,7 +29,7 @@ GROUPS = {
         "masks": "Masks",
         "logits": "Logits",
     },
-    "Change it": {"what_if": "What if"},
+    "Change it": {"what_if": "What if", "why": "Why this token"},
     "How it learns": {"training": "Training"},
     "Asked often": {"questions": "Questions"},
 }

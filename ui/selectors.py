@@ -1,10 +1,13 @@
 """What several pages let one choose about a translation: the step, the side, the token, and how rows are named."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from plots.text import quoted
 from transformer.interpret.trace import Trace
 
+from . import url_state
 from .choices import one_of, slider
 from .widgets import plain
 
@@ -34,6 +37,52 @@ def choose_step(trace: Trace) -> int:
     words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. Next comes {quoted(trace.next_tokens[step])}."
     st.markdown(plain(words))
     return step
+
+
+def choose_output_token(trace: Trace, key: str, start: int) -> int:
+    """A slider over the output tokens, which begins anew at `start` with each sentence; both count from 0."""
+    count, first = len(trace.next_ids), str(start + 1)
+    number = min(url_state.read_number(key, start + 1), count)
+    if count > 1:
+        own = f"{key}_slider"
+        st.session_state[own] = number
+
+        def choose() -> None:
+            url_state.write(key, str(st.session_state[own]), first)
+
+        st.slider("Output token", 1, count, key=own, on_change=choose, width=360)
+    return number - 1
+
+
+def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -> str:
+    """A list of `options`, what the address has by what is shown, from which `start` is taken where it has none.
+
+    It begins anew with each sentence.
+    """
+    asked, own = url_state.read(key, start), f"{key}_list"
+    st.session_state[own] = asked if asked in options else start
+
+    def choose() -> None:
+        url_state.write(key, st.session_state[own], start)
+
+    return st.selectbox(label, list(options), format_func=options.get, key=own, on_change=choose, width=260)
+
+
+def write_line(label: str, key: str, start: str, subject: str) -> str:
+    """A box for a line of text about a `subject`; with another one it begins anew at `start`."""
+    own, noted = f"{key}_line", f"{key}_subject"
+    asked = url_state.read(key, start)
+    about, before = st.session_state.get(noted, (subject, asked))
+    if about != subject and asked == before:  # on the Back button both change
+        asked = start
+        url_state.write(key, start, start)
+    st.session_state[noted] = subject, asked
+    st.session_state[own] = asked
+
+    def take() -> None:
+        url_state.write(key, st.session_state[own], start)
+
+    return st.text_input(label, key=own, on_change=take)
 
 
 def choose_side() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 import session
-from plots.text import chance_words
+from plots.text import chance_words, percent
 from session import Choice
 
 from .widgets import plain
@@ -52,6 +52,15 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
         chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
+    _show(chips, label)
+
+
+def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, colour: str) -> None:
+    """Each token over its share in percent, as strong in colour as this is of `limit`; colour: "31, 119, 224"."""
+    chips = [
+        _chip(token, percent(share), style=f"background: rgba({colour}, {0.03 + 0.6 * share / limit:.3f})")
+        for token, share in zip(tokens, map(float, shares), strict=True)
+    ]
     _show(chips, label)
 
 

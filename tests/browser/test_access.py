@@ -12,7 +12,7 @@ LONG = "I can't swim, and I don't want to learn it."
 WITHOUT_FIGURE = {"/training", "/training?training=knobs"}  # until something is started
 FIGURES = (
     "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd, "
-    ".token_lines .row.output, .switches td button"
+    ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"
 )
 SCREENS = {
     "wide, light": (1440, "light"),

@@ -42,8 +42,19 @@ VIEWS = {
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
     "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    f"/what_if?what_if={quote('rewrite attention')}": (
+        ".rows",
+        ".compared table",
+        ".st-key-rewrite",
+        ".st-key-rewrite_row",
+    ),
+    "/what_if?what_if=compare": (CHART, ".st-key-compare", ".st-key-compact_head"),
+    "/what_if?what_if=beam%20tree": (".beam_tree .scroll", ".beam_tree .readout", ".st-key-tree_beam"),
     "/what_if?what_if=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
-    f"/what_if?what_if={quote('early layers')}": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
+    "/why": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
+    f"/why?why={quote('source or prefix')}": (CHART, ".pieces", ".st-key-share_of_slider"),
+    "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
+    f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
     "/questions": (CHART, ".st-key-question"),
 }
 

@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 from support.traced import TOKEN, place_of, traces, translator
 
+from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
+from transformer.interpret.what_if.alti import alti, contributions
 from views.attention.rollout_figure import raw_and_rolled
-from views.attention.rollout_text import HALVES, MEASURED, describe_diagonal, describe_parts, describe_shares
+from views.attention.rollout_text import (
+    ALTI,
+    HALVES,
+    MEASURED,
+    describe_diagonal,
+    describe_parts,
+    describe_shares,
+)
 
 NUMBER = r"(\d\.\d+)"
 
@@ -174,6 +183,42 @@ def check_halves(text, trace, source, prefix, layers):
     step = int(named[1]) - 1
     assert named[2] == trace.next_tokens[step] and earlier[step] >= max(earlier) - 1e-9
     assert close(named[3], earlier[step]) and float(named[3]) > 0
+
+
+def test_what_alti_says_of_a_row_and_of_the_source_is_so():
+    model = translator().model
+    for trace in traces()[:36:7]:
+        rollout = alti(model, trace.source_ids, trace.fed_ids)
+        layers = {}
+        for kind in ("encoder", "decoder", "cross"):
+            stages = [record_stages(model, trace.source_ids, trace.fed_ids, kind, layer) for layer in range(3)]
+            layers[kind] = [
+                contributions(each, block_parameters(model, kind, layer), reads_itself=kind != "cross")
+                for layer, each in enumerate(stages)
+            ]
+        memory = layers["encoder"][2] @ layers["encoder"][1] @ layers["encoder"][0]
+        width, prefix = len(memory), np.eye(len(trace.fed_tokens))  # what each row has of the prefix, layer by layer
+        for layer in range(3):
+            prefix = layers["cross"][layer][:, width:] * (layers["decoder"][layer] @ prefix)
+            said = re.fullmatch(
+                r"By ALTI\+ the source's share is largest in step (\d+), which predicts “(.+?)” "
+                rf"\({NUMBER}\), and smallest in step (\d+), which predicts “(.+?)” \({NUMBER}\); {NUMBER} on "
+                r"average\.",
+                describe_parts(trace, rollout, layer, ALTI),
+            )
+            source = 1 - prefix.sum(axis=1)
+            most, least = int(said[1]) - 1, int(said[4]) - 1
+            assert (said[2], said[5]) == (trace.next_tokens[most], trace.next_tokens[least])
+            assert source[most] >= max(source) - 1e-6 and source[least] <= min(source) + 1e-6
+            assert close(said[3], source[most]) and close(said[6], source[least]) and close(said[7], source.mean())
+        _, rolled = raw_and_rolled(trace, rollout, "encoder", 2, "fed")
+        said = re.fullmatch(
+            rf"The share of a row's own token is {NUMBER} on average, the largest that of {TOKEN} \({NUMBER}\)\.",
+            describe_diagonal(rolled, None),
+        )
+        most = place_of(trace.source_tokens, said[2], said[3])
+        assert close(said[1], np.diagonal(memory).mean()) and close(said[4], memory[most, most])
+        assert memory[most, most] >= max(np.diagonal(memory)) - 1e-6
 
 
 def test_a_single_row_with_a_choice_is_one_row_and_a_tie_is_no_other_token():

@@ -53,6 +53,36 @@ def write_model(folder: Path, seed: int = 1, **settings) -> MarianMTModel:
     return model
 
 
+def write_two_vocabularies(folder: Path, seed: int = 1) -> MarianMTModel:
+    """The same with a vocabulary for each language, of unlike sizes, and biases as the others have them."""
+    write_vocabulary(folder)
+    sizes = []
+    for name, model in (("vocab.json", "source.spm"), ("target_vocab.json", "target.spm")):
+        tokenizer = Tokenizer.load(folder / model)
+        own = [text for text in map(tokenizer.piece_text, range(len(tokenizer))) if text not in SPECIAL]
+        random.Random(len(own)).shuffle(own)
+        pieces = ["</s>", "<unk>", "<pad>", *own]
+        (folder / name).write_text(json.dumps({piece: id for id, piece in enumerate(pieces)}))
+        sizes.append(len(pieces))
+    said = {"separate_vocabs": True, "source_lang": "eng", "target_lang": "deu"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    shape = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 40}
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 36, "decoder_ffn_dim": 36}
+    special = {"pad_token_id": 2, "decoder_start_token_id": 2, "eos_token_id": 0, "forced_eos_token_id": None}
+    vocabularies = {"vocab_size": sizes[0], "decoder_vocab_size": sizes[1], "share_encoder_decoder_embeddings": False}
+    config = MarianConfig(**shape, **heads, **special, **vocabularies)
+    torch.manual_seed(seed)
+    model = MarianMTModel._from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" not in name:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+        model.final_logits_bias.normal_()
+    model.generation_config.bad_words_ids = [[2]]
+    model.save_pretrained(folder)
+    return model
+
+
 def make_opus_like(exported: Path, folder: Path) -> None:
     """The exported model under another vocabulary: shuffled, </s> 0, and <pad>, with which the decoder starts, last.
 

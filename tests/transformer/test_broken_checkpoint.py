@@ -136,7 +136,7 @@ def test_weights_of_another_kind_are_refused(checkpoint_folder, dtype):
     refusal(checkpoint_folder)
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", None, [1], {"major": 1}, 1.5, 10**400])
+@pytest.mark.parametrize("version", [0, 4, "1", None, [1], {"major": 1}, 1.5, 10**400])
 def test_another_version_is_named(checkpoint_folder, version):
     path = checkpoint_folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))

@@ -94,7 +94,7 @@ def test_a_default_stands_in_the_register_and_nowhere_else():
         default_of("unheard_of")
 
 
-SUBJECTS = ("architecture", "attention", "inside", "logits", "masks", "positions", "training")
+SUBJECTS = ("architecture", "attention", "inside", "logits", "masks", "positions", "training", "what_if")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support.addresses import VIEWS
+from support.families import write_family
 from support.marian import make_opus_like, write_model
 from support.pages import open_page, page_text, specs
 
@@ -15,20 +16,28 @@ from transformer import Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.parameters import blocks_of, parameters_at
+from transformer.interpret.positions import position_rows
+from transformer.interpret.residual import record_residual_stream
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
+BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
+NLLB = "nllb"  # pre-norm, sinusoids of another base and beginning, languages on both sides
 NEEDS_PAIRS = ("training=batches", "confidence", "pre-norm")
 
 
 @pytest.fixture(scope="module")
 def folder(checkpoints, tmp_path_factory):
-    """Two imported checkpoints: en-de come back from an opus-like folder, and a small one with random weights."""
+    """Four imported checkpoints: en-de come back from an opus-like folder, and small ones with random weights."""
     made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
     export_marian(load_checkpoint(checkpoints / "en-de"), made / "marian")
     make_opus_like(made / "marian", made / "opus")
     (made / SMALL).mkdir()
     write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/random")
-    for name in ("opus", SMALL):
+    for name in (BART, NLLB):
+        (made / name).mkdir()
+        write_family(made / name, name)
+    for name in ("opus", SMALL, BART, NLLB):
         save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
     return folder
 
@@ -43,7 +52,10 @@ def opened(address: str, **more: str):
     return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
 
 
-@pytest.mark.parametrize("name, text", [("opus", "I love my teacher."), (SMALL, "red dog")])
+MODELS = [("opus", "I love my teacher."), (SMALL, "red dog"), (BART, "red dog"), (NLLB, "red dog")]
+
+
+@pytest.mark.parametrize("name, text", MODELS)
 @pytest.mark.parametrize("address", VIEWS)
 def test_every_view_opens_or_says_what_it_lacks(address, name, text):
     app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text=text)
@@ -60,7 +72,10 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
     assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "film"))
     assert "Imported: " in said
-    if name == SMALL:
+    if name == BART:
+        assert "wavelength" not in said.lower() or "no wavelengths" in said, "what is learned is no wave"
+        assert "multiplied by √d_model so" not in said and "plus the positions." not in said
+    if name in (SMALL, BART):
         drawn = json.dumps([[spec["data"], {**spec["layout"], "template": None}] for spec in specs(app)])
         assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
         assert "after ReLU" not in drawn and "ReLU sets" not in said and "times √d_model" not in said
@@ -116,3 +131,43 @@ def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
     both = opened("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
     assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
     assert not [each for each in opened("/translate", checkpoint="opus").selectbox if each.key == "target"]
+
+
+def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
+    own = Translator.load(folder / NLLB)
+    app = opened("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
+    assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
+    assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
+    app.selectbox(key="source").set_value("deu_Latn").run()
+    trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
+    assert trace.source_tokens[0] == "deu_Latn" and trace.next_tokens[0] == "jpn_Jpan"
+    shown = "".join(each.proto.body for each in app.get("html"))
+    assert "deu_Latn" in shown and not app.error
+    decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
+    assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
+    assert "“<s>” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
+    assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
+    masks = page_text(opened("/masks", checkpoint=NLLB, text="red dog", second="small cat"))
+    assert "decoder begins with </s>" in masks
+
+
+def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):
+    own = Translator.load(folder / BART)
+    trace = own.trace("red dog")
+    stream = record_residual_stream(own.model, trace.source_ids, trace.fed_ids)
+    blocks = {block.name: block for block in blocks_of(own.model, stream)}
+    names = list(blocks)
+    for side, stack in (("source", "encoder"), ("target", "decoder")):
+        norm, module = blocks[f"{stack}_embedding_norm"], getattr(own.model, f"{stack}_embedding_norm")
+        assert names.index(norm.name) == names.index(f"{side}_positions") + 1 and norm.parameters == 2 * 24
+        assert np.array_equal(norm.before, blocks[f"{side}_positions"].after)
+        np.testing.assert_allclose(module(torch.tensor(norm.before)).detach().numpy(), norm.after, atol=1e-6)
+        assert np.array_equal(blocks[f"{stack}.0.self_attention"].before, norm.after)
+        assert blocks[f"{side}_positions"].parameters == 40 * 24
+        table = position_rows(own.model, stack)[: len(norm.before)]
+        np.testing.assert_allclose(blocks[f"{side}_positions"].before + table, norm.before, atol=1e-6)
+    assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
+    assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
+    said = page_text(opened("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
+    assert "LayerNorm" in said and "after the embedding" in said
+    assert "first LayerNorm" in str(specs(opened("/architecture?architecture=trajectory", checkpoint=BART)))

@@ -2,7 +2,7 @@
 
 import logging
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ..arrays import to_array
 from ..errors import DataError
 from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from .pairs import Pairs, SkippedLines, TextPairs, read_pairs
-from .tokenizer import Tokenizer
+from .tokenizer import TextTokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +43,12 @@ class Example:
 Examples = Sequence[Example]
 
 
-def make_examples(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> list[Example]:
+def make_examples(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> list[Example]:
     """Turn pairs into ids; those without or with too many tokens on a side are left out and reported in the log."""
     return fitting(pairs, tokenizer, max_length)[1]
 
 
-def fitting(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> tuple[list[tuple[str, str]], list[Example]]:
+def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tuple[list[tuple[str, str]], list[Example]]:
     """The pairs that a model of `max_length` positions can be taught, and the same as ids.
 
     The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
@@ -60,9 +60,10 @@ def fitting(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> tuple[li
     targets = tokenizer.encode_all([target for _, target in pairs], target=True)
     kept, examples, skipped = [], [], SkippedLines()
     for pair, line, source, target in zip(pairs, lines, sources, targets, strict=True):
+        before, after = tokenizer.frame(pair[0])
         example = Example(
-            source=(*source, tokenizer.end_id),
-            target=(tokenizer.begin_id, *target, tokenizer.end_id),
+            source=(*before, *source, *after),
+            target=(tokenizer.begin_id, *tokenizer.given(pair[0]), *target, tokenizer.end_id),
             lines=(line,) if known else (),
         )
         if not source or not target:
@@ -80,7 +81,7 @@ def fitting(pairs: TextPairs, tokenizer: Tokenizer, max_length: int) -> tuple[li
     return kept, examples
 
 
-def read_samples(folder: Path, tokenizer: Tokenizer, max_length: int) -> list[Example]:
+def read_samples(folder: Path, tokenizer: TextTokenizer, max_length: int) -> list[Example]:
     """The sentence pairs that a checkpoint's folder brings along, as ids; raises DataError where it has none."""
     path = Path(folder) / SAMPLES
     if not path.is_file():
@@ -211,23 +212,24 @@ class OpenedBatch:
     target_mask: np.ndarray
 
 
-def open_batch(batch: Examples, tokenizer: Tokenizer) -> OpenedBatch:
+def open_batch(batch: Examples, tokenizer: TextTokenizer) -> OpenedBatch:
     """What training makes of a batch: tokens on both sides and all masks."""
     lengths = [(len(example.source), len(example.target) - 1) for example in batch]
     return open_padded(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
 
 
 def open_padded(
-    source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: Tokenizer
+    source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: TextTokenizer
 ) -> OpenedBatch:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
     of_source, of_target = padding_mask(source, tokenizer.pad_id), input_mask(fed, tokenizer.pad_id)
     masks = (of_source, of_target, causal_mask(fed.shape[1]), target_mask(fed, tokenizer.pad_id))
-    texts = (piece_texts(ids.tolist(), tokenizer) for ids in (source, fed, following))
-    return OpenedBatch(*texts, source_lengths, target_lengths, *map(to_array, masks))
+    sources = piece_texts(source.tolist(), tokenizer.source_piece_text)
+    targets = (piece_texts(ids.tolist(), tokenizer.piece_text) for ids in (fed, following))
+    return OpenedBatch(sources, *targets, source_lengths, target_lengths, *map(to_array, masks))
 
 
-def piece_texts(rows: Sequence[Ids], tokenizer: Tokenizer) -> tuple[tuple[str, ...], ...]:
-    """The text of each token of each row."""
-    return tuple(tuple(map(tokenizer.piece_text, row)) for row in rows)
+def piece_texts(rows: Sequence[Ids], piece_text: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:
+    """The text of each token of each row, by the tokenizer's `piece_text` or `source_piece_text`."""
+    return tuple(tuple(map(piece_text, row)) for row in rows)

@@ -7,25 +7,42 @@ from pathlib import Path
 import sentencepiece
 
 from ..errors import CheckpointError
+from ..files import reading
 from .tokenizer import Piece
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
+TARGET_VOCABULARY = "target_vocab.json"
+_SPECIAL = ("<pad>", "<unk>", "</s>")
 
 
 class MarianTokenizer:
-    """Text to pieces by the model of its language, and pieces to ids by the vocabulary that both share.
+    """Text to pieces by the model of its language, and pieces to ids by the vocabulary that both share, or by two.
 
     A text may begin with the target language, such as ">>deu<< A sentence.": that is one token. `begin_id` is the
-    decoder's first input token. Raises CheckpointError where a file is damaged or the vocabulary is none: every id
-    from 0 once, with the pieces <pad>, <unk> and </s>.
+    decoder's first input token. Raises CheckpointError where a file is damaged or a vocabulary is none: every id from
+    0 once, with the pieces <pad>, <unk> and </s>, which have the same ids in both.
     """
 
-    def __init__(self, source: bytes, target: bytes, vocabulary: bytes, begin_id: int | None = None):
+    def __init__(
+        self,
+        source: bytes,
+        target: bytes,
+        vocabulary: bytes,
+        begin_id: int | None = None,
+        target_vocabulary: bytes | None = None,
+    ):
         self._files = {SOURCE: source, TARGET: target, VOCABULARY: vocabulary}
-        self._source, self._target = (_processor(name, self._files[name]) for name in (SOURCE, TARGET))
-        self._ids = _vocabulary(vocabulary)
+        self._source, self._target = (read_processor(name, self._files[name]) for name in (SOURCE, TARGET))
+        self._ids = read_vocabulary(vocabulary)
         self._pieces = sorted(self._ids, key=self._ids.__getitem__)
-        self.pad_id, self.unknown_id, self.end_id = (self._ids[piece] for piece in ("<pad>", "<unk>", "</s>"))
+        self.pad_id, self.unknown_id, self.end_id = (self._ids[piece] for piece in _SPECIAL)
+        self._target_ids, self._target_pieces = self._ids, self._pieces
+        if target_vocabulary is not None:
+            self._files[TARGET_VOCABULARY] = target_vocabulary
+            self._target_ids = read_vocabulary(target_vocabulary)
+            self._target_pieces = sorted(self._target_ids, key=self._target_ids.__getitem__)
+            if any(self._ids[piece] != self._target_ids[piece] for piece in _SPECIAL):
+                raise CheckpointError(f"{VOCABULARY} and {TARGET_VOCABULARY} give their special pieces unlike ids.")
         self.begin_id = self.pad_id if begin_id is None else begin_id
 
     @classmethod
@@ -37,7 +54,9 @@ class MarianTokenizer:
                 contents.append((Path(folder) / name).read_bytes())
             except OSError as error:
                 raise CheckpointError(f"{Path(folder) / name} cannot be read: {error.strerror}.") from error
-        return cls(*contents, begin_id)
+        path = Path(folder) / TARGET_VOCABULARY
+        with reading(path, "cannot be read"):
+            return cls(*contents, begin_id, path.read_bytes() if path.exists() else None)
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -49,6 +68,28 @@ class MarianTokenizer:
         """The target languages that a text may begin with, "deu" for ">>deu<<"; empty where there is one language."""
         codes = [piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<")]
         return tuple(sorted(code[2:-2] for code in codes))
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """None to choose among: the model is not told which language it reads."""
+        return ()
+
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """None: a text that names no language has none."""
+        return "", ""
+
+    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
+        """The text with the target language in front, unless it names one itself."""
+        return text if not target_language or text.startswith(">>") else f">>{target_language}<< {text}"
+
+    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Nothing before a source text, and the end of sentence after it."""
+        return (), (self.end_id,)
+
+    def given(self, text: str) -> tuple[int, ...]:
+        """Nothing: the target language is a token of the source."""
+        return ()
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -63,7 +104,7 @@ class MarianTokenizer:
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text's pieces, without special tokens."""
-        return [self._id(piece) for piece in self._target.encode(text, out_type=str)]
+        return [self._target_ids.get(piece, self.unknown_id) for piece in self._target.encode(text, out_type=str)]
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a source text with the characters that each covers; its language code is the first."""
@@ -78,24 +119,35 @@ class MarianTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these target ids; special tokens leave nothing behind."""
         special = {self.pad_id, self.unknown_id, self.end_id, self.begin_id}
-        return self._target.decode([self._pieces[int(id)] for id in ids if int(id) not in special]).strip()
+        return self._target.decode([self._target_pieces[int(id)] for id in ids if int(id) not in special]).strip()
 
     def piece_text(self, id: int) -> str:
-        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
+        """The piece as the target's vocabulary writes it, such as "▁teach" or "</s>"."""
+        return self._target_pieces[int(id)]
+
+    def source_piece_text(self, id: int) -> str:
+        """The piece as the source's vocabulary writes it: the same where both languages share it."""
         return self._pieces[int(id)]
+
+    @property
+    def target_size(self) -> int:
+        """Pieces of the target's vocabulary."""
+        return len(self._target_pieces)
 
     def _id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)
 
 
-def _processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=content)
     except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
         raise CheckpointError(f"{name} is not a SentencePiece model.") from error
 
 
-def _vocabulary(content: bytes) -> dict[str, int]:
+def read_vocabulary(content: bytes, needed: Sequence[str] = _SPECIAL) -> dict[str, int]:
+    """The id of each piece; raises CheckpointError unless every id from 0 is there once, and the `needed` pieces."""
     try:
         ids = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -104,7 +156,7 @@ def _vocabulary(content: bytes) -> dict[str, int]:
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
     if sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: its ids are not 0 to {len(ids) - 1}, each once.")
-    missing = [piece for piece in ("<pad>", "<unk>", "</s>") if piece not in ids]
+    missing = [piece for piece in needed if piece not in ids]
     if missing:
         raise CheckpointError(f"{VOCABULARY} lacks {', '.join(missing)}.")
     return ids

@@ -43,7 +43,28 @@ class TextTokenizer(Protocol):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The target languages among which a text's first piece chooses, such as "deu"; empty where there is one."""
+        """The target languages to choose among, such as "deu"; empty where there is one."""
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """The source languages to choose among; empty where the model is not told which it reads."""
+
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """The source and the target language of a text that names none; "" where there is none to name."""
+
+    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
+        """The text as it names its languages: ">>deu<< A sentence."; unchanged where it names one itself."""
+
+    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The special tokens that the encoder reads before and after the pieces of a source text."""
+
+    def given(self, text: str) -> tuple[int, ...]:
+        """With what the translation of a source text begins, without being chosen: its language's id, or nothing."""
+
+    @property
+    def target_size(self) -> int:
+        """Pieces of the target's vocabulary; `len` is of the source's, mostly the same."""
 
     def __len__(self) -> int: ...
 
@@ -64,6 +85,12 @@ class TextTokenizer(Protocol):
 
     def piece_text(self, id: int) -> str:
         """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
+
+
+def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:
+    """All that the encoder reads of a source text: ids of its pieces, and of the special tokens around them."""
+    before, after = tokenizer.frame(text)
+    return [*before, *tokenizer.encode(text), *after]
 
 
 class Tokenizer:
@@ -129,6 +156,33 @@ class Tokenizer:
         """None to choose among: the model translates into one language."""
         return ()
 
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """None to choose among either."""
+        return ()
+
+    @property
+    def default_languages(self) -> tuple[str, str]:
+        """None to name."""
+        return "", ""
+
+    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
+        """The text, which names no languages."""
+        return text
+
+    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Nothing before a source text, and the end of sentence after it."""
+        return (), (self.end_id,)
+
+    def given(self, text: str) -> tuple[int, ...]:
+        """Nothing: the model chooses every token of a translation."""
+        return ()
+
+    @property
+    def target_size(self) -> int:
+        """The same as its length: there is one vocabulary."""
+        return len(self)
+
     def __len__(self) -> int:
         return len(self._processor)
 
@@ -157,3 +211,7 @@ class Tokenizer:
     def piece_text(self, id: int) -> str:
         """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
         return self._processor.id_to_piece(int(id))
+
+    def source_piece_text(self, id: int) -> str:
+        """The same: both languages have one vocabulary."""
+        return self.piece_text(id)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..data.batching import Ids
 from ..model.names import Name
 from ..model.transformer import Transformer
-from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, length_limits
+from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, is_given, length_limits
 
 
 class Penalty(Name):
@@ -76,12 +76,13 @@ class SearchRecord:
 
     ended: ranked by score, one that reached its length limit among them. kept: for each step the unfinished
     translations that were in the beam after it, as ids, most probable first. could_reach: for each of the last of these
-    the highest score that it could still have reached.
+    the highest score that it could still have reached. log_probabilities: of what was kept, step by step, in nats.
     """
 
     ended: tuple[Hypothesis, ...]
     kept: tuple[tuple[tuple[int, ...], ...], ...]
     could_reach: tuple[float, ...]
+    log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def fate(self, ids: Ids) -> Fate:
         """What became of the path with these ids."""
@@ -105,6 +106,7 @@ class _Search:
     scores: list[float]
     ended: list[Hypothesis] = field(default_factory=list)
     kept: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
+    log_probabilities: list[tuple[float, ...]] = field(default_factory=list)
 
     def could_reach(self, beam: Beam) -> list[float]:
         """For each unfinished translation the highest score it can still get.
@@ -180,6 +182,7 @@ def recorded_beam_search(
             tuple(sorted(search.ended, key=lambda one: -one.score)),
             tuple(search.kept),
             tuple(search.could_reach(beam)),
+            tuple(search.log_probabilities),
         )
         for search in searches
     ]
@@ -189,11 +192,12 @@ def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int
     """The `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
-    forced = {
-        number: (search.prefix[step], totals[number, :, search.prefix[step]].clone())
-        for number, search in enumerate(active)
-        if step < len(search.prefix)
-    }
+    forced = {}
+    for number, search in enumerate(active):
+        if step < len(search.prefix):
+            token = search.prefix[step]
+            given = is_given(model, search.prefix, step)
+            forced[number] = token, scores[number] if given else totals[number, :, token].clone()
     totals = forbid_specials(totals, model)
     for number, (token, kept) in forced.items():
         totals[number] = -math.inf
@@ -220,6 +224,7 @@ def _advance(
             scores.append(total)
             origins.append(origin)
     search.kept.append(tuple(pasts))
+    search.log_probabilities.append(tuple(scores))
     missing = beam.size - len(pasts)
     search.scores = scores + [-math.inf] * missing
     if not pasts or search.is_decided(beam):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.tokenizer import SPACE, TextTokenizer
+from ..data.tokenizer import SPACE, TextTokenizer, source_ids
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
 from .sampling import Greedy, decode
@@ -68,17 +68,18 @@ def measure_outputs(
     progress: Callable[[int], None] | None = None,
 ) -> OutputStatistics:
     """Translate the texts greedily; those that the model cannot take are left out. Raises ValueError without any."""
-    most = model.config.max_length - 1
-    sources = sorted((ids for ids in tokenizer.encode_all(texts) if 0 < len(ids) <= most), key=len)
+    encoded = zip(texts, tokenizer.encode_all(texts), strict=True)
+    whole = [(ids, source_ids(tokenizer, text), tokenizer.given(text)) for text, ids in encoded if ids]
+    sources = sorted((each for each in whole if len(each[1]) <= model.config.max_length), key=lambda each: len(each[1]))
     if not sources:
         raise ValueError("at least one text expected that the model can take")
     means, shares = [], []
     for start in range(0, len(sources), _SENTENCES_A_BATCH):
         batch = sources[start : start + _SENTENCES_A_BATCH]
-        found = decode(model, [[*ids, tokenizer.end_id] for ids in batch], Greedy())
+        found = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
         means += [one.log_probability / len(one.ids) for one in found]
-        for ids in batch:
-            split, words = split_words([tokenizer.piece_text(id) for id in ids])
+        for ids, _, _ in batch:
+            split, words = split_words([tokenizer.source_piece_text(id) for id in ids])
             shares.append(split / max(1, words))
         if progress:
             progress(len(means))

@@ -49,8 +49,9 @@ class Sampling:
 class Hypothesis:
     """One translation as ids, end of sentence included when it was reached.
 
-    `log_probability` is the sum of the model's own log-probabilities of these ids, in nats; `score` is what the
-    search ranked by: the same sum, divided by a length penalty in beam search.
+    `log_probability` is the sum of the model's own log-probabilities of these ids, in nats, but for a first one that is
+    given (`ModelConfig.first_is_given`); `score` is what the search ranked by: the same sum, divided by a length
+    penalty in beam search.
     """
 
     ids: tuple[int, ...]
@@ -132,7 +133,8 @@ def decode(
             if sentence is None:
                 continue
             outputs[sentence].append(token)
-            totals[sentence] += gained[row]
+            if not is_given(model, prefixes[sentence], step):
+                totals[sentence] += gained[row]
             if token == model.config.end_id or step + 1 == limits[sentence]:
                 running[row] = None
         rows = [row for row, sentence in enumerate(running) if sentence is not None]
@@ -146,6 +148,11 @@ def decode(
         Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
         for ids, total in zip(outputs, totals, strict=True)
     ]
+
+
+def is_given(model: Transformer, prefix: Ids, step: int) -> bool:
+    """True where a step's token is told to the model and counts in no score: a first one, such as a language."""
+    return step == 0 and model.config.first_is_given and len(prefix) > 0
 
 
 def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:

@@ -6,13 +6,13 @@ import torch
 from safetensors.torch import save
 
 from ..checkpoint import Checkpoint
-from ..config import Activation, Norm, Positions
+from ..config import Activation, ModelConfig, Norm, Positions
 from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
 from ..files import new_folder, object_bytes, write_atomically
 from .folder import CONFIG, WEIGHTS
-from .marian_layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
+from .layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
 
 
 def export_marian(checkpoint: Checkpoint, out: Path) -> None:
@@ -30,7 +30,9 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
     config, tokenizer = checkpoint.model.config, checkpoint.tokenizer
     for is_marians, why in (
         (config.norm == Norm.POST, "it is pre-norm, and Marian's models are post-norm"),
-        (config.positions == Positions.SINUSOIDAL, "its positions are not the paper's sinusoids"),
+        (_has_papers_positions(config), "its positions are not the paper's sinusoids"),
+        (not config.embedding_norm, "it has a LayerNorm after the embedding"),
+        (not config.target_vocab_size, "its languages have a vocabulary each"),
         (config.share_embeddings, "its embeddings are not shared"),
     ):
         if not is_marians:
@@ -78,6 +80,11 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         WEIGHTS: save(_weights(checkpoint), metadata={"format": "pt"}),
         **_tokenizer_files(tokenizer),
     }
+
+
+def _has_papers_positions(config: ModelConfig) -> bool:
+    own = config.positions, config.position_base, config.first_position
+    return own == (Positions.SINUSOIDAL, ModelConfig.position_base, ModelConfig.first_position)
 
 
 def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:

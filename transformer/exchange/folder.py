@@ -7,8 +7,8 @@ import torch
 from ..errors import CheckpointError
 from ..files import read_object, read_tensors
 
-CONFIG, WEIGHTS, INDEX, PICKLED = (
-    "config.json",
+CONFIG, GENERATION = "config.json", "generation_config.json"
+WEIGHTS, INDEX, PICKLED = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",

@@ -1,36 +1,44 @@
 """A translation model of Hugging Face's transformers as a checkpoint of this program."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import torch
 
 from ..checkpoint import Checkpoint, build_model
-from ..config import ModelConfig
-from ..data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
-from ..errors import CheckpointError, ConfigError, DownloadError
+from ..config import ModelConfig, Positions
+from ..errors import CheckpointError, DownloadError
 from ..files import read_object
-from ..model.layers import sinusoidal_positions
+from ..model.layers import position_table
 from ..model.transformer import Transformer
-from .folder import CONFIG, INDEX, PICKLED, WEIGHTS, read_weights
-from .marian_layout import ACTIVATIONS, ALIASES, OUTPUT_BIAS, POSITIONS, SHARED, in_turn, parts, reordered
+from .families import Description, read_description
+from .folder import CONFIG, GENERATION, INDEX, PICKLED, WEIGHTS, read_weights
+from .layout import (
+    OUTPUT,
+    OUTPUT_BIAS,
+    POSITIONS,
+    SHARED,
+    SOURCE_EMBEDDING,
+    TARGET_EMBEDDING,
+    in_turn,
+    parts,
+    reordered,
+)
+from .tokenizers import NEEDED, TOKENIZER_CONFIG, read_tokenizer
 
-_TOKENIZER_CONFIG, _CARD = "tokenizer_config.json", "README.md"
-_NEEDED = (CONFIG, *MARIAN_FILES, _TOKENIZER_CONFIG, _CARD)
+_CARD = "README.md"
 _WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)
 _POSITIONS_DIFFER = 2e-3  # what half precision may round off a sine
-# What a Marian configuration may say only so; the engine has no other form of it.
-_ONLY = {
-    "normalize_before": False,
-    "normalize_embedding": False,
-    "add_final_layer_norm": False,
-    "static_position_embeddings": True,
-    "share_encoder_decoder_embeddings": True,
-}
+_OFFSET = (
+    2  # rows of BART's tables of positions that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
+)
+# What older files hold besides weights: versions, and M2M100's positions, which are computed.
+_NO_WEIGHT = re.compile(r"model\.(en|de)coder\.(version|embed_positions\.(weights|_float_tensor))")
 
 
 def import_checkpoint(name: str | Path) -> Checkpoint:
-    """A Marian model, such as any of Helsinki-NLP's opus-mt, from a folder in Hugging Face's layout or from its hub.
+    """A model of Marian (opus-mt), BART, mBART, M2M100 or NLLB from a folder in Hugging Face's layout or from its hub.
 
     Nothing of transformers is needed, and no code that comes with the weights is run. Raises CheckpointError for what
     is missing, damaged or another architecture, in a sentence that says what differs, and DownloadError where a name
@@ -39,19 +47,20 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     folder = Path(name)
     if not folder.is_dir():
         folder = _downloaded(str(name))
-    stored = read_object(folder / CONFIG)
-    config = _configuration(stored, folder)
-    tokenizer = MarianTokenizer.load(folder, config.begin_id)
+    description = read_description(folder)
+    config = description.shape()
+    tokenizer = read_tokenizer(description, config)
     special = (tokenizer.pad_id, tokenizer.end_id)
-    if len(tokenizer) != config.vocab_size or special != (config.pad_id, config.end_id):
+    fits = (len(tokenizer), tokenizer.target_size) == (config.vocab_size, config.output_size)
+    if not fits or special != (config.pad_id, config.end_id):
         raise CheckpointError(
             f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
             f"{CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
         )
+    config = dataclasses.replace(config, first_is_given=bool(tokenizer.given("")))
     model = build_model(config, _weights(read_weights(folder), config, folder), folder).eval()
-    return Checkpoint(
-        model, tokenizer, {"data": _origin(Path(name).name, folder, stored), "imported": {"type": "marian"}}
-    )
+    origin = {"data": _origin(Path(name).name, description), "imported": {"type": description.kind}}
+    return Checkpoint(model, tokenizer, origin)
 
 
 def exact_dtype(model: Transformer) -> torch.dtype:
@@ -72,89 +81,65 @@ def _downloaded(name: str) -> Path:
         needed = "one more package: pip install huggingface_hub"
         raise DownloadError(f"{name} is no folder here, and fetching it from the hub needs {needed}.") from error
     try:
-        return Path(snapshot_download(name, allow_patterns=[*_NEEDED, *_WEIGHTS]))
+        return Path(snapshot_download(name, allow_patterns=[CONFIG, GENERATION, *NEEDED, _CARD, *_WEIGHTS]))
     except Exception as error:  # the hub's library raises its own, its client's and the system's
         raise DownloadError(f"{name} cannot be fetched from the hub: {str(error).splitlines()[0]}") from error
 
 
-def _configuration(stored: dict, folder: Path) -> ModelConfig:
-    """The shape of the model; raises CheckpointError for one that this engine cannot be."""
-    kind = stored.get("model_type")
-    if kind != "marian":
-        raise CheckpointError(f"{folder} is of type {kind!r}; only Marian's models, such as opus-mt, can be imported.")
-    for name, only in _ONLY.items():
-        if stored.get(name, only) != only:
-            raise CheckpointError(f"{folder} has {name} = {stored[name]}; only {only} can be imported.")
-    for name in ("attention_heads", "ffn_dim"):
-        encoder, decoder = (stored.get(f"{stack}_{name}") for stack in ("encoder", "decoder"))
-        if encoder != decoder:
-            raise CheckpointError(
-                f"{folder} has {name} of {encoder} in the encoder, {decoder} in the decoder: not alike."
-            )
-    activation = stored.get("activation_function", "gelu")
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise CheckpointError(f"{folder} has the activation {activation!r}; known are {', '.join(ACTIVATIONS)}.")
-    try:
-        return ModelConfig(
-            vocab_size=stored["vocab_size"],
-            num_encoder_layers=stored["encoder_layers"],
-            num_decoder_layers=stored["decoder_layers"],
-            num_heads=stored["encoder_attention_heads"],
-            d_model=stored["d_model"],
-            d_ff=stored["encoder_ffn_dim"],
-            dropout=stored.get("dropout", 0.1),
-            max_length=stored["max_position_embeddings"],
-            activation=ACTIVATIONS[activation],
-            scale_embeddings=stored.get("scale_embedding", False),
-            output_bias=True,
-            pad_id=stored["pad_token_id"],
-            begin_id=stored["decoder_start_token_id"],
-            end_id=stored["eos_token_id"],
-        )
-    except KeyError as error:
-        raise CheckpointError(f"{folder / CONFIG} does not say {error}.") from error
-    except ConfigError as error:
-        raise CheckpointError(f"{folder / CONFIG} describes no model: {error}") from error
-
-
 def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
     """The weights under this engine's names; raises CheckpointError where one is missing, left over, or no sinusoid."""
-    left = dict(found)
-    for name in ALIASES:
-        alias = left.pop(name, None)
-        if alias is not None and not torch.equal(alias, left.setdefault(SHARED, alias)):
-            raise CheckpointError(f"{folder} has two embeddings: {name} is not {SHARED}. Only one can be imported.")
+    left = {name: weight for name, weight in found.items() if not _NO_WEIGHT.fullmatch(name)}
+    for alias, name in _aliases(config):
+        same = left.pop(alias, None)
+        if same is not None and not torch.equal(same, left.setdefault(name, same)):
+            raise CheckpointError(f"{folder} has two embeddings: {alias} is not {name}. Only one can be imported.")
     for name in POSITIONS:
-        _check_positions(left.pop(name, None), config, folder, name)
-    order, weights = in_turn(config.d_model), {}
+        _take_positions(left, config, folder, name)
+    learned = config.positions == Positions.LEARNED
+    order, weights = torch.arange(config.d_model) if learned else in_turn(config.d_model), {}
     try:
         for part in parts(config):
             weights[part.ours] = reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
-        weights["output_projection.bias"] = left.pop(OUTPUT_BIAS, torch.zeros(1, config.vocab_size)).flatten()
+        bias = left.pop(OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
     except KeyError as error:
         raise CheckpointError(f"{folder} lacks the weights {error}.") from error
     except (RuntimeError, IndexError, TypeError) as error:
         raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {CONFIG}.") from error
+    if config.output_bias:
+        weights["output_projection.bias"] = bias
     if left:
         raise CheckpointError(f"{folder} has weights that this engine has no place for: {', '.join(sorted(left)[:3])}.")
     return weights
 
 
-def _check_positions(table: torch.Tensor | None, config: ModelConfig, folder: Path, name: str) -> None:
+def _aliases(config: ModelConfig) -> list[tuple[str, str]]:
+    """Names under which a matrix stands again, and where it is read from: each user of an embedding may have it."""
+    if config.target_vocab_size:
+        return [(SHARED, SOURCE_EMBEDDING), (OUTPUT, TARGET_EMBEDDING)]
+    return [(name, SHARED) for name in (SOURCE_EMBEDDING, TARGET_EMBEDDING, OUTPUT)]
+
+
+def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: Path, name: str) -> None:
+    """Cut a learned table to its positions; take a computed one out, which must be what is computed here."""
+    table = left.get(name)
     if table is None:
         return
-    if table.shape == (config.max_length, config.d_model):
-        sinusoids = sinusoidal_positions(*table.shape)
-        if torch.allclose(table.float()[:, in_turn(config.d_model)], sinusoids, atol=_POSITIONS_DIFFER):
-            return
-    raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
+    if config.positions == Positions.LEARNED:
+        if table.ndim == 2 and len(table) == config.max_length + _OFFSET:
+            left[name] = table[_OFFSET:]
+        return
+    del left[name]
+    fits = table.shape == (config.max_length, config.d_model)
+    own = table.float()[:, in_turn(config.d_model)] if fits else table
+    if not fits or not torch.allclose(own, position_table(config), atol=_POSITIONS_DIFFER):
+        raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
 
 
-def _origin(name: str, folder: Path, stored: dict) -> dict[str, str]:
+def _origin(name: str, description: Description) -> dict[str, str]:
     """What is known of the model: its name, its languages, the licence that its card names."""
-    said = stored.get("_name_or_path")
+    folder, said = description.folder, description.stored.get("_name_or_path")
     data = {"name": said if isinstance(said, str) and said else name}
-    languages = read_object(folder / _TOKENIZER_CONFIG) if (folder / _TOKENIZER_CONFIG).exists() else {}
+    languages = read_object(folder / TOKENIZER_CONFIG) if (folder / TOKENIZER_CONFIG).exists() else {}
     for ours, theirs in (("source_language", "source_lang"), ("target_language", "target_lang")):
         if isinstance(languages.get(theirs), str):
             data[ours] = languages[theirs]

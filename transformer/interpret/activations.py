@@ -27,7 +27,7 @@ from .hooks import Change, changed, hooked, modules_named
 # What can be kept: query, key, value and mask of every head; token embeddings without positions and with them; and
 # besides these each sub-layer and the residual connection around it.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
-EMBEDDINGS = ("positions",)
+EMBEDDINGS = ("*positions",)
 RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_residual")
 
 
@@ -80,6 +80,11 @@ class Activations:
     memory: Tensor
     hidden: Tensor
     calls: Mapping[str, tuple[Call, ...]]
+
+    def positions(self) -> tuple[Call, Call]:
+        """Of the encoder and of the decoder, which may share the module, the call that adds positions to embeddings."""
+        found = self.calls["positions"]
+        return (*found, *self.calls["target_positions"]) if len(found) == 1 else found
 
     def call(self, name: str) -> Call:
         """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""

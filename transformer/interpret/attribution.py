@@ -52,7 +52,7 @@ def gradient_times_input(
     """
     request = Request(keep=EMBEDDINGS, change=(("*_embedding", _as_leaf),), logits_to_keep=1, gradients=True)
     seen = record(model, [source], [decoder_input], request)
-    embedded = [call.inputs[0] for call in seen.calls["positions"]]
+    embedded = [call.inputs[0] for call in seen.positions()]
     with torch.inference_mode(False), torch.enable_grad():
         log_probability = _log_probability(seen.logits[0, -1], predicted, against)
         gradients = torch.autograd.grad(log_probability, embedded)

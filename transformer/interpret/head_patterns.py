@@ -207,9 +207,12 @@ def _all_shares(
     choice, maxima = rows_with_choice(weights), _maxima(weights)
     none = np.zeros(weights.shape[:-2], dtype=int)
     shares = dict.fromkeys(Pattern, (none, none))
+    begins = np.array([token in ("<s>", "<pad>") for token in keys])
+    if kind == AttentionKind.DECODER:
+        begins[:1] |= np.array([token == "</s>" for token in keys[:1]])  # BART's decoder begins with the end's token
     columns = {
-        Pattern.END: np.array([token == "</s>" for token in keys]),
-        Pattern.BEGINNING: np.array([token in ("<s>", "<pad>") for token in keys]),
+        Pattern.END: np.array([token == "</s>" for token in keys]) & ~begins,
+        Pattern.BEGINNING: begins,
         Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
     }
     shares |= {pattern: _counted(own[maxima], choice) for pattern, own in columns.items() if own.any()}

@@ -107,8 +107,8 @@ def measure_roles(
 
 def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: TextTokenizer) -> np.ndarray:
     """One sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
-    sides = (example.source, example.target[1:], example.target[:-1])
-    source_tokens, outputs, inputs = piece_texts(sides, tokenizer)
+    (source_tokens,) = piece_texts([example.source], tokenizer.source_piece_text)
+    outputs, inputs = piece_texts([example.target[1:], example.target[:-1]], tokenizer.piece_text)
     queries = source_tokens if kind == AttentionKind.ENCODER else outputs
     keys = inputs if kind == AttentionKind.DECODER else source_tokens
     own = blank_masked(maps[:, :, : len(queries), : len(keys)], kind)

@@ -97,7 +97,7 @@ def run_masked(
         disabled=disabled,
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},
         next_probabilities=predicted.probabilities,
-        best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer),
+        best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer.piece_text),
         best_probabilities=predicted.best_probabilities[..., 0],
     )
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..arrays import cosine, require_index, softmax, to_array
-from ..config import ModelConfig, Norm
+from ..config import ModelConfig, Norm, Positions
 from ..files import stored_name
 from ..model.layers import Residual
 from ..model.names import Name, Stack
@@ -54,12 +54,14 @@ class Block:
 
 def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
     """All blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
-    shared = "source_embedding" if model.config.share_embeddings else None
+    tied = model.output_projection.weight is model.target_embedding.weight
+    with_source = "source_embedding" if model.target_embedding is model.source_embedding else None
+    shared = with_source or ("target_embedding" if tied else None)
     hidden, logits = stream.decoder.end, stream.logits
-    own = _count(model.output_projection) - (model.source_embedding.weight.numel() if shared else 0)
+    own = _count(model.output_projection) - (model.output_projection.weight.numel() if tied else 0)
     return [
         *_stack_blocks(model, Stack.ENCODER, stream, None),
-        *_stack_blocks(model, Stack.DECODER, stream, shared),
+        *_stack_blocks(model, Stack.DECODER, stream, with_source),
         # The output projection has this name in addresses and in files.
         Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, None, hidden, logits, own, shared),
         Block("softmax", OUTPUT, BlockKind.SOFTMAX, None, logits, softmax(logits)),
@@ -70,7 +72,11 @@ def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared
     stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
     own = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
     yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with)
-    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.start)
+    positions = model.positions if name == Stack.ENCODER else model.target_positions
+    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, _count(positions))
+    first = getattr(model, f"{name}_embedding_norm")
+    if isinstance(first, nn.LayerNorm):
+        yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, None, stream.summed, stream.start, _count(first))
     for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
         yield from _sublayer_blocks(name, module, residual, sublayer)
     last = getattr(model, f"{name}_norm")
@@ -126,8 +132,8 @@ def parameter_rows(model: Transformer) -> list[ParameterRow]:
 def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
     """Parameters of a model of this shape with each d_model instead and d_ff growing alike, where heads divide it.
 
-    Counted from the layers' shapes: embeddings, a bias a piece where the output has one, 4 d_model^2 + 4 d_model an
-    attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
+    Counted from the layers' shapes: embeddings, learned positions, a bias a piece where the output has one, 4 d_model^2
+    + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
     """
     return {
         width: _count_from_shapes(replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model))
@@ -141,9 +147,12 @@ def _count_from_shapes(config: ModelConfig) -> int:
     attention, feed_forward, norm = 4 * d * d + 4 * d, 2 * d * ff + ff + d, 2 * d
     encoder = config.num_encoder_layers * (attention + feed_forward + 2 * norm)
     decoder = config.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-    last = 2 * norm if config.norm == Norm.PRE else 0
-    tables = (1 if config.share_embeddings else 3) * config.vocab_size * d
-    return tables + (config.vocab_size if config.output_bias else 0) + encoder + decoder + last
+    around = 2 * norm * ((config.norm == Norm.PRE) + config.embedding_norm)
+    positions = 2 * config.max_length * d if config.positions == Positions.LEARNED else 0
+    of_target = 1 if config.share_embeddings else 2
+    shared = config.share_embeddings and not config.target_vocab_size
+    tables = ((0 if shared else config.vocab_size) + of_target * config.output_size) * d
+    return tables + positions + (config.output_size if config.output_bias else 0) + encoder + decoder + around
 
 
 def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
@@ -160,7 +169,7 @@ def output_row(model: Transformer, id: int) -> tuple[np.ndarray, float | None]:
 
     Raises ValueError for an id that is not there.
     """
-    require_index("id", id, model.config.vocab_size)
+    require_index("id", id, model.config.output_size)
     bias = model.output_projection.bias
     return to_array(model.output_projection.weight[id]), None if bias is None else bias[id].item()
 

@@ -9,25 +9,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import cosine, to_array
-from ..config import require
+from ..config import Positions, require
 from ..data.batching import Ids
 from ..model.layers import sinusoidal_positions
+from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record_encoder
 
-MODEL_BASE = 10000.0  # the paper's, and what the engine's models are made with
+MODEL_BASE = 10000.0  # the paper's, and what the engine trains models with
 MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The encodings of the positions 0 to length - 1: `table` is [length, d_model], float32 and read-only.
+    """The encodings of `length` positions in a row: `table` is [length, d_model], float32 and read-only.
 
-    Dimensions 2i and 2i + 1 are pair i: the sine and the cosine of position / base^(2i / d_model).
+    Dimensions 2i and 2i + 1 are pair i: the sine and the cosine of position / base^(2i / d_model), `first_position`
+    being that of the first row: 0 in the paper.
     """
 
     table: np.ndarray
     base: float
+    first_position: int = 0
 
     @property
     def length(self) -> int:
@@ -61,7 +64,7 @@ class Encoding:
 
     def first(self, length: int) -> "Encoding":
         """The same encoding for the first positions alone; all there are where `length` is more."""
-        return Encoding(self.table[:length], self.base)
+        return Encoding(self.table[:length], self.base, self.first_position)
 
 
 def encoding(length: int, d_model: int, base: float) -> Encoding:
@@ -75,8 +78,16 @@ def encoding(length: int, d_model: int, base: float) -> Encoding:
 
 
 def model_encoding(model: Transformer) -> Encoding:
-    """The whole table that a model adds to its embeddings."""
-    return Encoding(to_array(model.positions.table.clone()), MODEL_BASE)
+    """The whole table that a model adds to its embeddings; raises ValueError where it is learned and has no base."""
+    if model.config.positions == Positions.LEARNED:
+        raise ValueError("an encoding that is computed expected, got a model with learned positions")
+    return Encoding(position_rows(model), model.config.position_base, model.config.first_position)
+
+
+def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.ndarray:
+    """What a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
+    side = model.positions if stack == Stack.ENCODER else model.target_positions
+    return to_array(side.table.detach().clone())
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:
@@ -124,7 +135,8 @@ def rotation_error(encoding: Encoding, offset: int) -> float | None:
 class EmbeddingSum:
     """Token embeddings, positions, and their sum: [tokens, d_model] each, float32 and read-only.
 
-    The embeddings are rows times sqrt(d_model), or where they are not `scaled` the rows themselves.
+    The embeddings are rows times sqrt(d_model), or where they are not `scaled` the rows themselves; the positions are
+    computed, or `learned`; the sum enters the encoder, or where it is `normalised` a LayerNorm before it.
     """
 
     tokens: tuple[str, ...]
@@ -132,6 +144,8 @@ class EmbeddingSum:
     positions: np.ndarray
     total: np.ndarray
     scaled: bool = True
+    learned: bool = False
+    normalised: bool = False
 
     @property
     def norms(self) -> np.ndarray:
@@ -147,9 +161,10 @@ class EmbeddingSum:
 def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
     """The encoder's input for ids that end with end of sentence; raises ValueError for a model in training mode."""
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
-    positions = model_encoding(model).first(len(ids)).table
+    positions = position_rows(model)[: len(ids)]
     parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
-    return EmbeddingSum(tuple(tokens), *parts, model.config.scale_embeddings)
+    learned, config = model.config.positions == Positions.LEARNED, model.config
+    return EmbeddingSum(tuple(tokens), *parts, config.scale_embeddings, learned, config.embedding_norm)
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,22 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class StackStream:
-    """One side of the model. embedded: rows of the embedding times sqrt(d_model); start: plus positions; end: what the
-    stack gives, after its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only."""
+    """One side of the model. embedded: rows of the embedding, times sqrt(d_model) where they are scaled; start: plus
+    positions, what the first layer is given; end: what the stack gives, after its last LayerNorm where it has one; all
+    [tokens, d_model]. Where a LayerNorm stands after the positions, before_norm is the sum that it was given. Arrays
+    are float32 and read-only.
+    """
 
     embedded: np.ndarray
     start: np.ndarray
     sublayers: tuple[SubLayer, ...]
     end: np.ndarray
+    before_norm: np.ndarray | None = None
+
+    @property
+    def summed(self) -> np.ndarray:
+        """Embeddings plus positions: [tokens, d_model]."""
+        return self.start if self.before_norm is None else self.before_norm
 
     def of_layer(self, layer: int) -> tuple[SubLayer, ...]:
         """The sub-layers of a layer, counted from 0."""
@@ -66,7 +75,7 @@ def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) 
     a model in training mode.
     """
     seen = record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM))
-    encoder, decoder = seen.calls["positions"]  # both sides run through the one module
+    encoder, decoder = seen.positions()
     return ResidualStream(
         _stack_stream(model, Stack.ENCODER, seen, encoder, seen.memory),
         _stack_stream(model, Stack.DECODER, seen, decoder, seen.hidden),
@@ -89,8 +98,10 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions
         around, change = seen.call(f"{name}_residual"), seen.call(name).output
         vectors = (to_array(each[0]) for each in (around.inputs[0], change, around.output))
         sublayers.append(SubLayer(kind, layer, *vectors))
-    embedded, start = to_array(positions.inputs[0][0]), to_array(positions.output[0])
-    return StackStream(embedded, start, tuple(sublayers), to_array(end[0]))
+    embedded, summed = to_array(positions.inputs[0][0]), to_array(positions.output[0])
+    before_norm = summed if model.config.embedding_norm else None
+    start = summed if before_norm is None else sublayers[0].before
+    return StackStream(embedded, start, tuple(sublayers), to_array(end[0]), before_norm)
 
 
 def record_hidden_units(
@@ -108,7 +119,8 @@ def record_hidden_units(
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """One token's vector along the residual stream: embedding, positions, after each sub-layer, and the stack's end.
+    """One token's vector along the residual stream: embedding, positions, the LayerNorm after them where there is one,
+    after each sub-layer, and the stack's end.
 
     `points` names each: (kind, layer), the layer counted from 0 and None outside the layers. norms: of the vector
     there; changes: the norm of what was added to come there, NaN at the embedding; similarities: cosine with the
@@ -126,12 +138,16 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     """The trajectory of a token, counted from 0; raises ValueError for one that is not there.
 
     A change is what was added to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's
-    output; at the end, what the last LayerNorm did.
+    output; at a LayerNorm outside of the layers, what it did.
     """
     require_index("token", token, len(stack.start))
     points: list[tuple[str, int | None]] = [("embedding", None), ("positions", None)]
-    vectors = [stack.embedded[token], stack.start[token]]
+    vectors = [stack.embedded[token], stack.summed[token]]
     changes = [np.full_like(vectors[0], np.nan), vectors[1] - vectors[0]]
+    if stack.before_norm is not None:
+        points.append(("embedding_norm", None))
+        changes.append(stack.start[token] - vectors[-1])
+        vectors.append(stack.start[token])
     for sublayer in stack.sublayers:
         points.append((sublayer.name, sublayer.layer))
         vectors.append(sublayer.after[token])

@@ -29,6 +29,8 @@ class Trace:
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
     `finished` is False for a decoded target that met the length limit before its end of sentence.
+    `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `given` tokens
+    were told to the model, such as the language that it is to write; the others it chose, or a target or a prefix has.
     `interventions` are those that the pass ran under. Where they rewrite attention, the maps show the weights
     afterwards; an ablated head's map shows the weights whose result was not used.
     """
@@ -53,6 +55,7 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_probabilities: np.ndarray
     candidate_tokens: tuple[tuple[str, ...], ...]
+    given: int = 0
     interventions: tuple[Intervention, ...] = ()
 
     def is_rewritten(self, kind: AttentionKind | str, layer: int, head: int) -> bool:
@@ -87,7 +90,9 @@ def make_trace(
 
     interventions: those that the pass was recorded under.
     """
-    source_ids = [*(piece.id for piece in source_pieces), tokenizer.end_id]
+    before, after = tokenizer.frame(source_text)
+    source_pieces = [*(Piece(id, tokenizer.source_piece_text(id), 0, 0) for id in before), *source_pieces]
+    source_ids = [*(piece.id for piece in source_pieces), *after]
     decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
     logits = seen.logits[0]  # target vocab
     predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
@@ -97,7 +102,7 @@ def make_trace(
         origin=origin,
         finished=target_ids[-1] == tokenizer.end_id,
         source_pieces=tuple(source_pieces),
-        source_tokens=tuple(map(tokenizer.piece_text, source_ids)),
+        source_tokens=tuple(map(tokenizer.source_piece_text, source_ids)),
         source_ids=tuple(source_ids),
         fed_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
         fed_ids=tuple(decoder_input),
@@ -111,6 +116,7 @@ def make_trace(
         candidate_probabilities=predicted.best_probabilities,
         candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
         interventions=interventions,
+        given=len(tokenizer.given(source_text)),
     )
 
 

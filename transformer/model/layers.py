@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..config import Activation, ModelConfig
+from ..config import Activation, ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention
 
 _ACTIVATIONS = {Activation.RELU: F.relu, Activation.GELU: F.gelu, Activation.SILU: F.silu}
@@ -33,17 +33,30 @@ def multiplied_positions(length: int, d_model: int) -> Tensor:
     return sinusoidal_positions(length, d_model, base=1e-4)  # 1 / 10000: the exponent changes its sign
 
 
+def position_table(config: ModelConfig) -> Tensor:
+    """What a model whose positions are computed adds to its embeddings: [max_length, d_model], float32."""
+    first, length, d_model = config.first_position, config.max_length, config.d_model
+    if config.positions == Positions.NONE:
+        return torch.zeros(length, d_model)
+    if config.positions == Positions.MULTIPLIED:
+        return multiplied_positions(first + length, d_model)[first:]
+    return sinusoidal_positions(first + length, d_model, config.position_base)[first:]
+
+
 class PositionalEncoding(nn.Module):
     """Adds the table of positions to the embeddings and drops out the sum (paper, 3.5 and 5.4)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.dropout = Dropout(config.dropout)
+        table = torch.zeros(config.max_length, config.d_model)
+        if config.positions == Positions.LEARNED:
+            self.table = nn.Parameter(table)
+            return
         # A function of its shape, not a weight: it need not be stored with them.
-        self.register_buffer("table", torch.zeros(config.max_length, config.d_model), persistent=False)
-        if not self.table.is_meta and config.positions != "none":  # on meta, only shapes are asked for
-            make = sinusoidal_positions if config.positions == "sinusoidal" else multiplied_positions
-            self.table.copy_(make(config.max_length, config.d_model))
+        self.register_buffer("table", table, persistent=False)
+        if not table.is_meta:  # on meta, only shapes are asked for
+            self.table.copy_(position_table(config))
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x: [batch, length, d_model], its first token at position `start` -> the same shape."""

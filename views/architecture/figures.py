@@ -44,13 +44,18 @@ def trajectory_figure(trajectory: Trajectory) -> go.Figure:
 
 
 def sum_figure(
-    row: np.ndarray, scaled: np.ndarray, position: np.ndarray, total: np.ndarray, factor: str = "√d_model"
+    row: np.ndarray,
+    scaled: np.ndarray,
+    position: np.ndarray,
+    total: np.ndarray,
+    factor: str = "√d_model",
+    enters: str = "the stack",
 ) -> go.Figure:
     """Four vectors below one another, a column a dimension, one colour scale around 0: [d_model] each.
 
-    `factor` is what the row is multiplied by.
+    `factor` is what the row is multiplied by, and the sum `enters` the stack or a LayerNorm before it.
     """
-    names = ("row of the matrix", f"× {factor}", "+ position", "= input of the stack")
+    names = ("row of the matrix", f"× {factor}", "+ position", f"= input of {enters}")
     values = np.stack([row, scaled, position, total])
     scale = diverging(float(np.abs(values).max()))
     hover = [

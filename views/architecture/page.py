@@ -15,7 +15,7 @@ from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from . import diagram
 from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
-from .text import ACTIVATIONS, describe_gradients, describe_trajectory, describe_units
+from .text import ACTIVATIONS, describe_embedding, describe_gradients, describe_trajectory, describe_units
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (
@@ -64,22 +64,21 @@ def _show_embeddings(choice: Choice) -> None:
     model, side = translator.model, getattr(stream, stack)
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding
     matrix = embedding.weight.detach().cpu().numpy()
-    st.markdown(
-        plain(f"{quoted(tokens[token])} is piece {id} of {len(matrix):,}: row {id} of the matrix")
-        + (", which both languages and the output share." if model.config.share_embeddings else ".")
-    )
-    parts = matrix[id], side.embedded[token], side.start[token] - side.embedded[token]
+    piece_text = translator.tokenizer.source_piece_text if stack == "encoder" else translator.tokenizer.piece_text
+    shared = ", which both languages and the output share." if model.config.share_embeddings else "."
+    if model.config.target_vocab_size:
+        shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
+    st.markdown(plain(f"{quoted(tokens[token])} is piece {id} of {len(matrix):,}: row {id} of the matrix") + shared)
+    parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
     factor = "√d_model" if model.config.scale_embeddings else "1: not scaled"
-    st.plotly_chart(sum_figure(*parts, side.start[token], factor), key="embedding", alt=alt)
-    row, scaled, position = (float((vector**2).sum() ** 0.5) for vector in parts)
-    show_finding(
-        f"The row is {row:.2f} long; times √{model.config.d_model} it is {scaled:.2f}. The position's vector is "
-        f"{position:.2f} long: without the factor it would be {position / max(row, 1e-9):.1f} times as long as the "
-        "word's own."
-    )
+    enters = "a LayerNorm" if model.config.embedding_norm else "the stack"
+    st.plotly_chart(sum_figure(*parts, side.summed[token], factor, enters), key="embedding", alt=alt)
+    show_finding(describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config))
+    if model.config.embedding_norm:
+        st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
     st.subheader("Nearest pieces")
-    neighbours = neighbours_figure(nearest(matrix, id), translator.tokenizer.piece_text)
+    neighbours = neighbours_figure(nearest(matrix, id), piece_text)
     alt = f"The pieces whose rows point most the way of {tokens[token]}, with cosines"
     st.plotly_chart(neighbours, key="neighbours", alt=alt)
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")

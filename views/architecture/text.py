@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plots.text import percent, quoted, signed
-from transformer.config import Activation, ModelConfig, Norm
+from transformer.config import Activation, ModelConfig, Norm, Positions
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
@@ -92,7 +92,7 @@ BLOCK_TEXTS = {
         r"\beta",
         meaning="Each vector alone is normalised to mean 0 and standard deviation 1, then scaled by γ and shifted by "
         "β, one learned number a dimension.",
-        source="Ba et al. 2016; before the sub-layer: Xiong et al. 2020",
+        source="Ba et al. 2016; before the sub-layer: Xiong et al. 2020; after the embedding: Lewis et al. 2020",
     ),
     "output_projection": BlockText(
         label="Linear",
@@ -138,9 +138,35 @@ _BIASED = replace(
 )
 
 
+_LEARNED = BlockText(
+    label="+ positions",
+    title="Learned positions",
+    formula=r"x_{pos} + P_{pos}",
+    meaning="A row of a table that was learned, one for each position, and a table for each side. Nothing is known of "
+    "positions beyond it. The paper has sines and cosines, and found learned ones to do as well (table 3, row E).",
+    source="Gehring et al. 2017; section 3.5",
+)
+
+
+def _positions_text(config: ModelConfig) -> BlockText:
+    """The paper's sinusoids, those of another base or beginning, or a learned table."""
+    own = BLOCK_TEXTS["positions"]
+    base, first = config.position_base, config.first_position
+    if config.positions == Positions.LEARNED:
+        return _LEARNED
+    if (base, first) == (ModelConfig.position_base, ModelConfig.first_position):
+        return own
+    angle = rf"(pos + {first}) / {base:.1f}^{{2i / d}}"
+    formula = rf"\begin{{gathered}} PE_{{pos, 2i}} = \sin({angle}) \\ PE_{{pos, 2i+1}} = \cos({angle}) \end{{gathered}}"
+    more = f" Here the first token stands at position {first}, and the base is {base:,.1f}; the paper has 0 and 10,000."
+    return replace(own, formula=formula, meaning=own.meaning + more)
+
+
 def block_text(kind: str, config: ModelConfig) -> BlockText:
     """What a block of this kind is in a model of this configuration."""
     own = BLOCK_TEXTS[kind]
+    if kind == "positions":
+        return _positions_text(config)
     if kind == "feed_forward":
         return _FEED_FORWARDS.get(config.activation, own)
     if kind == "embedding":
@@ -151,6 +177,7 @@ def block_text(kind: str, config: ModelConfig) -> BlockText:
 _SUBLAYERS = {
     "embedding": "embedding",
     "positions": "+ position",
+    "embedding_norm": "first LayerNorm",
     "self_attention": "self-attention",
     "cross_attention": "cross-attention",
     "feed_forward": "feed-forward",
@@ -222,6 +249,20 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     return (
         f"{text} Over the whole sentence {percent(1 - active.mean())} are {silent} on average; "
         f"{everywhere if len(always) else 'none is active for every token'}, and {never:,} for none."
+    )
+
+
+def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> str:
+    """The norms of a token's row, of what the model makes of it, and of the position's vector."""
+    times = max(1e-9, row)
+    if not config.scale_embeddings:
+        return (
+            f"The row is {row:.2f} long, and is not scaled in this model. The position's vector is {position:.2f} "
+            f"long, {position / times:.1f} times as long."
+        )
+    return (
+        f"The row is {row:.2f} long; times √{config.d_model} it is {embedded:.2f}. The position's vector is "
+        f"{position:.2f} long: without the factor it would be {position / times:.1f} times as long as the word's own."
     )
 
 

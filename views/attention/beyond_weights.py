@@ -11,6 +11,7 @@ from session import Choice
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
 from ui.head_choice import choose_layer
+from ui.line import part_by_part
 from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding, show_table
@@ -26,8 +27,6 @@ from .beyond_weights_figure import (
     correlations,
     measures_figure,
 )
-
-_QUICK_PARTS = 3  # of leaving out, done before anyone reads a progress bar
 
 
 def show(choice: Choice) -> None:
@@ -56,16 +55,11 @@ def show(choice: Choice) -> None:
 
 def _left_out(choice: Choice, step: int) -> Attribution:
     """Leave-one-out part by part, each kept once it is there, with a bar where it takes long."""
-    trace = session.trace(choice)
-    parts, done = parts_to_leave_out(len(trace.source_ids), step + 1), []
-    place = st.empty()
-    for number, part in enumerate(parts):
-        if len(parts) > _QUICK_PARTS:
-            place.progress(number / len(parts), "Leaving out one token after the other …")
-        session.turns.let_others_go_first()
-        done.append(session.left_out(choice, step, part))
-    place.empty()
-    return concatenate(done, len(trace.source_ids))
+    source = len(session.trace(choice).source_ids)
+    parts = parts_to_leave_out(source, step + 1)
+    words = "Leaving out one token after the other …"
+    done = part_by_part(parts, lambda part: session.left_out(choice, step, part), words)
+    return concatenate(done, source)
 
 
 def _norm_weighted(choice: Choice, step: int, layers: list[int]) -> np.ndarray:

@@ -4,7 +4,7 @@ import streamlit as st
 
 import session
 from plots.text import head_name
-from session import Choice
+from session import Choice, contributions
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 from ui.choices import one_of
@@ -28,17 +28,20 @@ def show(choice: Choice) -> None:
         layer = _layer(len(trace.attention(KINDS[side])))
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
-    measured = mixed == captions.MEASURED
-    mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)
-    rollout = roll_out(*maps, mixing)
+    if mixed == captions.ALTI:
+        mixing, rollout = None, contributions.contributions(choice)
+    else:
+        measured = mixed == captions.MEASURED
+        mixing = measured_mixing(session.residual_stream(choice)) if measured else half_and_half(*maps)
+        rollout = roll_out(*maps, mixing)
     _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
-        "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "
-        "is mixed into each vector. It looks at weights alone, and leaves out values, feed-forwards and LayerNorm."
+        f"{captions.WORDS[mixed]}"
     )
     st.latex((captions.FORMULAS_ACROSS if side == "across both" else captions.FORMULAS)[mixed])
-    remarks = {"across both": f" {captions.ACROSS}", "decoder": f" {captions.DECODER}"}
+    across = captions.ACROSS + (captions.EXTENSION if mixing else "")
+    remarks = {"across both": f" {across}", "decoder": f" {captions.DECODER}"}
     st.caption(captions.SOURCES[mixed] + remarks.get(side, ""))
     if side == "across both":
         _show_parts(trace, rollout, layer, mixed)
@@ -50,12 +53,12 @@ def _layer(layers: int) -> int:
     return int(one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
 
 
-def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing, side: str, layer: int) -> None:
-    """The weights of a layer beside the shares that rollout gives up to it."""
+def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str, layer: int) -> None:
+    """The weights of a layer beside the shares up to it; without a mixing these are by ALTI+."""
     kind, (raw, rolled) = KINDS[side], pair
     title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
     weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
-    title = f"Rollout up to layer {layer + 1}: shares of {_TITLES[side]}"
+    title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
     shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
     show_panels("heatmap of queries by keys", weights, shares)
     st.caption(
@@ -65,7 +68,8 @@ def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing, side: str, layer:
     )
     text = captions.describe_shares(raw, rolled)
     if kind != "cross":
-        text += " " + captions.describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1])
+        parts = getattr(mixing, kind)[: layer + 1] if mixing else None
+        text += " " + captions.describe_diagonal(rolled, parts)
     show_finding(text)
     show_attempt(
         "Try layer 1, the first that mixes, and go up layer by layer: do the rows become alike, and does one column "
@@ -77,7 +81,7 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
     st.subheader("Source or prefix?")
     st.markdown(
         "Raw weights cannot say how much of a step comes from either side: a row of cross-attention sums to 1, and so "
-        "does the same row of self-attention. Rollout divides the row between both."
+        "does the same row of self-attention. Multiplying the layers divides the row between both."
     )
     alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
     st.plotly_chart(parts_figure(trace, rollout, layer), key="rollout_parts", alt=alt)

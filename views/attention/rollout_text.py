@@ -8,11 +8,14 @@ from transformer.interpret.trace import AttentionMap, Trace
 
 from .rollout_figure import parts_of_steps
 
-HALVES, MEASURED = "half and half", "by measured lengths"
+HALVES, MEASURED, ALTI = "half and half", "by measured lengths", "ALTI+"
+# Of one token, with its vector v in the sum that a block gives out, y.
+_CONTRIBUTION = r"C_{tj} \propto \max(0, \lVert y_t \rVert_1 - \lVert y_t - v_{tj} \rVert_1)"
 FORMULAS = {
     HALVES: r"R_0 = I, \qquad R_l = \tfrac12\, R_{l-1} + \tfrac12\, \bar A_l\, R_{l-1}",
     MEASURED: r"\begin{gathered} R_0 = I \\ R_l = (1 - m_l)\, R_{l-1} + m_l\, \bar A_l\, R_{l-1} \\ "
     r"m_l = \frac{\lVert \text{added} \rVert}{\lVert \text{added} \rVert + \lVert \text{kept} \rVert} \end{gathered}",
+    ALTI: rf"\begin{{gathered}} R_0 = I, \qquad R_l = C_l\, R_{{l-1}} \\ {_CONTRIBUTION} \end{{gathered}}",
 }
 SOURCES = {
     HALVES: "Ā is the mean over the heads; half of each row stays what it was, for the residual connection (Abnar "
@@ -20,6 +23,19 @@ SOURCES = {
     MEASURED: "Ā is the mean over the heads. In place of the paper's half, m is measured for each token: the norm of "
     "what attention adds, divided by the sum of this and the norm of the vector it is added to (in the manner of the "
     "mixing ratio of Kobayashi et al. 2021).",
+    ALTI: "ALTI+ (Ferrando et al. 2022): what an attention block gives out, y, is a sum with a vector v for "
+    "each token that it reads, the residual's among them, put through LayerNorm; a token contributes the more, the "
+    "nearer its vector comes to y in the 1-norm. The rows of C sum to 1.",
+}
+WORDS = {
+    ALTI: "**ALTI+** follows the mixing: like rollout it multiplies all layers, but in place of weights it "
+    "takes what each token contributes to the vector that an attention block gives out, with values, residual "
+    "connections and LayerNorm. It leaves out feed-forwards.",
+    **dict.fromkeys(
+        (HALVES, MEASURED),
+        "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "
+        "is mixed into each vector. It looks at weights alone, and leaves out values, feed-forwards and LayerNorm.",
+    ),
 }
 # The shares across both sides: R of the decoder's rows, over source and prefix; E of the encoder, over the source.
 _HALF_ACROSS = (
@@ -30,15 +46,20 @@ _MEASURED_ACROSS = (
     r"(1 - m_l)\, R_{l-1} + m_l\, \bar A^{\text{self}}_l R_{l-1}",
     r"(1 - m'_l)\, R'_l + m'_l\, \bar A^{\text{cross}}_l E",
 )
+_CONTRIBUTED_ACROSS = (
+    r"C^{\text{self}}_l R_{l-1}",
+    rf"C^{{\text{{kept}}}}_l R'_l + C^{{\text{{cross}}}}_l E \\ {_CONTRIBUTION}",
+)
+_ACROSS = {HALVES: _HALF_ACROSS, MEASURED: _MEASURED_ACROSS, ALTI: _CONTRIBUTED_ACROSS}
 FORMULAS_ACROSS = {
     name: rf"\begin{{gathered}} R_0 = I, \qquad R'_l = {first} \\ R_l = {second} \end{{gathered}}"
-    for name, (first, second) in {HALVES: _HALF_ACROSS, MEASURED: _MEASURED_ACROSS}.items()
+    for name, (first, second) in _ACROSS.items()
 }
 ACROSS = (
     "Across both sides, each decoder layer mixes twice: the rows before it through self-attention, then the memory "
-    "through cross-attention; E, the encoder's own rollout, traces the memory back to source tokens. Our extension to "
-    "two stacks; compare Chefer et al. 2021 and Ferrando et al. 2022."
+    "through cross-attention; E, the encoder's own rollout, traces the memory back to source tokens."
 )
+EXTENSION = " Our extension to two stacks; compare Chefer et al. 2021 and Ferrando et al. 2022."
 DECODER = "The decoder's self-attention alone: what cross-attention adds from the source is left out."
 
 
@@ -75,16 +96,20 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     )
 
 
-def describe_diagonal(rolled: AttentionMap, parts: np.ndarray) -> str:
-    """How much of each token stays with itself; parts: of attention in each layer so far, [layers, tokens]."""
+def describe_diagonal(rolled: AttentionMap, parts: np.ndarray | None) -> str:
+    """How much of each token stays with itself; parts: of attention in each layer so far, [layers, tokens], None where
+    a row's own token and its residual connection are one.
+    """
     kept = np.diagonal(rolled.weights)
-    floor = np.prod(1 - parts, axis=0)
     most = int(kept.argmax())
-    return (
+    text = (
         f"The share of a row's own token is {kept.mean():.2f} on average, the largest that of "
-        f"{quoted_at(rolled.queries, most)} ({kept[most]:.2f}). Of the average, {floor.mean():.2f} comes through the "
-        "residual connections alone."
+        f"{quoted_at(rolled.queries, most)} ({kept[most]:.2f})."
     )
+    if parts is None:
+        return text
+    alone = float(np.prod(1 - parts, axis=0).mean())
+    return f"{text} Of the average, {alone:.2f} comes through the residual connections alone."
 
 
 def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> str:
@@ -92,12 +117,12 @@ def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> s
     parts = parts_of_steps(rollout, layer)
     if mixing == HALVES:
         return _describe_halves(trace, parts, layer + 1)
-    source = parts[:, 0]
+    source, measure = parts[:, 0], "By ALTI+" if mixing == ALTI else "By measured norms"
     least, most = int(source.argmin()), int(source.argmax())
     if f"{source[least]:.2f}" == f"{source[most]:.2f}":
-        return f"By measured norms the source's share is {source[most]:.2f} in every step here; the rest is prefix."
+        return f"{measure} the source's share is {source[most]:.2f} in every step here; the rest is prefix."
     return (
-        f"By measured norms the source's share is largest in step {most + 1}, which predicts "
+        f"{measure} the source's share is largest in step {most + 1}, which predicts "
         f"{quoted(trace.next_tokens[most])} ({source[most]:.2f}), and smallest in step {least + 1}, which predicts "
         f"{quoted(trace.next_tokens[least])} ({source[least]:.2f}); {source.mean():.2f} on average."
     )

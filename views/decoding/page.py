@@ -15,10 +15,10 @@ from ui.head_choice import Head, choose_head_of, take_head
 from ui.heading import beside_title
 from ui.selectors import one_number
 from ui.sentences import show_translation
-from ui.widgets import show_finding, show_table
+from ui.widgets import plain, show_finding, show_table
 
 from .payload import decoding_steps
-from .text import hardest_step, search_sentence
+from .text import given_words, hardest_step, search_sentence
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
 _MOST_SENTENCES = 100
@@ -95,6 +95,7 @@ def _choose_hypothesis(choice: Choice) -> int:
     st.caption(
         "log P is the sum of the pieces' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
         f"length penalty = ((5 + pieces) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        + (" The first piece, which is given, is not in the sum." if session.trace(choice).given else "")
     )
     rank = one_number("Hypothesis to step through", len(found), "hypothesis")
     greedy = session.hypotheses(replace(choice, strategy=Greedy()))[0]
@@ -103,13 +104,12 @@ def _choose_hypothesis(choice: Choice) -> int:
 
 
 def _show_player(choice: Choice) -> None:
-    trace = session.trace(choice)
+    trace, model = session.trace(choice), session.translator(choice.checkpoint).model
     with beside_title(), st.container(horizontal=True, gap="medium"):
         chosen = choose_head_of(choice, averages=True)
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
-    vocabulary = session.translator(choice.checkpoint).model.config.vocab_size
     own = session.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""  # of a beam its best
-    steps = decoding_steps(trace, cross, decoder, vocabulary, len(choice.prefix), own)
+    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(choice.prefix), own)
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
@@ -128,6 +128,8 @@ def _show_player(choice: Choice) -> None:
         on_undo=_forget,
     )
     show_finding(hardest_step(trace))
+    if trace.given:
+        st.caption(plain(given_words(trace)))
     st.caption(
         "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "
         "probability, one is taken, and that is fed next. These are the model's own probabilities, before temperature "

@@ -7,7 +7,7 @@ import numpy as np
 from plots.text import chance_words, head_name
 from transformer.interpret.trace import AttentionMap, Trace
 
-from .text import NEVER_CHOSEN, entropy_words, may_take, step_sentence
+from .text import entropy_words, may_take, never_chosen, step_sentence
 
 
 def decoding_steps(
@@ -76,7 +76,7 @@ def _candidates(trace: Trace, step: int) -> list[dict]:
             "words": chance_words(float(probability)),
             "rank": rank,
             "taken": id == taken,
-            "special": token in NEVER_CHOSEN,
+            "special": token in never_chosen(trace),
         }
         for id, token, probability, rank in rows
     ]

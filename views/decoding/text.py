@@ -7,9 +7,12 @@ import numpy as np
 from plots.text import apart, chance_words, head_name, quoted, sentence_case
 from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.trace import AttentionMap, Trace
+from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
-NEVER_CHOSEN = ("<pad>", "<s>")  # decoding never chooses these, whatever their probability
+
+def never_chosen(trace: Trace) -> set[str]:
+    """What decoding never chooses, whatever its probability: padding, and what the decoder begins with, but the end."""
+    return {"<pad>", trace.fed_tokens[0]} - {"</s>"}
 
 
 def hardest_step(trace: Trace) -> str:
@@ -32,12 +35,22 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     probability, rank = chance_words(trace.next_probabilities[step]), int(trace.next_ranks[step])
     place = "the most probable token" if rank == 1 else f"rank {rank}"
     name = head_name(cross.layer, cross.head, cross.layers, cross.heads)
+    taken = "you forced it" if forced else "it is chosen"
+    if step < trace.given and not forced:
+        taken = "it is not chosen but given, as this model's translations begin with it"
     return (
         f"With input {quoted(trace.fed_tokens[step])} the model gives {chosen} {probability}: {place}; "
-        f"{'you forced it' if forced else 'it is chosen'}. "
+        f"{taken}. "
         f"{f'The {name}' if name.startswith('average') else sentence_case(name)} attends most to {_most(cross, step)} "
         f"of the source and to {_most(decoder, step)} of the prefix."
     )
+
+
+def given_words(trace: Trace) -> str:
+    """What the translation begins with without being chosen: a language, in a model that writes several."""
+    first = trace.next_tokens[0]
+    why = "as the first token of every translation" if first in SPECIAL_TOKENS else "as the language to be written"
+    return f"{quoted(first)} is not the model's choice: it is given, {why}, and no score counts it."
 
 
 def entropy_words(entropy: float) -> str:
@@ -85,7 +98,7 @@ def runner_up(trace: Trace, step: int) -> tuple[str, float]:
     return next(
         (token, float(probability))
         for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != trace.next_tokens[step] and token not in NEVER_CHOSEN
+        if token != trace.next_tokens[step] and token not in never_chosen(trace)
     )
 
 

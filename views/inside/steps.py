@@ -44,9 +44,10 @@ def choose_block(choice: Choice) -> ChosenBlock:
         kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
     source, fed = trace.source_tokens, trace.fed_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
-    scaled = session.translator(choice.checkpoint).model.config.scale_embeddings
+    config = session.translator(choice.checkpoint).model.config
     predicted = None if kind == "encoder" else trace.next_tokens
-    view = View(kind, layer, head, 0, queries, keys, predicted, scaled=scaled)
+    enters = {"scaled": config.scale_embeddings, "normalised": config.embedding_norm}
+    view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
     return ChosenBlock(view, *session.stages(choice, kind, layer))
 
 

@@ -12,7 +12,7 @@ class View:
     """What of a block is shown: sentence of the batch and head, both counted from 0, and its labels.
 
     `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers; `scaled`
-    where √d_model scales the embeddings.
+    where √d_model scales the embeddings; `normalised` where a LayerNorm follows the positions.
     """
 
     kind: str
@@ -24,6 +24,7 @@ class View:
     predicted: tuple[str, ...] | None = None
     toy: bool = False
     scaled: bool = True
+    normalised: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ class BlockText:
         self.cross = view.kind == "cross"
         x = "X" if norm == "post" else "X′"
         heads = stages.num_heads
-        embeddings = f"the embeddings,{' times √d_model,' if view.scaled else ''} plus the positions"
+        scaled, normed = " times √d_model," * view.scaled, ", after a LayerNorm" * view.normalised
+        embeddings = f"the embeddings,{scaled} plus the positions{normed}"
         self._fields = {
             "inputs": "X, M" if self.cross else "X",
             "origin": "the output of the layer below" if view.layer else embeddings,

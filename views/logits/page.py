@@ -30,7 +30,7 @@ def _show_step(choice: Choice) -> None:
     own = truncate(logits)
     model, best = translator.model, int(own.order[0])
     st.subheader("1. From a vector to a logit for every piece")
-    width, rows = model.config.d_model, model.config.vocab_size
+    width, rows = model.config.d_model, model.config.output_size
     shared = ", the same matrix that embeds the pieces" if model.config.share_embeddings else ""
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
@@ -95,7 +95,7 @@ def _show_calibration(choice: Choice) -> None:
     translator = session.translator(choice.checkpoint)
     settings = translator.checkpoint.settings("label_smoothing")
     epsilon = settings.label_smoothing if settings else None
-    reachable = Smoothing(SmoothingForm.ALL, epsilon, translator.model.config.vocab_size).right if epsilon else None
+    reachable = Smoothing(SmoothingForm.ALL, epsilon, translator.model.config.output_size).right if epsilon else None
     measured = _measure(choice.checkpoint)
     st.markdown(
         "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "

@@ -135,6 +135,8 @@ def _show_masks(batch: OpenedBatch, sentence: int) -> None:
     )
     if tokens[0] == "<pad>":
         st.caption("This model's decoder begins with \\<pad>: the first one is no padding, and may be read.")
+    if tokens[0] == "</s>":
+        st.caption("This model's decoder begins with \\</s>, the end of sentence, where the paper's has a begin.")
     show_finding(captions.describe_masks(batch, sentence))
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
     st.caption(

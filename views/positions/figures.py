@@ -150,7 +150,8 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
     words = [token_label(token) for token in summed.tokens]
-    titles = PART_NAMES if summed.scaled else ("embedding", *PART_NAMES[1:])
+    enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
+    titles = (PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters)
     names = _row_names(titles, words, gap)
     headings = {"text": [f"<b>{title}</b>" for title in titles], "textposition": "middle right"}
     look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}

@@ -4,13 +4,14 @@ import streamlit as st
 
 import session
 from session import Choice
+from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.positions import Encoding, encoding
 from ui.choices import one_of, slider, slider_of, some_of, view_of, whole_number
 from ui.sentences import show_translation
 from ui.widgets import phone_container, plain, show_finding
 
-from . import figures
+from . import figures, learned
 from . import text as captions
 
 BASES = ("10", "100", "1000", "10000", "100000")
@@ -160,12 +161,16 @@ VIEWS = (*_OF_ENCODINGS, "embedding sum")
 
 def show_page(choice: Choice) -> None:
     """A view, and below it the formula. Raises UserError."""
-    own = positions.model_encoding(session.translator(choice.checkpoint).model)
-    view = view_of(VIEWS, "positions")
-    if view in _OF_ENCODINGS:
-        _OF_ENCODINGS[view](_chosen_settings(), own)
-    else:
+    model, view = session.translator(choice.checkpoint).model, view_of(VIEWS, "positions")
+    if view not in _OF_ENCODINGS:
         _show_sum(choice)
+    elif model.config.positions == Positions.LEARNED:
+        learned.show(model, view)
+    else:
+        own = positions.model_encoding(model)
+        _OF_ENCODINGS[view](_chosen_settings(), own)
+        if own.first_position:
+            st.caption(plain(captions.first_position_words(own)))
     st.subheader("The formula, and why there is one")
     st.markdown(
         "Attention without a mask does not know in which order the words stand: it reads a multiset. (Under a causal "

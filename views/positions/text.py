@@ -19,6 +19,14 @@ def describe_size(shown: Encoding) -> str:
     return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {shown.base:,.0f}"
 
 
+def first_position_words(shown: Encoding) -> str:
+    """That a model counts positions from another number than 0, and what that leaves as it is."""
+    return (
+        f"This model's first token stands at position {shown.first_position} of the formula: its position 0 here has "
+        f"the vector that the formula gives to position {shown.first_position}. What depends on distances is the same."
+    )
+
+
 def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
     """The chosen dimensions that a table does not have; "" where it has them all."""
     missing = [str(dimension) for dimension in sorted(dimensions) if dimension >= shown.d_model]
@@ -223,8 +231,11 @@ def describe_sum(summed: EmbeddingSum) -> str:
     least, most = int(cosines.argmin()), int(cosines.argmax())
     lowest, highest = apart(cosines[least], cosines[most])
     scaled = "times √d_model" if summed.scaled else "not scaled by √d_model in this model"
+    every = f"Every position has norm √(d_model / 2) = {added[0]:.2f}"
+    if summed.learned:
+        every = f"The learned positions have norms from {added.min():.2f} to {added.max():.2f}"
     return (
-        f"Every position has norm √(d_model / 2) = {added[0]:.2f}; {scaled}, the embeddings have norms from "
+        f"{every}; {scaled}, the embeddings have norms from "
         f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
         f"from {quoted(summed.tokens[least])} at position {least} (cosine {lowest}), least from "
         f"{quoted(summed.tokens[most])} at position {most} ({highest})."

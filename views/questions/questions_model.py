@@ -3,6 +3,7 @@
 import numpy as np
 
 from plots.text import counted, quoted, signed
+from transformer.config import Positions
 from transformer.decoding.sampling import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
@@ -64,12 +65,13 @@ def _generator(asked: Asked) -> Shown:
 def _scale(asked: Asked) -> Shown:
     side, place = asked.stream.encoder, min(1, len(asked.trace.source_ids) - 1)
     row = asked.translator.model.source_embedding.weight[asked.trace.source_ids[place]].detach().cpu().numpy()
-    position = side.start[place] - side.embedded[place]
+    position = side.summed[place] - side.embedded[place]
     scaled = asked.translator.model.config.scale_embeddings
     factor, after = ("√d_model", "after scaling") if scaled else ("1: not scaled", "as this model takes it, not scaled")
+    enters = "a LayerNorm" if asked.translator.model.config.embedding_norm else "the stack"
     lengths = [float(np.linalg.norm(part)) for part in (row, side.embedded[place], position)]
     return Shown(
-        sum_figure(row, side.embedded[place], position, side.start[place], factor),
+        sum_figure(row, side.embedded[place], position, side.summed[place], factor, enters),
         "A token's row, scaled, its position, and the sum",
         f"The row of “{asked.trace.source_tokens[place]}” is {lengths[0]:.2f} long, {lengths[1]:.2f} {after}; "
         f"its position's vector {lengths[2]:.2f}.",
@@ -78,18 +80,24 @@ def _scale(asked: Asked) -> Shown:
 
 def _waves(asked: Asked) -> Shown:
     config = asked.translator.model.config
-    shown = encoding(min(64, config.max_length), config.d_model, MODEL_BASE)
+    learned = config.positions == Positions.LEARNED
+    base = MODEL_BASE if learned else config.position_base
+    shown = encoding(min(64, config.max_length), config.d_model, base)
     dimensions = sorted({0, 1, *(2 * (config.d_model // 16), 2 * (config.d_model // 16) + 1)})
-    return Shown(
-        curves_figure(shown, dimensions),
-        "Two pairs of sine and cosine over the position",
+    said = (
         f"Two of this model's {config.d_model // 2} pairs: a fast one, and one that turns more slowly. Its "
-        f"{config.max_length} positions are computed from the formula, and the checkpoint's file does not hold them.",
+        f"{config.max_length} positions are computed from the formula, and the checkpoint's file does not hold them."
     )
+    if learned:
+        said = (
+            f"This is the paper's formula. This model has none of it: its {config.max_length} positions a side are "
+            "learned, parameters that the checkpoint's file holds."
+        )
+    return Shown(curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position", said)
 
 
 def _smoothing(asked: Asked) -> Shown:
-    classes = asked.translator.model.config.vocab_size
+    classes = asked.translator.model.config.output_size
     settings = asked.translator.checkpoint.settings("label_smoothing")
     own = settings.label_smoothing if settings else _EPSILON
     smoothings = [Smoothing(SmoothingForm.ALL, epsilon, classes) for epsilon in sorted({0.0, 0.1, own})]

@@ -88,7 +88,7 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
         st.info("Its training.json does not say whether it was trained with label smoothing.", icon=":material/help:")
         return
     own, other = (
-        Smoothing(form, float(settings.label_smoothing), translator.model.config.vocab_size) for form in SmoothingForm
+        Smoothing(form, float(settings.label_smoothing), translator.model.config.output_size) for form in SmoothingForm
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))

@@ -19,6 +19,7 @@ SCHEDULE_TEXTS = {
 }
 POSITION_TEXTS = {
     "sinusoidal": "sine and cosine",
+    "learned": "learned",
     "none": "no positions",
     "multiplied": "wrong: multiplied instead of divided",
 }

@@ -10,7 +10,8 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
 
-from .ablation_text import LEAST, head_words, is_greedys
+from .ablation_text import head_words, is_greedys
+from .change_text import LEAST
 
 _HEAD = re.compile(rf"({'|'.join(KIND_NAMES)})\.([0-9]{{1,4}})\.([0-9]{{1,4}})")
 

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import KIND_NAMES, counted, head_name, quoted_at, signed
+from plots.text import KIND_NAMES, counted, head_name
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
+
+from .change_text import moved_words, outcome_words
 
 ABLATIONS = {
     "zero": "the head's output is zero: its slice of the concatenation before W_O (Michel et al. 2019).",
     "mean": "the head's output is its mean over sentence pairs, so that what follows still reads something usual.",
     "uniform": "the head attends to all keys that it may attend to alike.",
 }
-LITTLE, LEAST = 0.1, 0.005  # nats: what hardly matters, and what two digits do not show
+LITTLE = 0.1  # nats
 _NAMED = 3  # heads that a sentence names one by one
 
 
@@ -29,7 +31,7 @@ def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:
     turned = found.turned[heads.kind][heads.layer, heads.head] and is_greedys(trace)
     end = " Greedy decoding then finds another translation." if turned else ""
     losses = found.of(heads.kind)[heads.layer, heads.head]
-    return f"Without {one_head(heads)} log P of the translation {_moved(losses, trace.next_tokens)}.{end}"
+    return f"Without {one_head(heads)} log P of the translation {moved_words(losses, trace.next_tokens)}.{end}"
 
 
 def describe_ranking(found: HeadImportance, trace: Trace) -> str:
@@ -51,7 +53,7 @@ def describe_ranking(found: HeadImportance, trace: Trace) -> str:
             f"No single head of the {count} breaks this translation: greedy decoding finds it without any one."
         ]
     if loss > 0:
-        moved = _moved(found.of(first.kind)[first.layer, first.head], trace.next_tokens)
+        moved = moved_words(found.of(first.kind)[first.layer, first.head], trace.next_tokens)
         sentences.append(f"The most is lost without {one_head(first)}: log P {moved}.")
     sentences.append(
         f"{counted(little, 'head')} alone {'moves' if little == 1 else 'move'} it by less than {LITTLE} nats."
@@ -61,40 +63,14 @@ def describe_ranking(found: HeadImportance, trace: Trace) -> str:
 
 def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> str:
     """What became of the translation, and of the probability of the unchanged one, when these heads were ablated."""
-    named = "; ".join(map(one_head, off[:_NAMED]))
-    rest = f" and {counted(len(off) - _NAMED, 'more head')}" if len(off) > _NAMED else ""
-    same = before.next_ids == after.next_ids
-    outcome = (
-        "the model still finds the same translation, token for token" if same else "the model finds another translation"
-    )
-    old, new = (log_probabilities(each) for each in (before, forced))
-    sums = f"from {signed(old.sum(), 2)} to {signed(new.sum(), 2)}"
-    text = f"Without {named}{rest} {outcome}. With the same tokens fed, log P of the unchanged translation"
-    text += f" {_moved(old - new, before.next_tokens)} ({sums})."
-    if not same:
-        text += f" The new translation has log P {signed(log_probabilities(after).sum(), 2)} without {_them(off)}."
-    return text
+    return f"Without {heads_words(off)} {outcome_words(before, forced, after)}"
 
 
-def _them(off: Sequence[Heads]) -> str:
-    return "this head" if len(off) == 1 else "these heads"
-
-
-def _moved(losses: np.ndarray, tokens: Sequence[str]) -> str:
-    """How log P moved by the losses of its tokens: "falls by 2.23 nats, most at “▁er” (by 1.20)"."""
-    total = float(losses.sum())
-    if np.abs(losses).max() < LEAST:
-        return "stays as it is"
-    most = int(losses.argmax() if total > 0 else losses.argmin())
-    place = (
-        f", most at {quoted_at(tokens, most, 'output token')} (by {abs(losses[most]):.2f})" if len(losses) > 1 else ""
-    )
-    return f"{'falls' if total > 0 else 'rises'} by {abs(total):.2f} nats{place}"
-
-
-def log_probabilities(trace: Trace) -> np.ndarray:
-    """log P of each output token, in nats: [target], float64."""
-    return np.log(np.maximum(np.asarray(trace.next_probabilities, dtype=np.float64), np.finfo(np.float32).tiny))
+def heads_words(heads: Sequence[Heads]) -> str:
+    """The first of some heads by their names, and how many more; "any change" for none."""
+    named = "; ".join(map(one_head, heads[:_NAMED]))
+    rest = f" and {counted(len(heads) - _NAMED, 'more head')}" if len(heads) > _NAMED else ""
+    return f"{named}{rest}" or "any change"
 
 
 def is_greedys(trace: Trace) -> bool:

@@ -1,7 +1,7 @@
 """Two translations of one sentence token under token: what stayed, what changed, and how probable each token is."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from plots.text import signed
 from transformer.interpret.trace import Trace
 
-from .ablation_text import log_probabilities
+from .change_text import log_probabilities
 
 
 def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
@@ -22,19 +22,23 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     columns = list(aligned(before.next_ids, after.next_ids))
     limit = max(1.0, float(np.abs(old - moved).max()))
     rows = [
-        _row("unchanged", [_token(before.next_tokens, place, False) for place, _ in columns]),
-        _row("log P", [_number(old, place) for place, _ in columns]),
-        _row("log P, changed", [_moved(old, moved, place, limit) for place, _ in columns]),
-        _row(
+        row_html("unchanged", [token_html(before.next_tokens, place, False) for place, _ in columns]),
+        row_html("log P", [number_html(old, place) for place, _ in columns]),
+        row_html("log P, changed", [_moved(old, moved, place, limit) for place, _ in columns]),
+        row_html(
             "changed",
-            [_token(after.next_tokens, place, other is None) for other, place in _told(columns, before, after)],
+            [token_html(after.next_tokens, place, other is None) for other, place in _told(columns, before, after)],
         ),
-        _row("log P", [_number(new, place) for _, place in columns]),
+        row_html("log P", [number_html(new, place) for _, place in columns]),
     ]
-    label = "Both translations token under token, with the log-probability of each token"
+    return table_html("Both translations token under token, with the log-probability of each token", rows)
+
+
+def table_html(label: str, rows: Iterable[str]) -> str:
+    """Rows of `row_html` as a table; `label` names it for screen readers."""
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return (
-        f'<div class="places compared" tabindex="0" role="region" aria-label="{label}">'
+        f'<div class="places compared" tabindex="0" role="region" aria-label="{html.escape(label)}">'
         f"<table><tbody>{body}</tbody></table></div>"
     )
 
@@ -54,17 +58,20 @@ def _told(columns: list, before: Trace, after: Trace) -> Iterator[tuple[int | No
         yield (old if same else None), new
 
 
-def _row(name: str, cells: list[str]) -> str:
+def row_html(name: str, cells: Iterable[str]) -> str:
+    """A row under its name."""
     return f'<th scope="row">{name}</th>{"".join(cells)}'
 
 
-def _token(tokens: tuple[str, ...], place: int | None, is_new: bool) -> str:
+def token_html(tokens: Sequence[str], place: int | None, is_new: bool) -> str:
+    """The cell of a token, in a frame where it is new; an empty one where there is no place."""
     if place is None:
         return "<td></td>"
     return f'<td class="token{" turned" if is_new else ""}">{html.escape(tokens[place])}</td>'
 
 
-def _number(values: np.ndarray, place: int | None) -> str:
+def number_html(values: np.ndarray, place: int | None) -> str:
+    """The cell of a number with two decimals; an empty one where there is no place."""
     return "<td></td>" if place is None else f"<td>{signed(float(values[place]), 2)}</td>"
 
 

@@ -1,11 +1,18 @@
-"""The page on interventions: runs with something changed, beside the unchanged one."""
+"""The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
 
 from session import Choice
 from ui.choices import view_of
 
-from . import ablation, early_layers, patching
+from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
-_SHOW = {"head ablation": ablation.show, "patching": patching.show, "early layers": early_layers.show}
+_SHOW = {
+    "head ablation": ablation.show,
+    "rewrite attention": rewriting.show,
+    "patching": patching.show,
+    "your translation": own_translation.show,
+    "beam tree": beam_tree.show,
+    "compare": compare.show,
+}
 VIEWS = tuple(_SHOW)
 
 

@@ -57,7 +57,7 @@ def change_weights(folder, work) -> None:
         ({"activation_function": "gelu_new"}, "gelu_new"),
         ({"activation_function": ["relu"]}, "activation"),
         ({"normalize_before": True}, "normalize_before = True"),
-        ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings = False"),
+        ({"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None}, "does not say 'decoder_vocab_size'"),
         ({"d_model": 10**9}, "d_model"),
         ({"d_model": "24"}, "d_model"),
         ({"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),

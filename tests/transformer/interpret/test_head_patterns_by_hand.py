@@ -36,6 +36,8 @@ def counts_by_hand(kind: str, weights: list, keys: tuple, aligned: list | None) 
     """For each pattern the rows that follow it and the rows that could."""
     choosing = [row for row, line in enumerate(weights) if sum(not math.isnan(weight) for weight in line) >= 2]
     found = dict.fromkeys(LEAST, (0, 0))
+    if kind == "decoder" and keys[0] == "</s>":  # with which BART's decoder begins
+        keys = ("<s>", *keys[1:])
     marks = {"end of sentence": lambda key: key == "</s>", "beginning of sentence": lambda key: key == "<s>"}
     marks["punctuation"] = lambda key: key in (".", "▁!")
     for name, is_such in marks.items():

@@ -58,3 +58,14 @@ def test_another_memory_order_changes_neither_values_nor_shapes():
     assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
     with torch.inference_mode():
         torch.testing.assert_close(model(source, target), before, rtol=1e-5, atol=1e-5)
+
+
+def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
+    x = torch.randn(3, 10)
+    with torch.inference_mode():
+        before = projection(x)
+        assert projection._copy is not None
+        projection._copy = None
+        monkeypatch.setattr("transformer.model.transformer._MOST_COPIED", 309)
+        torch.testing.assert_close(projection(x), before)
+    assert projection._copy is None

@@ -68,7 +68,7 @@ def test_the_defaults_are_the_task_of_the_page():
         ({"symbols": "runes"}, "symbols must be one of letters, digits, not 'runes'"),
         ({"schedule": "cosine"}, "schedule must be one of noam, constant, none"),
         ({"norm": "middle"}, "norm must be one of post, pre"),
-        ({"positions": "learned"}, "positions must be one of sinusoidal, none, multiplied"),
+        ({"positions": "rotary"}, "positions must be one of sinusoidal, learned, none, multiplied"),
         ({"symbols": "digits"}, "There are 10 digits; 11 were asked for"),
         ({"vocabulary": 27}, "vocabulary must be between 2 and 26, not 27"),
         ({"length": 1}, "length must be between 2 and 20, not 1"),

@@ -13,6 +13,7 @@ from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.alti import alti
 from views.attention import rollout_text as captions
 from views.attention.rollout_figure import KINDS, parts_figure, parts_of_steps, raw_and_rolled, shares_figure
 
@@ -30,20 +31,21 @@ def charts(app: AppTest) -> list[dict]:
 
 
 @pytest.fixture(scope="module", params=list(TEXTS))
-def example(request) -> tuple[str, Trace, Rollout, Rollout]:
-    """A checkpoint, its trace, and both rollouts."""
+def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
+    """A checkpoint, its trace, both rollouts, and ALTI+."""
     translator = Translator.load(ROOT / "checkpoints" / request.param, "cpu")
     trace = translator.trace(TEXTS[request.param])
     maps = trace.encoder, trace.decoder, trace.cross
     mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids))
-    return request.param, trace, roll_out(*maps), roll_out(*maps, mixing)
+    contributed = alti(translator.model, trace.source_ids, trace.fed_ids)
+    return request.param, trace, roll_out(*maps), roll_out(*maps, mixing), contributed
 
 
-@pytest.mark.parametrize("mixing", [captions.HALVES, captions.MEASURED])
+@pytest.mark.parametrize("mixing", [captions.HALVES, captions.MEASURED, captions.ALTI])
 @pytest.mark.parametrize("side", list(KINDS))
 def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
-    name, trace, halves, measured = example
-    rollout = halves if mixing == captions.HALVES else measured
+    name, trace, *rollouts = example
+    rollout = rollouts[list(captions.FORMULAS).index(mixing)]
     app = open_rollout(checkpoint=name, text=TEXTS[name], rolled=side, rolled_by=mixing, rolled_layers="2")
     raw, rolled, *parts = charts(app)
     kind = KINDS[side]
@@ -111,7 +113,7 @@ def test_sixty_tokens_are_drawn_without_numbers_in_the_cells():
 
 
 def test_blank_cells_scale_and_hover(example):
-    _, trace, halves, _ = example
+    _, trace, halves, *_ = example
     raw, rolled = raw_and_rolled(trace, halves, "decoder", 1, "predicted")
     figure = shares_figure(rolled, "share")
     heatmap = figure.data[0]
@@ -122,7 +124,7 @@ def test_blank_cells_scale_and_hover(example):
 
 
 def test_the_sentence_on_the_maps_follows_their_numbers(example):
-    _, trace, halves, _ = example
+    _, trace, halves, *_ = example
     raw, rolled = raw_and_rolled(trace, halves, "cross", 1, "predicted")
     moved = sum(a.argmax() != b.argmax() for a, b in zip(raw.weights, rolled.weights, strict=True))
     text = captions.describe_shares(raw, rolled)
@@ -135,7 +137,7 @@ def test_the_sentence_on_the_maps_follows_their_numbers(example):
 
 
 def test_what_came_around_every_layer_is_the_product_of_what_attention_left(example):
-    _, trace, halves, _ = example
+    _, trace, halves, *_ = example
     _, rolled = raw_and_rolled(trace, halves, "encoder", 1, "fed")
     parts = half_and_half(trace.encoder, trace.decoder, trace.cross).encoder[:2]
     assert "Of the average, 0.25 comes through the residual connections alone" in captions.describe_diagonal(
@@ -144,7 +146,7 @@ def test_what_came_around_every_layer_is_the_product_of_what_attention_left(exam
 
 
 def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
-    _, trace, halves, measured = example
+    _, trace, halves, measured, _ = example
     source = measured.source_share()[1]
     text = captions.describe_parts(trace, measured, 1, captions.MEASURED)
     assert (
@@ -154,7 +156,7 @@ def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
 
 
 def test_token_text_is_escaped(example):
-    _, trace, halves, _ = example
+    _, trace, halves, *_ = example
     evil = "<b>x</b>"
     spoilt = dataclasses.replace(
         trace,

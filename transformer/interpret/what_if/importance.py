@@ -124,7 +124,7 @@ def _logits(model: Transformer, hidden: Tensor, target: Tensor) -> Iterator[tupl
 
 
 def _log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
-    return logits.gather(-1, ids[..., None])[..., 0] - logits.logsumexp(dim=-1)
+    return logits.log_softmax(dim=-1).gather(-1, ids[..., None])[..., 0]
 
 
 def summed_losses(

@@ -10,8 +10,7 @@ from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
-
-from .ablation_text import one_head
+from views.what_if.ablation_text import one_head
 
 
 def layer_names(count: int) -> list[str]:

@@ -1,9 +1,11 @@
-"""Marian's models as Hugging Face's transformers keeps them, and how its weights lie beside this engine's.
+"""The models of Marian, BART, mBART and M2M100 as Hugging Face's transformers keeps them: how their weights lie beside
+this engine's.
 
-Two things differ besides names. Query, key and value are three matrices there and one here. And the positional encoding
-has its sines in the first half of the dimensions and its cosines in the second (modeling_marian.py,
-MarianSinusoidalPositionalEmbedding), where the paper (3.5) has them in turn. The sums of the residual stream do not
-depend on the order of its dimensions, so every axis of it is put into the other order, and all numbers stay.
+Two things differ besides names. Query, key and value are three matrices there and one here. And where the positional
+encoding is computed, it has its sines in the first half of the dimensions and its cosines in the second
+(modeling_marian.py and modeling_m2m_100.py, the classes of sinusoids), where the paper (3.5) has them in turn. The sums
+of the residual stream do not depend on the order of its dimensions, so every axis of it is put into the other order,
+and all numbers stay.
 """
 
 from collections.abc import Iterator
@@ -12,12 +14,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..config import Activation, ModelConfig
+from ..config import Activation, ModelConfig, Norm, Positions
 
 SHARED = "model.shared.weight"
 OUTPUT_BIAS = "final_logits_bias"
-# The one embedding under the names of all who use it, and the positions, which are computed: neither is a weight more.
-ALIASES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+SOURCE_EMBEDDING, TARGET_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+OUTPUT = "lm_head.weight"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 ACTIVATIONS = {
     "relu": Activation.RELU,
@@ -39,11 +41,22 @@ class Part:
 
 
 def parts(config: ModelConfig) -> Iterator[Part]:
-    """Every weight of a post-norm model with one embedding, but for the output's bias."""
-    yield Part("source_embedding.embedding.weight", (SHARED,), columns=True)
+    """Every weight of a model, but for the output's bias."""
+    if config.target_vocab_size:
+        yield Part("source_embedding.embedding.weight", (SOURCE_EMBEDDING,), columns=True)
+        yield Part("target_embedding.embedding.weight", (TARGET_EMBEDDING,), columns=True)
+    else:
+        yield Part("source_embedding.embedding.weight", (SHARED,), columns=True)
+    if config.positions == Positions.LEARNED:
+        for ours, theirs in zip(("positions.table", "target_positions.table"), POSITIONS, strict=True):
+            yield Part(ours, (theirs,), columns=True)
     for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
+        if config.embedding_norm:
+            yield from _norm(f"{stack}_embedding_norm", f"model.{stack}.layernorm_embedding")
         for number in range(layers):
             yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}", stack == "decoder")
+        if config.norm == Norm.PRE:
+            yield from _norm(f"{stack}_norm", f"model.{stack}.layer_norm")
 
 
 def _layer(ours: str, theirs: str, has_cross_attention: bool) -> Iterator[Part]:
@@ -54,17 +67,17 @@ def _layer(ours: str, theirs: str, has_cross_attention: bool) -> Iterator[Part]:
         yield Part(f"{ours}.{kind}.query_key_value.bias", tuple(f"{p}.bias" for p in projections))
         yield Part(f"{ours}.{kind}.output.weight", (f"{theirs}.{name}.out_proj.weight",), rows=True)
         yield Part(f"{ours}.{kind}.output.bias", (f"{theirs}.{name}.out_proj.bias",), rows=True)
-        yield from _norm(f"{ours}.{kind}_residual", f"{theirs}.{name}_layer_norm")
+        yield from _norm(f"{ours}.{kind}_residual.norm", f"{theirs}.{name}_layer_norm")
     yield Part(f"{ours}.feed_forward.inner.weight", (f"{theirs}.fc1.weight",), columns=True)
     yield Part(f"{ours}.feed_forward.inner.bias", (f"{theirs}.fc1.bias",))
     yield Part(f"{ours}.feed_forward.outer.weight", (f"{theirs}.fc2.weight",), rows=True)
     yield Part(f"{ours}.feed_forward.outer.bias", (f"{theirs}.fc2.bias",), rows=True)
-    yield from _norm(f"{ours}.feed_forward_residual", f"{theirs}.final_layer_norm")
+    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}.final_layer_norm")
 
 
 def _norm(ours: str, theirs: str) -> Iterator[Part]:
     for end in ("weight", "bias"):
-        yield Part(f"{ours}.norm.{end}", (f"{theirs}.{end}",), rows=True)
+        yield Part(f"{ours}.{end}", (f"{theirs}.{end}",), rows=True)
 
 
 def in_turn(d_model: int) -> Tensor:

@@ -9,9 +9,9 @@ from support.pages import numbers, open_page, page_text, specs
 
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
-from views.what_if.early_layers_figure import kinds_figure, layers_figure
-from views.what_if.early_layers_html import early_layers_html
-from views.what_if.early_layers_text import (
+from views.why.early_layers_figure import kinds_figure, layers_figure
+from views.why.early_layers_html import early_layers_html
+from views.why.early_layers_text import (
     describe_lens,
     describe_parts,
     kept_places,
@@ -106,7 +106,7 @@ def test_the_bars_are_the_kinds_and_the_map_has_every_head():
 
 
 def view(**query):
-    return open_page("pages/what_if.py", what_if="early layers", **query)
+    return open_page("pages/why.py", why="early layers", **query)
 
 
 def test_the_view_adds_up_to_the_logit_of_the_step_and_to_its_lead():

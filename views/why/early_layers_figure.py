@@ -8,9 +8,9 @@ from plots.layout import SMALLEST_LABEL, figure_of, row_bars, token_rows
 from plots.palette import FAINT_GREY, diverging
 from plots.text import signed
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
+from views.what_if.patching_figure import share_digits
 
 from .early_layers_text import part_names, part_sums
-from .patching_figure import share_digits
 
 _ORANGE, _BLUE = "rgba(232, 113, 10, 0.8)", "rgba(31, 119, 224, 0.75)"
 _HEIGHT, _ROW, _ABOVE = 225, 24, 60  # pixels

@@ -1,0 +1,15 @@
+// From branch to branch by the arrows: along what a branch grew from and its best continuation, and up and down within
+// a step.
+
+export function moved(branches, number, [down, right]) {
+  const { parent, step, row } = branches[number];
+  if (right < 0) return parent < 0 ? number : parent;
+  if (right > 0) {
+    const next = branches.findIndex((each) => each.parent === number);
+    return next < 0 ? number : next;
+  }
+  const beside = branches.map((each, at) => ({ ...each, at })).filter((each) => each.step === step);
+  const further = beside.filter((each) => (each.row - row) * down > 0);
+  further.sort((one, other) => (one.row - other.row) * down);
+  return further.length ? further[0].at : number;
+}

@@ -1,0 +1,85 @@
+// A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch
+// says what it is and where its step reads in the source; a click goes on from there.
+
+import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
+import { mounted } from "../lib/mount.js";
+import { moved } from "./moves.js";
+
+const WIDE = 78, APART = 12, HIGH = 33; // pixels of a button, between two columns, from row to row
+
+class BeamTree {
+  constructor(root) {
+    const find = (selector) => root.querySelector(selector);
+    Object.assign(this, { stage: find(".stage"), edges: find(".edges") });
+    Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
+    this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
+    this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
+    this.stage.onkeydown = (event) => this.key(event);
+  }
+
+  receive(data) {
+    const text = JSON.stringify(data);
+    if (text === this.text) return;
+    Object.assign(this, { data, text });
+    this.buttons = data.branches.map((branch, number) => this.button(branch, number));
+    this.edges.replaceChildren(...data.branches.flatMap((branch) => this.edge(branch)));
+    this.stage.replaceChildren(this.edges, ...this.buttons);
+    const rows = 1 + Math.max(...data.branches.map(({ row }) => row));
+    const columns = 1 + Math.max(...data.branches.map(({ step }) => step));
+    this.stage.style.width = `${columns * (WIDE + APART)}px`;
+    this.stage.style.height = `${rows * HIGH}px`;
+    this.buttons[0].tabIndex = 0;
+    this.tell(null);
+  }
+
+  leave() {}
+
+  place({ step, row }) {
+    return { left: step * (WIDE + APART), top: row * HIGH };
+  }
+
+  button(branch, number) {
+    const { left, top } = this.place(branch), button = element("button", branch.look, shortened(branch.token));
+    if (branch.note) button.append(" ", element("small", "", branch.note));
+    Object.assign(button, { type: "button", tabIndex: -1 });
+    Object.assign(button.style, { left: `${left}px`, top: `${top}px`, width: `${WIDE}px` });
+    button.style.backgroundColor = `rgba(31, 119, 224, ${opacity(0.8 * branch.chance).toFixed(3)})`;
+    button.setAttribute("aria-label", branch.words);
+    button.dataset.number = number;
+    button.onclick = () => this.setTriggerValue("choice", branch.ids);
+    return button;
+  }
+
+  edge(branch) {
+    if (branch.parent < 0) return [];
+    const from = this.place(this.data.branches[branch.parent]), to = this.place(branch), middle = HIGH / 2 - 3;
+    const begin = from.top + middle, end = to.top + middle, half = to.left - APART / 2;
+    const d = `M${from.left + WIDE} ${begin} C${half} ${begin} ${half} ${end} ${to.left} ${end}`;
+    return [svgElement("path", { d, class: branch.look.includes("best") ? "best" : "" })];
+  }
+
+  tell(button) {
+    const branch = button ? this.data.branches[button.dataset.number] : null;
+    this.readout.textContent = branch ? branch.words : "Each column is a step, each button a translation under way, " +
+      "the darker the more probable its token. Point at one, or click it to search on from there.";
+    const dark = isDark(this.stage);
+    const chips = (branch?.reads ?? []).map((weight, index) => {
+      const chip = element("span", "", this.data.source[index]);
+      tint(chip, weight, dark);
+      return chip;
+    });
+    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...chips] : []));
+  }
+
+  key(event) {
+    const number = Number(event.target.closest("button")?.dataset.number);
+    if (isShortcut(event) || !(event.key in ARROWS) || Number.isNaN(number)) return;
+    event.preventDefault();
+    const to = moved(this.data.branches, number, ARROWS[event.key]);
+    this.buttons[number].tabIndex = -1;
+    this.buttons[to].tabIndex = 0;
+    this.buttons[to].focus();
+  }
+}
+
+export default mounted(BeamTree);

@@ -1,0 +1,63 @@
+// A row of attention weights: a bar a key, which is dragged or moved by the arrow keys; the others are scaled, so that
+// they go on summing to 1. A click on a token chooses it.
+
+import { element } from "../lib/canvas.js";
+import { Echo, mounted } from "../lib/mount.js";
+import { redistributed, written } from "./weights.js";
+
+class WeightBars {
+  constructor(root) {
+    this.list = root.querySelector(".rows");
+    this.title = root.querySelector(".title");
+    this.echo = new Echo();
+  }
+
+  receive(data) {
+    this.data = data;
+    this.weights = [...data.after];
+    this.title.textContent = data.title;
+    const texts = JSON.stringify(data.tokens);
+    if (texts !== this.texts) this.list.replaceChildren(...data.tokens.map((token, index) => this.row(token, index)));
+    this.texts = texts;
+    this.show();
+  }
+
+  leave() {
+    this.echo.cancel();
+  }
+
+  row(token, index) {
+    const button = element("button", "", token), input = element("input");
+    Object.assign(button, { type: "button", title: token });
+    button.onclick = () => this.setTriggerValue("choice", String(index + 1));
+    Object.assign(input, { type: "range", min: 0, max: 1, step: 0.01 });
+    input.setAttribute("aria-label", `Weight of ${token}, token ${index + 1}`);
+    input.oninput = () => this.draw(index, Number(input.value));
+    input.onchange = () => this.echo.later(() => this.report());
+    const bar = element("span", "bar", element("span", "fill"), element("span", "before"), input);
+    return element("li", "", button, bar, element("span", "number"));
+  }
+
+  draw(index, weight) {
+    this.echo.cancel();
+    this.weights = redistributed(this.weights, index, weight);
+    this.show();
+  }
+
+  report() {
+    this.setTriggerValue("weights", written(this.weights));
+  }
+
+  show() {
+    [...this.list.children].forEach((row, index) => {
+      const weight = this.weights[index], input = row.querySelector("input");
+      row.style.setProperty("--after", weight);
+      row.style.setProperty("--was", this.data.before[index]);
+      row.querySelector(".number").textContent = weight.toFixed(2);
+      row.querySelector("button").setAttribute("aria-pressed", index === this.data.key);
+      if (document.activeElement !== input) input.value = weight;
+    });
+  }
+}
+
+export default mounted(WeightBars);

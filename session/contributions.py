@@ -1,0 +1,46 @@
+"""What source and prefix contribute to the tokens of a translation, computed once and shared."""
+
+import numpy as np
+
+from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
+from transformer.interpret.rollout import Rollout
+from transformer.interpret.what_if.alti import alti
+
+from . import CheckpointFiles, Choice, _cached, samples, trace, translator
+
+USUAL_PARTS, PAIRS_A_PART = 4, 8  # of a checkpoint's sentence pairs, for what is usual
+
+
+@_cached(max_entries=32, show_spinner="Following the contributions …")
+def contributions(choice: Choice) -> Rollout:
+    """The shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
+    sentence = trace(choice)
+    return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids)
+
+
+@_cached(max_entries=64, show_spinner=False)
+def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
+    """The source's share by ALTI+ in each output token of one of USUAL_PARTS parts of the first sentence pairs, the
+    references fed: [tokens].
+    """
+    model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_A_PART]
+    found = [alti(model, pair.source, pair.target[:-1]).source_share()[-1] for pair in pairs[part::USUAL_PARTS]]
+    return np.concatenate([np.empty(0), *found])
+
+
+@_cached(max_entries=64, show_spinner=False)
+def contrast_gradient(choice: Choice, step: int, against: int) -> Attribution:
+    """Gradient times input for why the token after a step and not the one of this id."""
+    return gradient_times_input(*_asked(choice, step), against)
+
+
+@_cached(max_entries=256, show_spinner=False)
+def contrast_left_out(choice: Choice, step: int, against: int, places: range) -> LeftOut:
+    """What log P of the token after a step, less that of the one of this id, loses without each of these tokens."""
+    return leave_out(*_asked(choice, step), places, against)
+
+
+def _asked(choice: Choice, step: int) -> tuple:
+    sentence = trace(choice)
+    model = translator(choice.checkpoint).model
+    return model, sentence.source_ids, sentence.fed_ids[: step + 1], sentence.next_ids[step]

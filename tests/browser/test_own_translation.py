@@ -1,0 +1,47 @@
+"""A translation of one's own, typed and sent: its table, the address, and the next sentence, which begins anew."""
+
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest
+
+TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
+
+
+def tokens(page: Page):
+    return page.locator(".compared tr").first.locator("td.token")
+
+
+def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(page, address, elsewhere, shipped):
+    page.goto(f"{address}/what_if?what_if=your+translation&text={TEXT}")
+    field = page.get_by_label("Your translation", exact=True)
+    expect(tokens(page).first).to_be_visible()
+    at_rest(page)
+    shuts_no_one_out(page)
+    field.fill(OWN)
+    field.press("Enter")
+    expect(tokens(page)).to_have_text(list(shipped.trace(TEXT, target=OWN).next_tokens))
+    page.wait_for_url("**own_target=Ich**")
+    other = elsewhere()
+    other.goto(page.url)
+    expect(other.get_by_label("Your translation", exact=True)).to_have_value(OWN)
+    expect(tokens(other)).to_have_count(tokens(page).count())
+    sentence = page.get_by_role("textbox", name="Sentence to translate")
+    sentence.fill("She reads a book.")
+    sentence.press("Enter")
+    expect(field).not_to_have_value(OWN)
+    expect(tokens(page).first).to_have_text("▁Sie")
+    assert "own_target" not in page.url
+
+
+def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(page, address, shipped):
+    page.goto(f"{address}/why?why=contrast&text={TEXT}&why_step=2")
+    following = shipped.trace(TEXT).next_tokens
+    asked = page.get_by_test_id("stMain").get_by_text("Orange bars").locator("strong").first
+    expect(asked).to_have_text(f"“{following[1]}”")
+    at_rest(page)
+    page.get_by_role("slider", name="Output token").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(asked).to_have_text(f"“{following[0]}”")
+    page.wait_for_url("**why_step=1**")
+    page.go_back()
+    expect(asked).to_have_text(f"“{following[1]}”")

@@ -1,0 +1,174 @@
+"""Laws of the captions on source and prefix, on two candidates, and on a translation that is given."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from support.claims import as_percent, as_printed, number, scientific_number
+from support.streams import loaded
+from support.traced import place_of, traces
+
+from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.residual import record_residual_stream
+from transformer.interpret.rollout import measured_mixing, roll_out
+from transformer.interpret.what_if.alti import alti
+from views.what_if.own_translation_text import describe_own, describe_where
+from views.why.contrast_figure import Contrast
+from views.why.contrast_text import describe_contrast
+from views.why.source_or_prefix_figure import SourceShares
+from views.why.source_or_prefix_text import describe_shares, describe_token
+
+NUMBER = r"(−?[\d.]*\d)"
+PLACED = r"“(.+?)”(?: \((?:position|output token) (\d+)\))?"
+TEXTS = traces()[1:36:5]
+
+
+def test_what_source_and_prefix_contribute_is_so():
+    model = loaded("en-de").model
+    for trace in TEXTS:
+        across = alti(model, trace.source_ids, trace.fed_ids).across[-1]
+        mixing = measured_mixing(record_residual_stream(model, trace.source_ids, trace.fed_ids))
+        rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
+        width = len(trace.source_tokens)
+        prefix = [sum(row[width:]) for row in across]  # the source has what the prefix has not
+        shares = SourceShares(trace.next_tokens, 1 - np.array(prefix), rolled.source_share()[-1], 0.5)
+        said = re.match(
+            rf"By ALTI\+ the source contributes {NUMBER} on average, by rollout {NUMBER}; over sentence pairs of this "
+            rf"checkpoint, ALTI\+ has 0\.50\.(?: The lowest share is that of {PLACED} \({NUMBER}\), the highest that "
+            rf"of {PLACED} \({NUMBER}\)\.)?$",
+            describe_shares(shares),
+        )
+        assert as_printed(said[1], 1 - np.mean(prefix))
+        assert as_printed(said[2], np.mean([sum(row[:width]) for row in rolled.across[-1]]))
+        if said[3]:
+            least, most = place_of(trace.next_tokens, said[3], said[4]), place_of(trace.next_tokens, said[6], said[7])
+            assert prefix[least] >= max(prefix) - 1e-9 and prefix[most] <= min(prefix) + 1e-9
+            assert as_printed(said[5], 1 - prefix[least]) and as_printed(said[8], 1 - prefix[most])
+        for step, row in enumerate(across):
+            check_token(describe_token(trace, step, row), trace, step, row)
+
+
+def check_token(text, trace, step, row):
+    said = re.fullmatch(
+        rf"To {PLACED} the source token that contributes most is {PLACED} \({NUMBER}\), the prefix token {PLACED} "
+        rf"\({NUMBER}\)\.",
+        text,
+    )
+    assert place_of(trace.next_tokens, said[1], said[2]) == step
+    width = len(trace.source_tokens)
+    of_source = place_of(trace.source_tokens, said[3], said[4])
+    of_prefix = place_of(trace.fed_tokens[: step + 1], said[6], said[7])
+    assert as_printed(said[5], max(row[:width])) and as_printed(said[8], max(row[width:]))
+    assert as_printed(said[5], row[of_source]) and as_printed(said[8], row[width + of_prefix])
+
+
+def spearman(first, second):
+    """Correlation of the ranks by counting, ties in the middle."""
+    ranks = [[sum(y < x for y in each) + sum(y == x for y in each) / 2 for x in each] for each in (first, second)]
+    return np.corrcoef(*ranks)[0, 1]
+
+
+def test_what_speaks_for_either_candidate_is_so():
+    model, agreements = loaded("en-de").model, set()
+    for trace in TEXTS:
+        step = (len(trace.next_ids) - 1) // 2
+        asked = model, trace.source_ids, trace.fed_ids[: step + 1]
+        chosen, other = trace.next_ids[step], int(trace.candidate_ids[step][2])
+        methods = [method(*asked, chosen, other) for method in (gradient_times_input, leave_one_out)]
+        names = trace.next_tokens[step], trace.candidate_tokens[step][2]
+        fed = trace.fed_tokens[: step + 1]
+        text = describe_contrast(Contrast(*names, trace.source_tokens, fed, *methods))
+        # By linearity: what speaks for the one token, less what speaks for the other, each computed alone.
+        apart = []
+        for method in (gradient_times_input, leave_one_out):
+            one, two = method(*asked, chosen), method(*asked, other)
+            apart.append(np.concatenate([one.source - two.source, one.prefix[1:] - two.prefix[1:]]))
+        width = len(trace.source_tokens)
+        for name, values in zip((r"gradient × input", "leave-one-out"), apart, strict=True):
+            part = re.search(rf"By {name} (.*?)\. (?=By|Over|The)", text)[1]
+            for sign, candidate in ((1, names[0]), (-1, names[1])):
+                most = np.nanmax(sign * values)
+                if f"none speaks for “{candidate}”" in part:
+                    assert most < 0.0051
+                    continue
+                said = re.search(
+                    rf"“([^”]+)”(?: \(position (\d+)\))? of the (source|prefix) speaks most for "
+                    rf"“{re.escape(candidate)}” \({NUMBER}\)",
+                    part,
+                )
+                assert sign * number(said[4]) == pytest.approx(most, abs=0.0061)
+                tokens = trace.source_tokens if said[3] == "source" else fed
+                place = place_of(tokens, said[1], said[2]) + (said[3] == "prefix") * (width - 1)
+                assert sign * values[place] == pytest.approx(most, abs=1e-3)
+        known = np.isfinite(apart[0]) & np.isfinite(apart[1])
+        said = re.search(rf"Over (\d+) tokens the ranks of both have the correlation {NUMBER} \(Spearman\)", text)
+        if said:
+            value = spearman(apart[0][known], apart[1][known])
+            assert int(said[1]) == known.sum() and number(said[2]) == pytest.approx(value, abs=0.03)
+            how = re.search("the methods (.*?)\\. ", text)[1]
+            agreements.add(how)
+            bounds = {"agree": (0.69, 1), "agree in part": (0.29, 0.71), "do not agree": (-1, 0.31)}[how]
+            assert bounds[0] <= value <= bounds[1] + 1e-9
+    assert len(agreements) > 1
+
+
+@torch.no_grad()
+def log_softmax(trace):
+    model = loaded("en-de").model
+    return model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0].double().log_softmax(-1).numpy()
+
+
+def test_what_the_model_gives_a_translation_is_so():
+    own, kinds = loaded("en-de"), set()
+    for trace, other in zip(TEXTS, (*TEXTS[1:], TEXTS[0]), strict=True):
+        words = trace.target_text.split()
+        for given in (" ".join(words[::-1]) or "Ja.", trace.target_text or "Nein.", other.target_text or "Haus"):
+            forced = own.trace(trace.source_text, target=given)
+            kinds.add(check_own(describe_own(forced, trace), forced, trace))
+            check_where(describe_where(forced), forced)
+    # The search's own hypothesis as the given one, against a worse one as the model's: the other way round.
+    forced = own.trace(TEXTS[0].source_text, target=TEXTS[1].target_text)
+    best = own.trace(TEXTS[0].source_text, target=Hypothesis(TEXTS[0].next_ids, 0.0, 0.0, True))
+    kinds.add(check_own(describe_own(best, forced), best, forced))
+    assert kinds == {"same", "its own", "yours"}
+
+
+def sums(trace):
+    values = log_softmax(trace)[range(len(trace.next_ids)), trace.next_ids]
+    return values.sum(), values.mean()
+
+
+def check_own(text, own, model):
+    said = re.findall(rf"log P {NUMBER} over (\d+) tokens?, {NUMBER} a token", text)
+    for (total, count, mean), trace in zip(said, (own, model), strict=False):
+        whole, each = sums(trace)
+        assert number(total) == pytest.approx(whole, abs=0.006) and number(mean) == pytest.approx(each, abs=0.0055)
+        assert int(count) == len(trace.next_ids)
+    if "token for token" in text:
+        assert own.next_ids == model.next_ids
+        return "same"
+    gap = sums(model)[0] - sums(own)[0]
+    whose, times = re.search(r"To the model (its own|yours) is ([\d.,]+(?:·10[⁰¹²³⁴-⁹]+)?) times", text).groups()
+    assert (whose == "its own") == (gap > 0)
+    value = scientific_number(times) if "·" in times else number(times)
+    assert np.log(value) == pytest.approx(abs(gap), abs=0.06)
+    return whose
+
+
+def check_where(text, trace):
+    values = log_softmax(trace)
+    own = values[range(len(trace.next_ids)), trace.next_ids]
+    ranks = 1 + (values > own[:, None] + 1e-6).sum(axis=1)
+    if not (ranks > 1).any():
+        assert text == "Each token is the model's first candidate."
+        return
+    said = re.search(rf"at (\d+) of (\d+) tokens?; .*? is {PLACED} \(log P {NUMBER}, rank ([\d,]+)\)", text)
+    assert (int(said[1]), int(said[2])) == ((ranks > 1).sum(), len(ranks))
+    place = place_of(trace.next_tokens, said[3], said[4])
+    assert own[place] <= own[ranks > 1].min() + 1e-4 and number(said[5]) == pytest.approx(own[place], abs=0.0051)
+    assert number(said[6]) == pytest.approx(ranks[place], abs=1)
+    first, chance = re.search(r"first candidate is “(.+)” \((.+? %)\)", text).groups()
+    best = int(values[place].argmax())
+    assert first == loaded("en-de").tokenizer.piece_text(best) and as_percent(chance, np.exp(values[place, best]))

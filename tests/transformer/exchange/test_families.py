@@ -1,0 +1,182 @@
+"""BART, mBART, M2M100 and NLLB: the same numbers as Hugging Face's transformers, weight by weight, token by token."""
+
+import copy
+import itertools
+import math
+
+import pytest
+import torch
+from support.families import FAMILIES, LANGUAGES, write_family
+from support.sentences import SENTENCES
+
+from transformer import Beam, Greedy, Translator
+from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.data.batching import pad
+from transformer.data.tokenizer import source_ids
+from transformer.decoding.sampling import LENGTH_MARGIN
+from transformer.errors import EmptyTextError, UserError
+from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.activations import record
+
+SOURCES = ((5, 9, 3, 2), (7, 2), (4, 11, 6, 8, 21, 2))
+AWKWARD = (
+    *(
+        "",
+        " ",
+        "  red  dog ",
+        "a\tb\nc",
+        "\u200b",
+        "ﬁ",
+        "x\u200by",
+        "１２３ ＡＢＣ",
+        "a\u00a0b",
+        "日本語 テスト",
+        "... ---",
+    ),
+    *("▁a", "\u3000a", ">>deu<< a", ">>xx_XX<< a", "cat en-XX L", "it's we'll I'D", "x\x1cy", "a\r\n b"),
+)
+SEEDS = {"nllb": 4, "m2m100": 8}  # with which translations end, after 2 to 14 tokens
+KINDS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def both(family, tmp_path_factory):
+    """A model of transformers with random weights, what the import made of its folder, and their tokenizer."""
+    folder = tmp_path_factory.mktemp(family)
+    theirs, tokenizer = write_family(folder, family, seed=SEEDS.get(family, 1))
+    return theirs, Translator(import_checkpoint(folder)), tokenizer
+
+
+def test_logits_and_all_maps_are_theirs_for_a_padded_batch(both):
+    theirs, ours = copy.deepcopy(both[0]).double(), Translator(copy.deepcopy(both[1].checkpoint))
+    ours.model.double()
+    start, padding = ours.tokenizer.begin_id, ours.tokenizer.pad_id
+    targets = ((start, 4, 8), (start, 12, 3, 5, 9), (start, 7))
+    source, target = pad(SOURCES, padding), pad(targets, padding)
+    real = torch.tensor([[place < len(row) for place in range(target.shape[1])] for row in targets])
+    with torch.inference_mode():
+        found = theirs(
+            input_ids=source,
+            attention_mask=(source != padding).long(),
+            decoder_input_ids=target,
+            decoder_attention_mask=real.long(),
+            output_attentions=True,
+        )
+        logits = ours.model(source, target)
+    assert (found.logits - logits)[real].abs().max() < 2e-5 and found.logits[real].std() > 0.5
+    for row, (one, fed) in enumerate(zip(SOURCES, targets, strict=True)):
+        seen = record(ours.model, [one], [fed])
+        for kind, name in KINDS.items():
+            weights = seen.weights(kind)[:, 0]
+            expected = torch.stack(list(found[name]))[:, row, :, : weights.shape[-2], : weights.shape[-1]]
+            assert (weights - expected).abs().max() < 1e-6
+
+
+def test_greedy_and_beam_search_find_what_generate_finds(both, family):
+    theirs, ours, tokenizer = both
+    options = {"do_sample": False, "length_penalty": 1.0, "early_stopping": False}
+    if family in LANGUAGES and family != "mbart":
+        options["forced_bos_token_id"] = tokenizer.convert_tokens_to_ids(LANGUAGES[family][1])
+        if family == "m2m100":
+            options["forced_bos_token_id"] = tokenizer.get_lang_id(LANGUAGES[family][1])
+    for text, size in itertools.product(["red dog", "old green bird house", "small blue car"], (1, 4)):
+        ids = torch.tensor([source_ids(ours.tokenizer, text)])
+        most = min(ids.shape[1] + LENGTH_MARGIN, ours.model.config.max_length)
+        found = theirs.generate(input_ids=ids, max_new_tokens=most, num_beams=size, **options)[0, 1:].tolist()
+        own = ours.best([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
+        assert len(own.ids) > 1 and found[: len(own.ids)] == list(own.ids)
+
+
+def test_every_text_becomes_the_tokens_of_their_tokenizer(both, family):
+    _, ours, theirs = both
+    tokenizer, blank = ours.tokenizer, theirs.convert_tokens_to_ids("▁")
+    before, after = tokenizer.frame("red dog")
+    for text in (*SENTENCES, *AWKWARD):
+        if (
+            family == "mbart"
+        ):  # without normalization, see the fixture: blanks are only blanks, and no sign stands for one
+            text = " ".join(text.replace("▁", "").split())
+        ids = theirs(text)["input_ids"]
+        assert (tuple(ids[: len(before)]), tuple(ids[-len(after) :])) == (before, after)
+        inner = ids[len(before) : len(ids) - len(after)]
+        if family in LANGUAGES and inner[-1:] == [blank] and tokenizer.encode(text)[-1:] != [blank]:
+            inner.pop()  # their conversion keeps a last blank, which SentencePiece drops
+        assert tokenizer.encode(text) == inner, text
+        assert tokenizer.encode_all([text]) == [inner] and tokenizer.encode_target(text) == inner
+        assert tokenizer.decode(ids) == " ".join(tokenizer.decode(inner).split(" ")) and tokenizer.decode([]) == ""
+        for piece in tokenizer.pieces(text):
+            assert 0 <= piece.begin <= piece.end <= len(text)
+    special = {tokenizer.pad_id, tokenizer.end_id, *before, *after}
+    assert not special & set(tokenizer.encode("<pad> </s> eng_Latn en_XX __en__")), "typed, they are text, unlike there"
+    words = "The old man saw the old dog."
+    assert tokenizer.decode(tokenizer.encode(words)) == words == theirs.decode(tokenizer.encode(words)).strip()
+    texts = [tokenizer.piece_text(id) for id in range(len(tokenizer))]
+    assert len(set(texts)) == len(texts) == ours.model.config.vocab_size
+
+
+def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
+    _, ours, _ = both
+    save_checkpoint(tmp_path / "again", ours.checkpoint, torch.float32)
+    again = Translator(load_checkpoint(tmp_path / "again"))
+    assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files
+    for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
+        assert torch.equal(weight, other), name
+    one, other = ours.trace("red dog"), again.trace("red dog")
+    assert one.next_ids == other.next_ids and one.source_tokens == other.source_tokens
+    assert ours.translate(["red dog"]) == again.translate(["red dog"])
+
+
+def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(both, family):
+    _, ours, _ = both
+    given = ours.tokenizer.given("red dog")
+    assert bool(given) == (family not in ("mbart", "bart")) == ours.model.config.first_is_given
+    for strategy in (Greedy(), Beam(3)):
+        one = ours.hypotheses("red dog", strategy)[0]
+        trace = ours.trace("red dog", target=one)
+        assert one.ids[: len(given)] == given and trace.given == len(given) and trace.next_ids == one.ids
+        assert one.log_probability == pytest.approx(sum(math.log(p) for p in trace.next_probabilities[len(given) :]))
+        assert trace.fed_ids == (ours.tokenizer.begin_id, *one.ids[:-1])
+    told = ours.trace("red dog", target="small cat")
+    assert told.next_ids == (*given, *ours.tokenizer.encode_target("small cat"), ours.tokenizer.end_id)
+    begun = ours.trace("red dog", prefix="small cat")
+    assert begun.next_ids[: len(given) + 2] == (*given, *ours.tokenizer.encode_target("small cat"))[: len(given) + 2]
+    other = ours.trace("red dog", prefix=[7])
+    assert other.next_ids[0] == 7, "ids say all that a translation begins with"
+    never = set(ours.model.config.never_chosen)
+    assert ours.tokenizer.end_id not in never and ours.may_begin_with([7, 8]) and not ours.may_begin_with([1])
+    assert not ours.may_begin_with([ours.tokenizer.end_id, 7]) and ours.may_begin_with([7, ours.tokenizer.end_id])
+    for text in ("", "  "):
+        with pytest.raises(EmptyTextError):
+            ours.trace(text)
+
+
+@pytest.mark.parametrize("family", ["nllb", "m2m100", "mbart50"], indirect=True, scope="module")
+def test_the_languages_are_tokens_of_both_sides(both, family):
+    _, ours, theirs = both
+    source, target = LANGUAGES[family]
+    ids = theirs.lang_code_to_id if family == "m2m100" else theirs.get_vocab()
+    other, third = [code for code in ours.tokenizer.languages if code not in (source, target)][:2]
+    trace = ours.trace("red dog")
+    assert (trace.source_ids[0], trace.next_ids[0]) == (ids[source], ids[target])
+    asked = ours.trace("red dog", target_language=other, source_language=third)
+    assert (asked.source_ids[0], asked.next_ids[0]) == (ids[third], ids[other])
+    assert asked.source_ids[1:] == trace.source_ids[1:]
+    typed = ours.trace(f">>{third}>>{other}<< red dog")
+    assert (typed.source_ids, typed.next_ids) == (asked.source_ids, asked.next_ids)
+    kept = ours.trace(f">>{other}<< red dog", target_language=third)
+    assert kept.next_ids[0] == ids[other] and kept.source_ids[0] == ids[source], "what is typed counts"
+    assert [asked.source_text[p.begin : p.end] for p in asked.source_pieces][1].strip() == "red"
+    assert asked.target_text == ours.translate(["red dog"], target_language=other, source_language=third)[0]
+    assert (
+        ours.translate(["red dog", "cat"], target_language=other)[0] == ours.trace(f">>{other}<< red dog").target_text
+    )
+    for side in ("target", "source"):
+        with pytest.raises(UserError, match=f"no {side} language 'xx': choose among "):
+            ours.translate(["red dog"], **{f"{side}_language": "xx"})
+    with pytest.raises(EmptyTextError):
+        ours.trace(" ", target_language=other)

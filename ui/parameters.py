@@ -1,0 +1,196 @@
+"""The register of all that stands in an address.
+
+A name, its default and its values are a promise: an address that someone has kept opens what it opened. So names stay,
+also where a better one is known by now, and a value that has a new name is found by its old one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A name in the address: what it means, and its value where the address has none.
+
+    Without a default the page computes it, from the example or as the first option. `renamed` has the values of old
+    addresses with what they are called now.
+    """
+
+    meaning: str
+    default: str | int | float | tuple[str, ...] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+PARAMETERS = {
+    # The bar, on every page.
+    "checkpoint": Parameter("the checkpoint that translates"),
+    "target": Parameter("the target language of a model that has several"),
+    "source": Parameter("the source language of a model that is told it"),
+    "text": Parameter("the sentence to translate", "I love my teacher."),
+    "decoding": Parameter("the decoding strategy", "greedy"),
+    "beam": Parameter("beam size", 5),
+    "alpha": Parameter("length penalty of beam search", 0.6),
+    "temperature": Parameter("temperature of sampling", 1.0),
+    "topk": Parameter("k of top-k sampling, 0 for all", 0),
+    "seed": Parameter("seed of sampling", 1),
+    "present": Parameter("1 for presentation mode: no bar, larger type", ""),
+    # Shared by several pages.
+    "kind": Parameter("kind of attention: encoder, decoder or cross"),
+    "layer": Parameter("layer from 1, or the average where a page has it"),
+    "head": Parameter("head from 1, or the average where a page has it"),
+    "rows": Parameter("the token that names a decoder row: the output token or the input token", "predicted"),
+    "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1", 1),
+    # Decoding.
+    "step": Parameter("the step at which the player stands, from 1", "1"),
+    "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
+    "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
+    # Attention.
+    "attention": Parameter("view", "explorer", {"beyond the weights": "attribution methods"}),
+    "see_view": Parameter("explorer: map or lines", "map"),
+    "see_rows": Parameter("explorer: the token that names a decoder row, as `rows`", "predicted"),
+    "see_words": Parameter("explorer: subwords or whole words", "pieces"),
+    "see_specials": Parameter("explorer: special tokens shown, hidden, or hidden and the rest renormalised", "shown"),
+    "see_together": Parameter("explorer: how several heads are combined", "mean"),
+    "see_scale": Parameter("explorer: colour scale", "0 to 1"),
+    "see_kinds": Parameter("explorer: heads of one kind or of all three", "one"),
+    "see_label": Parameter("explorer: which patterns label the heads", "all"),
+    "see_sort": Parameter("explorer: what the heads are sorted by", "layer"),
+    "see_top": Parameter("explorer: the share of the largest weights that is drawn, in percent", "100"),
+    "see_least": Parameter("explorer: the least weight that is drawn, in percent", "0"),
+    "see_kind": Parameter("explorer: kind of attention"),
+    "see_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
+    "see_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
+    "rolled": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
+    "rolled_by": Parameter("rollout: how the residual connection is weighted, or ALTI+", "half and half"),
+    "rolled_layers": Parameter("rollout: up to this layer, from 1"),
+    # Inside attention.
+    "inside": Parameter("view", "step by step", {"toy numbers": "small example"}),
+    "at_query": Parameter("chosen query, from 1"),
+    "at_key": Parameter("chosen key, from 1"),
+    "at_dimension": Parameter("chosen dimension, from 1"),
+    "at_step": Parameter("chosen step by its name, or all"),
+    "toy_batch": Parameter("small example: sentences in the batch", "2"),
+    "toy_tokens": Parameter("small example: tokens in a sentence", "3"),
+    "toy_d_model": Parameter("small example: d_model", "8"),
+    "toy_num_heads": Parameter("small example: heads", "2"),
+    "toy_mask": Parameter("small example: the mask to begin with", "none"),
+    "toy_block_norm": Parameter("small example: pre-norm or post-norm (`toy_norm` is the live training's)", "post"),
+    "toy_block_seed": Parameter("small example: seed of its numbers (`toy_seed` is the live training's)", 1),
+    "toy_row": Parameter("small example: sentence of the batch, from 1", "1"),
+    "toy_head": Parameter("small example: head shown, from 1", "1"),
+    "toy_table": Parameter("small example: the table to change", "X"),
+    "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
+    "split_tokens": Parameter("splitting into heads: tokens", "3"),
+    "split_heads": Parameter("splitting into heads: heads", "2"),
+    "split_d_k": Parameter("splitting into heads: d_k", "4"),
+    "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
+    # Architecture.
+    "architecture": Parameter("view", "diagram", {"one token's walk": "trajectory"}),
+    "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
+    "side": Parameter("source or target", "source"),
+    "token": Parameter("chosen token, from 1"),
+    "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
+    "norm_layers": Parameter("pre-norm and post-norm: layers of the new models", "6"),
+    "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
+    # Logits.
+    "logits": Parameter("view", "one step", {"confidence": "calibration"}),
+    "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
+    "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
+    "lens_topp": Parameter("one step: p of top-p", 1.0),
+    # What if.
+    "what_if": Parameter("view", "head ablation"),
+    "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
+    "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
+    "compare": Parameter("compare: what the translation is compared with", "another sentence"),
+    "compare_text": Parameter("compare: the other sentence", "I love my teachers."),
+    "compare_checkpoint": Parameter("compare: the other checkpoint"),
+    "tree_beam": Parameter("beam tree: beam size (`beam` is the bar's)"),
+    "tree_prefix": Parameter("beam tree: token ids from which it is searched on, joined by dots", ""),
+    "rewrite": Parameter("rewrite attention: what is done to the weights", "forbid a token"),
+    "rewrite_heads": Parameter("rewrite attention: whose weights", "all heads of the kind"),
+    "rewrite_rows": Parameter("rewrite attention: in which rows", "every row"),
+    "rewrite_row": Parameter("rewrite attention: the row that is shown, from 1"),
+    "rewrite_key": Parameter("rewrite attention: the token that is forbidden or gets all, from 1"),
+    "rewrite_weights": Parameter("rewrite attention: weights by hand, such as 0.5-0.25-0.25", ""),
+    "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
+    "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
+    "corrupted": Parameter("patching: own second sentence, empty for one made from the first", ""),
+    "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
+    "patched_row": Parameter("patching: row of the chosen cell, from 1"),
+    "patched_column": Parameter("patching: column of the chosen cell, from 1"),
+    "own_target": Parameter("your translation: the translation that the model is fed"),
+    # Why this token.
+    "why": Parameter("view", "early layers"),
+    "logit_of": Parameter("early layers: the logit of the token, or its lead over the next candidate", "logit"),
+    "share_of": Parameter("source or prefix: the output token whose contributions are shown, from 1"),
+    "why_step": Parameter("contrast: the output token that is asked about, from 1"),
+    "against": Parameter("contrast: the candidate that it is held against"),
+    # Positional encoding.
+    "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
+    "d_model": Parameter("d_model", 64),
+    "length": Parameter("number of positions", 64),
+    "base": Parameter("base of the wavelengths", "10000"),
+    "dims": Parameter("curves: dimensions, from 0", ("8", "9", "16", "17", "24", "25")),
+    "pair": Parameter("rotation: pair of dimensions, from 0"),
+    "position": Parameter("rotation: position, from 0", 5),
+    "offset": Parameter("rotation: offset between two positions", 3),
+    "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
+    # Masks.
+    "masks": Parameter("view", "the three masks"),
+    "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
+    "row": Parameter("sentence of the batch, from 1", "1"),
+    "lift": Parameter("without the mask: the mask to remove", "causal"),
+    "reader": Parameter("without the mask: kind of attention that may read padding", "cross"),
+    "query": Parameter("one head: row that is computed by hand, from 1"),
+    # Training: live, and two runs compared.
+    "training": Parameter(
+        "view", "train live", {"film": "training replay", "knobs": "compare runs", "rate": "learning-rate schedule"}
+    ),
+    "task": Parameter("toy task: copy, reverse or sort", "reverse"),
+    "symbols": Parameter("live: letters or digits", "letters"),
+    "number_of_letters": Parameter("live: how many letters there are", 11),
+    "number_of_digits": Parameter("live: how many digits there are", 10),
+    "symbols_long": Parameter("live: greatest length of a sequence", 10),
+    "toy_width": Parameter("live: d_model", "64"),
+    "toy_layers": Parameter("live: layers in encoder and decoder each", "2"),
+    "toy_heads": Parameter("live: heads (`toy_num_heads` is the small example's)", "8"),
+    "toy_norm": Parameter("live and two runs: pre-norm or post-norm", "pre"),
+    "toy_seed": Parameter("live and two runs: seed of the first weights and of all sequences", 1),
+    "job": Parameter("live: name of the training", ""),
+    "jobs": Parameter("two runs: names of the trainings, joined by a comma", ""),
+    "knob": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
+    # Training: the replay.
+    "probe": Parameter("replay: the sentence that is shown"),
+    "moment": Parameter("replay: training step at which it stands"),
+    # Training: the background.
+    "curves": Parameter("learning rate: number of curves", 3),
+    "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),
+    "epsilon": Parameter("label smoothing: ε", 0.1),
+    "classes": Parameter("label smoothing: classes with padding", 5),
+    "measure": Parameter("label smoothing: the measure that is drawn", "cross-entropy"),
+    "budget": Parameter("batches: tokens a batch", "256"),
+    "packing": Parameter("batches: filled by length or at random", "by length"),
+    # A shuffle that puts a batch of short sentences first: their pieces fit into the cells.
+    "shuffle": Parameter("batches: seed of their order", 5),
+    "batch": Parameter("batches: batch shown, from 1", "1"),
+    "sentence": Parameter("batches: sentence of the batch, from 1", "1"),
+    # Questions.
+    "question": Parameter("the question that is answered"),
+}
+# The values of both runs, for each hyperparameter in which they may differ.
+for _name, _first, _second in (
+    ("schedule", "Noam", "constant"),
+    ("warmup_steps", "200 updates", "25 updates"),
+    ("label_smoothing", "no smoothing", "0.1"),
+    ("norm", "pre-norm", "post-norm"),
+    ("positions", "sine and cosine", "no positions"),
+    ("num_heads", "8 heads", "1 head"),
+):
+    PARAMETERS[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
+    PARAMETERS[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
+# The learning rate's curves: the paper's base model; its warm-up doubled, and its size halved, as the Annotated
+# Transformer compares them; the paper's big model.
+for _number, (_d_model, _warmup) in enumerate(((512.0, 4000.0), (512.0, 8000.0), (256.0, 4000.0), (1024.0, 4000.0)), 1):
+    PARAMETERS[f"d_model{_number}"] = Parameter(f"learning rate: d_model of curve {_number}", _d_model)
+    PARAMETERS[f"warmup{_number}"] = Parameter(f"learning rate: warm-up of curve {_number}", _warmup)
+    PARAMETERS[f"factor{_number}"] = Parameter(f"learning rate: factor of curve {_number}", 1.0)

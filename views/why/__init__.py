@@ -1,0 +1,1 @@
+"""Logits: how the decoder's last vector becomes a word."""

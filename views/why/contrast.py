@@ -1,0 +1,88 @@
+"""Why this token: what speaks for the token that was chosen and what for another candidate, by two methods."""
+
+import streamlit as st
+
+import session
+from plots.text import chance_words, quoted, signed
+from session import Choice, contributions
+from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out
+from transformer.interpret.trace import Trace
+from ui.line import part_by_part
+from ui.selectors import choose_among, choose_output_token
+from ui.sentences import show_translation
+from ui.widgets import plain, show_attempt, show_finding
+
+from .contrast_figure import Contrast, contrast_figure
+from .contrast_text import describe_contrast
+
+
+def show(choice: Choice) -> None:
+    """Two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
+    trace = session.trace(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        step = choose_output_token(trace, "why_step", most_doubtful(trace))
+        others = other_candidates(trace, step)
+        shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
+        other = choose_among("Rather than", shown, "against", next(iter(shown)))
+    against, probability = others[other]
+    gradient = contributions.contrast_gradient(choice, step, against)
+    left_out = _left_out(choice, step, against)
+    names = trace.next_tokens[step], other
+    fed = trace.fed_tokens[: step + 1]
+    contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
+    logits = session.residual_stream(choice).logits[step]
+    told = [
+        f"**{plain(quoted(name))}** ({plain(chance_words(float(chance)))}, logit {signed(float(logits[id]), 2)})"
+        for name, chance, id in zip(
+            names, (trace.next_probabilities[step], probability), (trace.next_ids[step], against), strict=True
+        )
+    ]
+    st.markdown(
+        f"Why {told[0]} and not {told[1]}? Orange bars, to the right, "
+        f"speak for **{plain(quoted(names[0]))}**, hatched blue ones for **{plain(quoted(names[1]))}**: look for a "
+        "token that both methods have far out on the same side."
+    )
+    alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
+    st.plotly_chart(contrast_figure(contrast), key="contrast", alt=alt)
+    show_finding(describe_contrast(contrast))
+    st.caption(
+        "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
+        "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "
+        "scaled a little. Leave-one-out: how much of it is lost when no other token may read this one. Neither is the "
+        "truth: the gradient sees a very small change, leaving out makes a sentence unlike any in training. The last "
+        "token of the prefix cannot be left out. Each panel has its own scale."
+    )
+    show_attempt(
+        "Try a candidate that differs in number or gender, as in “The dogs sleep.” or “Der Lehrer” and “Die Lehrerin”: "
+        "does the word that decides it come first? Then one that means the same: what is left to decide by?"
+    )
+
+
+def most_doubtful(trace: Trace) -> int:
+    """The step, from 0, whose best other candidate has the highest probability."""
+    best = [max(chance for _, chance in other_candidates(trace, step).values()) for step in range(len(trace.next_ids))]
+    return best.index(max(best))
+
+
+def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
+    """Id and probability of each of a step's best candidates but the chosen token, best first, by the token's text."""
+    found: dict[str, tuple[int, float]] = {}
+    candidates = zip(
+        trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
+    )
+    for token, id, probability in candidates:
+        if id != trace.next_ids[step]:
+            found.setdefault(token, (int(id), float(probability)))
+    return found
+
+
+def _left_out(choice: Choice, step: int, against: int) -> Attribution:
+    """Leave-one-out part by part, each kept once it is there."""
+    source = len(session.trace(choice).source_ids)
+
+    def compute(part: range):
+        return contributions.contrast_left_out(choice, step, against, part)
+
+    done = part_by_part(parts_to_leave_out(source, step + 1), compute, "Leaving out one token after the other …")
+    return concatenate(done, source)
