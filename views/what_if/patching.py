@@ -76,7 +76,7 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
     """The map on the left, on the right one of its cells with the three runs."""
     tokenizer = session.translator(choice.checkpoint).tokenizer
     found = what_if.patching(choice.checkpoint, question, patched.site, patched.part)
-    rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer.piece_text)
+    rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = captions.telling_cell(found.shares)
     left, right = st.columns([13, 8], gap="medium")

@@ -1,6 +1,7 @@
 """Activation patching on its page: names, sentences and the map for numbers made by hand, and what an address asks."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,10 @@ def name(id):
     return NAMES[id]
 
 
+# Of two vocabularies: a source token is not the target token of the same id.
+TOKENIZER = SimpleNamespace(piece_text=name, source_piece_text=lambda id: f"{name(id)}'")
+
+
 def made(shares, site="residual", part="encoder", clean=4.0, corrupted=-2.0) -> PatchingMap:
     shares = np.array(shares, dtype=float)
     cells = tuple(
@@ -45,11 +50,11 @@ def seen(*best) -> Predictions:
 def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
     found = made(NOTHING)
     assert row_names(found) == ["embeddings", "layer 1", "layer 2"]
-    assert column_names(found, QUESTION, name) == ["▁a", "▁b|▁c", "▁a", "</s>"]
-    assert column_names(made([[0, 0]], part="decoder"), QUESTION, name) == ["<s>", "▁b"]
+    assert column_names(found, QUESTION, TOKENIZER) == ["▁a'", "▁b'|▁c'", "▁a'", "</s>'"]
+    assert column_names(made([[0, 0]], part="decoder"), QUESTION, TOKENIZER) == ["<s>", "▁b"]
     for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
         other = made([[0, 0], [0, 0]], site, "cross")
-        assert row_names(other) == ["layer 1", "layer 2"] and column_names(other, QUESTION, name) == columns
+        assert row_names(other) == ["layer 1", "layer 2"] and column_names(other, QUESTION, TOKENIZER) == columns
 
 
 @pytest.mark.parametrize(
