@@ -88,7 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         kind = str if issubclass(field.type, str) else field.type  # settings check the names among them
         toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
     toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
-    reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
+    reversals = command(
+        "reversals", lambda options: write_reversals(options.out), "write pairs of random texts and their reversals"
+    )
     download = command("download", _download, "fetch a corpus from its publisher")
     download.add_argument("corpus", choices=["tatoeba"])
     download.add_argument("pair", choices=list(TATOEBA))
@@ -273,10 +275,6 @@ def _toy(options: argparse.Namespace) -> None:
     settings = ToySettings(**{field.name: getattr(options, field.name) for field in fields(ToySettings)})
     options.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(asdict(train_toy(settings, options.out))))
-
-
-def _reversals(options: argparse.Namespace) -> None:
-    write_reversals(options.out)
 
 
 def _download(options: argparse.Namespace) -> None:

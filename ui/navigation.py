@@ -54,7 +54,8 @@ def _register() -> Page:
             st.Page(f"pages/{name}.py", title=title, default=name == HOME)
             for pages in GROUPS.values()
             for name, title in pages.items()
-        ]
+        ],
+        expanded=True,  # more than twelve pages would be folded away
     )
 
 

@@ -8,7 +8,7 @@ from plots.palette import BLUE, BRIGHT_ORANGE
 from plots.text import signed, token_label
 from transformer.interpret.trace import Trace
 
-from .ablation_text import log_probabilities
+from .change_text import log_probabilities
 
 _HEIGHT = 260  # pixels
 

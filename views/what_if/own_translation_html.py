@@ -7,7 +7,7 @@ import numpy as np
 from plots.text import chance_words, signed
 from transformer.interpret.trace import Trace
 
-from .ablation_text import log_probabilities
+from .change_text import log_probabilities
 from .compared_html import aligned, number_html, row_html, table_html, token_html
 
 _LEAST_LIMIT = 2.0  # nats: the full colour is never for less

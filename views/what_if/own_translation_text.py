@@ -5,7 +5,7 @@ import numpy as np
 from plots.text import chance_words, counted, quoted, quoted_at, scientific, signed
 from transformer.interpret.trace import Trace
 
-from .ablation_text import log_probabilities
+from .change_text import log_probabilities
 
 _LEAST = 0.005  # nats: what two digits do not show
 
