@@ -116,7 +116,8 @@ def second_sentence(choice: Choice) -> str:
     """
     own, first = translator(choice.checkpoint), trace(choice)
     tried = [replace(choice, text=text) for text in sentences_like(choice.text)[:MOST_TRIED]]
-    fitting = [one for one in tried if len(own.pieces(one.source)) == len(first.source_pieces)]
+    count = len(own.pieces(choice.source))
+    fitting = [one for one in tried if len(own.pieces(one.source)) == count]
     found = own.best([one.source for one in fitting]) if fitting else []
     others = (one.text for one, best in zip(fitting, found, strict=True) if best.ids != first.next_ids)
     return next(others, "")

@@ -52,7 +52,7 @@ def test_what_is_said_of_a_cell_is_what_the_patched_run_does(pair, patched, row,
     model, tokenizer = loaded("en-de").model, loaded("en-de").tokenizer
     question, site = pair.question(tokenizer), PATCHED[patched]
     found = patching_map(model, question, site.site, site.part)
-    columns, name = column_names(found, question, tokenizer.piece_text), tokenizer.piece_text
+    columns, name = column_names(found, question, tokenizer), tokenizer.piece_text
     seen = patched_predictions(model, question, [found.cells[row][column]], 3)
     words = describe_cell(found, row, column, columns, seen, name)
     one, other = question.tokens
@@ -78,7 +78,7 @@ def test_the_most_and_how_many_over_half_are_counted_over_runs_of_one_cell_each(
     model, tokenizer = loaded("en-de").model, loaded("en-de").tokenizer
     question, site = PAIRS[1].question(tokenizer), PATCHED[patched]
     found = patching_map(model, question, site.site, site.part)
-    columns = column_names(found, question, tokenizer.piece_text)
+    columns = column_names(found, question, tokenizer)
     words = describe_map(found, columns, tuple(map(tokenizer.piece_text, question.tokens)))
     one, other = question.tokens
     runs = [logits_of(model, source, question.fed) for source in (question.clean, question.corrupted)]

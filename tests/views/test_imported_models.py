@@ -9,7 +9,7 @@ import torch
 from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import open_page, page_text, specs
+from support.pages import numbers, open_page, page_text, specs
 
 import session
 from transformer import Translator
@@ -67,6 +67,8 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
         "at most 39",
         "cannot begin",
     )
+    if name == BART:
+        of_the_text += ("same translation",)  # whatever two sentences of these words are patched: see the next test
     complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
     assert not app.error
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
@@ -80,6 +82,15 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
         assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
         assert "after ReLU" not in drawn and "ReLU sets" not in said and "times √d_model" not in said
         assert "ReLU keeps" not in said and "multiplied by √d_model" not in said
+
+
+def test_a_model_with_learned_positions_is_patched_where_its_translations_differ(folder):
+    app = opened("/what_if?what_if=patching", checkpoint=BART, text="the cat runs")
+    own = Translator.load(folder / BART)
+    (spec,) = specs(app)
+    assert not app.error and "restored" in page_text(app)
+    layers, tokens = len(own.model.encoder), len(own.trace("the cat runs").source_ids)
+    assert numbers(spec["data"][0]["z"]).shape == (layers + 1, tokens)
 
 
 def test_the_feed_forward_is_drawn_after_this_models_activation(folder):

@@ -23,6 +23,7 @@ _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins w
 
 def show(choice: Choice) -> None:
     """Two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
+    is_greedy = isinstance(choice.strategy, Greedy)
     choice = replace(choice, strategy=Greedy(), prefix=(), rank=1)
     pairs = {pair.name: pair for pair in what_if.minimal_pairs(choice.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -32,6 +33,8 @@ def show(choice: Choice) -> None:
         sentences = _own_sentences(choice, bool(pairs))
     else:
         sentences = tuple(replace(choice, text=text) for text in pairs[name].sentences)
+    if not is_greedy:
+        st.caption("Both sentences are decoded greedily here, whatever is chosen above.")
     try:
         both = tuple(map(session.trace, sentences))
         _show_sentences(sentences, both)
@@ -73,7 +76,7 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
     """The map on the left, on the right one of its cells with the three runs."""
     tokenizer = session.translator(choice.checkpoint).tokenizer
     found = what_if.patching(choice.checkpoint, question, patched.site, patched.part)
-    rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer.piece_text)
+    rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = captions.telling_cell(found.shares)
     left, right = st.columns([13, 8], gap="medium")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plots.text import KIND_NAMES, chance_words, counted, quoted, quoted_at, signed
+from transformer.data.tokenizer import TextTokenizer
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, Site
@@ -80,16 +81,14 @@ def row_names(found: PatchingMap) -> list[str]:
     return [EMBEDDINGS, *layers[:-1]] if first.site == Site.RESIDUAL else layers
 
 
-def column_names(found: PatchingMap, question: Question, name: Callable[[int], str]) -> list[str]:
-    """The positions of a map by token, a source token that differs by both, "▁dog|▁dogs"; or its heads by number.
-
-    `name` turns an id into the token's text.
-    """
+def column_names(found: PatchingMap, question: Question, tokenizer: TextTokenizer) -> list[str]:
+    """The positions of a map by token, a source token that differs by both, "▁dog|▁dogs"; or its heads by number."""
     first = found.cells[0][0]
     if first.site == Site.HEAD:
         return [f"head {head + 1}" for head in range(len(found.cells[0]))]
     if first.stack == "decoder":
-        return list(map(name, question.fed))
+        return list(map(tokenizer.piece_text, question.fed))
+    name = tokenizer.source_piece_text
     both = zip(question.clean, question.corrupted, strict=True)
     return [name(one) if one == other else f"{name(one)}|{name(other)}" for one, other in both]
 

@@ -1,6 +1,7 @@
 """Activation patching on its page: names, sentences and the map for numbers made by hand, and what an address asks."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,10 @@ def name(id):
     return NAMES[id]
 
 
+# Of two vocabularies: a source token is not the target token of the same id.
+TOKENIZER = SimpleNamespace(piece_text=name, source_piece_text=lambda id: f"{name(id)}'")
+
+
 def made(shares, site="residual", part="encoder", clean=4.0, corrupted=-2.0) -> PatchingMap:
     shares = np.array(shares, dtype=float)
     cells = tuple(
@@ -45,11 +50,11 @@ def seen(*best) -> Predictions:
 def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
     found = made(NOTHING)
     assert row_names(found) == ["embeddings", "layer 1", "layer 2"]
-    assert column_names(found, QUESTION, name) == ["▁a", "▁b|▁c", "▁a", "</s>"]
-    assert column_names(made([[0, 0]], part="decoder"), QUESTION, name) == ["<s>", "▁b"]
+    assert column_names(found, QUESTION, TOKENIZER) == ["▁a'", "▁b'|▁c'", "▁a'", "</s>'"]
+    assert column_names(made([[0, 0]], part="decoder"), QUESTION, TOKENIZER) == ["<s>", "▁b"]
     for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
         other = made([[0, 0], [0, 0]], site, "cross")
-        assert row_names(other) == ["layer 1", "layer 2"] and column_names(other, QUESTION, name) == columns
+        assert row_names(other) == ["layer 1", "layer 2"] and column_names(other, QUESTION, TOKENIZER) == columns
 
 
 @pytest.mark.parametrize(
@@ -57,6 +62,7 @@ def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_
     [
         ([[0, 1.0, 0], [0, 0.6, 0], [0.2, 0.4, 0.1]], (1, 1)),
         ([[0, 0.5, 0], [0.1, 0, 0.2]], (0, 1)),
+        ([[0, 0.6], [0.5, 0]], (0, 1)),
         ([[0.1, 0.2], [np.nan, np.nan]], (0, 1)),
         ([[np.nan, np.nan]], (0, 0)),
     ],
@@ -188,6 +194,15 @@ def test_a_model_without_pairs_begins_with_two_words_exchanged():
     assert "Corrupted: def abc ghi → **ihg cba fed**" in said and len(specs(app)) == 1
     alone = view(checkpoint="reverse", text="abc")
     assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error
+
+
+def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it():
+    query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
+    app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
+    (spec,) = specs(app)
+    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “<s>”" in page_text(app)
+    assert [each.key for each in app.select_slider] == ["patched_row_slider"]
+    assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
 
 
 def test_hostile_sentences_are_text():
