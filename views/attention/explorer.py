@@ -41,6 +41,11 @@ def show(choice: Choice) -> None:
     """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
     trace = session.trace(choice)
     show_translation(choice)
+    show_heads(choice, trace)
+
+
+def show_heads(choice: Choice, trace: Trace) -> None:
+    """The explorer of a trace, which may be another than the choice's; it begins with the choice's telling head."""
     layer, head = session.telling_head(choice, "cross")
     _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
 

@@ -7,6 +7,7 @@ from session import Choice, what_if
 from ui.selectors import write_line
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding
+from views.attention import explorer
 
 from .own_translation_figure import sums_figure
 from .own_translation_html import own_translation_html
@@ -35,6 +36,8 @@ def show(choice: Choice) -> None:
     show_finding(f"{describe_own(own, model)} {describe_where(own)}")
     alt = "Log P of both translations, added up token by token"
     st.plotly_chart(sums_figure(own, model), key="own_translation", alt=alt)
+    with st.expander("All attention maps of your translation"):
+        explorer.show_heads(choice, own)
     show_attempt(
         "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
         "is a good translation ever improbable? The model's probability is no judgement of a translation."

@@ -1,11 +1,12 @@
 """A translation of the reader's own: what the model gives its tokens, in the table, the figure and the address."""
 
+import json
 import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.pages import numbers, open_page, page_text, specs
+from support.pages import components, numbers, open_page, page_text, specs
 from support.streams import loaded, trace_of
 
 import session
@@ -57,6 +58,15 @@ def test_the_table_and_the_figure_hold_what_the_model_gives_the_translation_of_t
     (spec,) = specs(app)
     np.testing.assert_allclose(numbers(spec["data"][0]["y"])[1:], logs.cumsum(), atol=1e-5)
     assert numbers(spec["data"][1]["y"])[-1] == pytest.approx(np.log(model.next_probabilities).sum(), abs=1e-4)
+
+
+def test_all_maps_of_the_translation_are_those_of_its_own_pass():
+    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
+    _, explorer = components(app)
+    blob = explorer.proto.bytes
+    header = json.loads(blob[4 : 4 + int.from_bytes(blob[:4], "little")])
+    forced = loaded("en-de").trace(TEXT, target=OWN)
+    assert header["sides"]["fed"]["tokens"] == list(forced.fed_tokens)
 
 
 def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with_its_sentence():
