@@ -79,7 +79,7 @@ class HeadSwitches {
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
-    this.limit.textContent = `0 to ${limit.toFixed(2)} nats of log P lost`;
+    this.limit.textContent = `0 to ${limit.toFixed(2)} nats of log P lost without it`;
     this.allOn.disabled = !this.off.length;
     this.tell(null);
   }
@@ -106,7 +106,7 @@ class HeadSwitches {
   tell(target) {
     const button = target?.closest?.("td button");
     this.readout.textContent = button ? button.getAttribute("aria-label") : "Each cell is a head: how much log P the " +
-      "translation loses when that head alone is off. Click it to switch it off.";
+      "translation loses without it alone; a dot where another translation comes. Click to switch it off.";
   }
 
   key(event) {
