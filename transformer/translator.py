@@ -267,14 +267,18 @@ class Translator:
         return ids
 
     def _search(
-        self, sources: list[Ids], strategy: Strategy, prefixes: list[Ids] | None, memory: torch.Tensor | None = None
+        self,
+        sources: Sequence[Ids],
+        strategy: Strategy,
+        prefixes: Sequence[Ids] | None,
+        memory: torch.Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         self._check_prefixes(sources, prefixes)
         if isinstance(strategy, Beam):
             return beam_search(self.model, sources, strategy, prefixes, memory)
         return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes, memory)]
 
-    def _check_prefixes(self, sources: list[Ids], prefixes: list[Ids] | None) -> None:
+    def _check_prefixes(self, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> None:
         """Refuse a prefix that leaves a translation nothing to add."""
         for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
             if len(prefix) >= limit:

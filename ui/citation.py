@@ -1,6 +1,6 @@
 """Cite this view: the link, the version of the program and the very weights, as text to copy."""
 
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ def show(checkpoint: CheckpointFiles) -> None:
 
     It is written when it is opened, by a run of its own: a view may have changed the address since the page's last run.
     """
-    popover = st.popover("Cite", key="cite", help="Cite this view", on_change="rerun")
+    popover = st.popover("Cite", key="cite", on_change="rerun")
     if not popover.open:
         return
     with popover:
@@ -42,7 +42,7 @@ def citation(link: str, checkpoint: str, weights: str) -> str:
 
 def address() -> str:
     """The address of what is shown, as the browser has it; without its host where the browser did not say it."""
-    # Streamlit gives the address of the app, without the page.
-    base = (st.context.url or "").rstrip("/") + "/"
-    asked = url_state.asked(*url_state.PARAMETERS)
-    return urljoin(base, url_state.page_shown()) + (f"?{urlencode(asked)}" if asked else "")
+    page, asked = url_state.page_shown(), url_state.asked(*url_state.PARAMETERS)
+    # Streamlit means to give the app's address without the page, and does not always take it off.
+    base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}").rstrip("/")
+    return f"{base}/{page}" + (f"?{urlencode(asked)}" if asked else "")

@@ -5,6 +5,7 @@ import os
 import shutil
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 import streamlit as st
 from support.pages import ROOT, open_page
 
@@ -27,8 +28,10 @@ def sha256(path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_a_citation_names_the_program_the_weights_and_the_address_of_the_view(monkeypatch):
-    monkeypatch.setattr(type(st.context), "url", "https://lab.example/headlight")
+@pytest.mark.parametrize("url", ["https://lab.example/headlight", "https://lab.example/headlight/attention"])
+def test_a_citation_names_the_program_the_weights_and_the_address_of_the_view(monkeypatch, url):
+    """However Streamlit tells the address: with the page, as in a browser, or without."""
+    monkeypatch.setattr(type(st.context), "url", url)
     app = open_page("pages/attention.py", **ADDRESS)
     assert not app.code, "nothing is computed before it is asked for"
     text, link = cited(app).rsplit(" ", 1)
