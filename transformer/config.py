@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, get_type_hints
 
 from .errors import ConfigError
 
@@ -257,12 +258,12 @@ def load_experiment(path: Path) -> Experiment:
     )
 
 
-def _is_pair_of_texts(probe: object) -> bool:
+def _is_pair_of_texts(probe: Any) -> bool:
     two = isinstance(probe, list | tuple) and len(probe) == 2
     return two and all(isinstance(side, str) and side.strip() for side in probe)
 
 
-def build(kind: type, settings: dict, table: str):
+def build(kind: type, settings: Any, table: str):
     """Make a configuration of `kind` from a dictionary; raises ConfigError naming an unknown or missing setting."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
     fields = {field.name: field for field in dataclasses.fields(kind)}
@@ -275,16 +276,17 @@ def build(kind: type, settings: dict, table: str):
 
 def check_types(config) -> None:
     """Raise ConfigError for a value not of its field's type (an int is a float, too); texts of names become names."""
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if issubclass(field.type, StrEnum):
-            valid = isinstance(value, str) and value in tuple(field.type)
-            require(valid, f"{field.name} must be one of {', '.join(field.type)}, not {value!r}.")
-            object.__setattr__(config, field.name, field.type(value))
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if issubclass(kind, StrEnum):
+            valid = isinstance(value, str) and value in tuple(kind)
+            require(valid, f"{name} must be one of {', '.join(kind)}, not {value!r}.")
+            object.__setattr__(config, name, kind(value))
             continue
-        accepted = int | float if field.type is float else field.type
-        right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
-        require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
+        fits = isinstance(value, int | float if kind is float else kind)
+        require(
+            fits and (kind is bool or not isinstance(value, bool)), f"{name} must be {kind.__name__}, not {value!r}."
+        )
 
 
 def check_bounds(config, bounds: dict[str, tuple[int, int]]) -> None:

@@ -46,6 +46,26 @@ def test_translate_keeps_the_order_and_blank_lines(monkeypatch, capsys, trained_
     assert lines == [expected[0], "", *expected[1:3], "", "", *expected[3:], ""]
 
 
+def test_sentences_on_the_command_line_need_no_checkpoint_and_no_standard_input(
+    capsys, checkpoints, tmp_path, monkeypatch
+):
+    """In any folder: the default, and a shipped checkpoint by its name; a folder of that name comes first."""
+    monkeypatch.chdir(tmp_path)
+    texts = ["I love my teacher.", "The dog is old."]
+    for name, options in (("en-de", []), ("en-fr", ["--checkpoint", "en-fr"])):
+        assert main(["translate", *texts, *options]) == 0
+        expected = Translator.load(checkpoints / name, "cpu").translate(texts)
+        assert capsys.readouterr().out.splitlines() == expected
+    (tmp_path / "en-fr").mkdir()
+    assert main(["translate", *texts, "--checkpoint", "en-fr"]) == 1
+    assert "config.json" in capsys.readouterr().err
+
+
+def test_the_app_is_not_started_with_checkpoints_that_are_not_there(capsys, tmp_path):
+    assert main(["app", "--checkpoints", str(tmp_path / "none")]) == 1
+    assert "There is no folder" in capsys.readouterr().err
+
+
 def test_a_line_that_is_too_long_leaves_a_blank_line_and_a_message_with_its_number(monkeypatch, capsys, trained_folder):
     text = "red dog.\n" + "red " * 500 + "\n" + "x" * 1_000_000 + "\nred dog.\n"
     assert translate(monkeypatch, trained_folder, text.encode()) == 1

@@ -74,7 +74,7 @@ class Trace:
         arrays["interventions"] = np.array(list(map(str, self.interventions)), dtype=np.str_)
         arrays["source_spans"] = np.array([(piece.begin, piece.end) for piece in self.source_pieces], dtype=np.int64)
         with open(path, "wb") as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def make_trace(
@@ -184,7 +184,7 @@ def attention_map(
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
     labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)
+    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)  # type: ignore[call-arg]
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:

@@ -15,8 +15,8 @@ from torch import nn
 from ..config import Experiment
 from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
-from ..device import keep_freed_memory
 from ..errors import CheckpointError, DataError
+from ..model.device import keep_freed_memory
 from ..model.transformer import Transformer
 from .distributed import Processes
 from .loader import EPOCH_SEED, Update, UpdateLoader
@@ -149,7 +149,7 @@ class Trainer:
         logger.info("validation at step %d: loss %.4f, BLEU %.2f (%.0f s)", progress.step, loss, bleu, seconds)
         self._add_events({"loss/validation": loss, "BLEU/validation": bleu})
         if first and better:
-            self.checkpoint.save(self.validator.model, progress, score)
+            self.checkpoint.save(self.validator.model, progress, score)  # type: ignore[arg-type]
             self.replay.publish(self.checkpoint.folder, progress)
         elif first:
             self.checkpoint.save_history(progress)
