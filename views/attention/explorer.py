@@ -14,23 +14,9 @@ from ui.line import fragment
 from ui.sentences import show_translation
 
 from .explorer_payload import explorer_blob
-from .explorer_text import MEASURES, PATTERNS
+from .explorer_text import OPTIONS
 
 _PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
-# For each name what it may be, the register's default first.
-OPTIONS = {
-    "view": ("map", "lines"),
-    "rows": ("predicted", "fed"),
-    "words": ("pieces", "words", "first pieces"),
-    "specials": ("shown", "hidden", "renormalised"),
-    "together": ("mean", "sum"),
-    "scale": ("0 to 1", "per map"),
-    "kinds": ("one", "all three"),
-    "label": ("all", *PATTERNS, "none"),
-    "sort": ("layer", *MEASURES),
-    "top": tuple(map(str, range(100, 9, -1))),
-    "least": tuple(map(str, range(101))),
-}
 _FIRST = "1.1"
 _KINDS = ("cross", "encoder", "decoder")
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses

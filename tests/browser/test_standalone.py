@@ -1,0 +1,116 @@
+"""A page that was taken away: opened from a disk without a network, it is as alive as in the app."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+
+from transformer.interpret.trace import Trace
+from views.attention.explorer_html import explorer_choice, explorer_page
+from views.attention.explorer_payload import explorer_blob
+
+SENTENCE = "I don't love my teacher."
+EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
+QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
+Opening = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def trace(shipped) -> Trace:
+    return shipped.trace(SENTENCE)
+
+
+@pytest.fixture
+def open_alone(browser, tmp_path) -> Iterator[Opening]:
+    """A function that writes a page to a disk and opens it there, offline; nothing may be asked for or go wrong."""
+    contexts, asked, wrong = [], [], []
+
+    def open_alone(text: str, scheme: str = "light", width: int = 1366) -> Page:
+        file = tmp_path / "page.html"
+        file.write_text(text, encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        context.set_offline(True)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.goto(file.as_uri())
+        assert asked == [file.as_uri()]
+        return page
+
+    yield open_alone
+    for context in contexts:
+        context.close()
+    assert len(asked) == len(contexts), asked
+    assert not wrong
+
+
+def point_at(page: Page, row: int, column: int) -> None:
+    """At a cell of the map by the keys, which are the same on every screen."""
+    page.locator(".map canvas").focus()
+    for key in ("ArrowDown", *["ArrowDown"] * row, *["ArrowRight"] * column):  # the first only goes to the first cell
+        page.keyboard.press(key)
+
+
+def expect_number(page: Page, name: str, value: str) -> None:
+    expect(page.locator(".numbers div", has=page.get_by_text(name, exact=True)).locator("dd")).to_have_text(value)
+
+
+def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_alone, trace):
+    page = open_alone(explorer_page(trace, "en-de", choice=explorer_choice(trace, "encoder", 2, 4)))
+    expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 3, head 5")
+    for text in (f"Sentence: {SENTENCE}", f"Translation: {trace.target_text}", "by the checkpoint en-de."):
+        expect(page.get_by_text(text)).to_be_visible()
+    point_at(page, 2, 4)
+    expect_number(page, "weight", f"{trace.encoder[2, 4, 2, 4]:.4f}")
+    page.locator(KEYS).nth(1).hover()
+    expect_number(page, "weight", f"{trace.encoder[2, 4, :, 1].max():.4f}")
+    page.get_by_role("button", name="cross", exact=True).click()
+    page.locator(QUERIES).nth(3).click()
+    expect_number(page, "weight", f"{trace.cross[2, 4, 3].max():.4f}")
+    page.get_by_role("button", name="lines", exact=True).click()
+    expect(page.locator(".readers button").nth(3)).to_have_attribute("aria-pressed", "true")
+
+
+def test_hostile_text_stays_text(open_alone, trace):
+    sides = {name: (EVIL, *getattr(trace, name)[1:]) for name in ("source_tokens", "fed_tokens", "next_tokens")}
+    hostile = dataclasses.replace(trace, source_text=EVIL, target_text=f"{EVIL}$script", **sides)
+    page = open_alone(explorer_page(hostile, EVIL))
+    expect(page.locator(KEYS).first).to_have_attribute("title", EVIL)
+    expect(page.get_by_text(f"Translation: {EVIL}$script", exact=True)).to_be_visible()
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
+    """Whoever changes the file's script or style changes their hash, and what they would load is forbidden."""
+    text, loads = explorer_page(trace), '<img src="https://example.com/x.png"><script>window.hurt = 1</script>'
+    (tmp_path / "page.html").write_text(text.replace("<main", f"{loads}<main"), encoding="utf-8")
+    context = browser.new_context()
+    page, asked = context.new_page(), []
+    context.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
+    page.goto((tmp_path / "page.html").as_uri())
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    told = page.evaluate("fetch('https://example.com/').then(() => 'let through', error => error.name)")
+    assert told == "TypeError" and page.evaluate("window.hurt") is None
+    assert [url for url in asked if not url.startswith("file:")] == []
+    context.close()
+
+
+@pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
+def test_it_shuts_no_one_out(open_alone, trace, scheme, width):
+    page = open_alone(explorer_page(trace, "en-de"), scheme, width)
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    shuts_no_one_out(page)
+
+
+def test_it_is_no_larger_than_it_must_be(shipped):
+    for text in (SENTENCE, "The old man next door says that he has never seen such a beautiful garden."):
+        trace = shipped.trace(text)
+        assert len(explorer_page(trace).encode()) <= 1.5 * len(explorer_blob(trace)) + 300_000
