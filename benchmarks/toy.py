@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
-from transformer.device import keep_freed_memory
+from transformer.model.device import keep_freed_memory
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 from transformer.toy.training import ToyTraining

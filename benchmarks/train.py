@@ -20,7 +20,7 @@ from transformer.config import Experiment, ModelConfig, load_experiment
 from transformer.data.batching import Example, collate, epoch_batches, make_examples
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import Tokenizer
-from transformer.device import keep_freed_memory
+from transformer.model.device import keep_freed_memory
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
 from transformer.training.distributed import Processes

@@ -8,6 +8,7 @@ raises UserError, which is not kept.
 import atexit
 import functools
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +52,7 @@ from .turn_taking import Turns
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
-CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
+CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
 PAIRS_FOR_GRADIENTS = 16
 _FILES = (
     "config.json",

@@ -6,4 +6,5 @@ from .errors import UserError
 from .interpret.trace import Trace
 from .translator import Translator
 
+__version__ = "1.0.0"
 __all__ = ["Beam", "Greedy", "Sampling", "Trace", "Translator", "UserError"]

@@ -14,7 +14,7 @@ from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokeni
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .files import load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
+from .files import app_folder, load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
 VERSION = 3
@@ -107,6 +107,16 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
 def save_history(folder: Path, history: list[dict]) -> None:
     """Write the course of a training run, one validation a line."""
     write_atomically(Path(folder) / "history.csv", _csv(history))
+
+
+def locate(name: str | Path) -> Path:
+    """The checkpoint folder that is meant: the folder of this path, else the shipped checkpoint of this name.
+
+    Where there is neither, the path as it was given: `load_checkpoint` says that it is missing.
+    """
+    folder, shipped = Path(name), app_folder() / "checkpoints" / name
+    named = folder.name == str(name) and not folder.is_dir() and (shipped / "config.json").is_file()
+    return shipped if named else folder
 
 
 def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:

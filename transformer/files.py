@@ -16,6 +16,15 @@ from safetensors.torch import load_file, save
 from .errors import CheckpointError
 
 
+def app_folder() -> Path:
+    """The folder of app.py and of the shipped checkpoints.
+
+    That is the repository, or where pip has put both: `headlight`, beside this package.
+    """
+    beside = Path(__file__).parents[1]
+    return beside / "headlight" if (beside / "headlight" / "app.py").is_file() else beside
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file whole, wait until the disk has it; raises OSError, naming the file, and leaves no part behind."""
     path, temporary = Path(path), None

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import torch
 
-from .checkpoint import Checkpoint, load_checkpoint, placed
+from .checkpoint import Checkpoint, load_checkpoint, locate, placed
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.tokenizer import Piece, well_formed
-from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
+from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
-from .device import choose_device, keep_freed_memory
 from .errors import EmptyTextError, TooLongError, UserError
 from .interpret.activations import record_decoder, record_encoder
 from .interpret.trace import Trace, make_trace
 from .interpret.what_if.head_means import HeadMeans
 from .interpret.what_if.importance import HeadImportance
 from .interpret.what_if.running import Asked, intervened, read_all
+from .model.device import choose_device, keep_freed_memory
 
 Strategy = Greedy | Sampling | Beam
 
@@ -38,10 +38,13 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device | None = None) -> "Translator":
-        """Read a checkpoint folder onto a device (see `choose_device`); raises CheckpointError or DeviceError."""
+        """Read a checkpoint, a folder or the name of a shipped one ("en-de"), onto a device (see `choose_device`).
+
+        Raises CheckpointError or DeviceError.
+        """
         chosen = choose_device(str(device) if device else None)
         keep_freed_memory()
-        return cls(load_checkpoint(Path(folder), chosen))
+        return cls(load_checkpoint(locate(folder), chosen))
 
     @classmethod
     def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
@@ -293,8 +296,3 @@ class Translator:
         for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
             if len(prefix) >= limit:
                 raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
-
-
-def strategy_for(beam: int) -> Strategy:
-    """Greedy for 1, beam search of that size for more; raises ValueError below 1."""
-    return Greedy() if beam == 1 else Beam(size=beam)

@@ -14,7 +14,7 @@ from browser.presenter import presenter
 from session import CheckpointFiles, Choice
 from transformer import Beam, Greedy, Sampling, Translator, UserError
 from transformer.checkpoint import Checkpoint
-from transformer.device import describe_device
+from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, url_state

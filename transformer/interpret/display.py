@@ -6,9 +6,11 @@ when somebody wants to see a trace.
 
 import html
 import pkgutil
+import sys
 from collections.abc import Callable
 
 from ..errors import UserError
+from ..files import app_folder
 
 _DRAWERS = "views.attention.explorer_html"
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
@@ -34,7 +36,9 @@ class Display:
 
 def drawer(name: str) -> Callable:
     """The function of this name that draws traces; raises UserError where only the engine is installed."""
+    if (folder := str(app_folder())) not in sys.path:
+        sys.path.append(folder)  # last: whatever else is called like one of its rooms goes on being found
     try:
         return pkgutil.resolve_name(f"{_DRAWERS}:{name}")
     except ImportError as error:
-        raise UserError("The explorer is not installed beside the engine: run this from Headlight's folder.") from error
+        raise UserError("The explorer is not installed beside the engine: install Headlight anew.") from error

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ..config import TrainingConfig
 from ..decoding.sampling import Greedy, decode
-from ..device import keep_freed_memory
 from ..errors import UserError
 from ..files import write_atomically
+from ..model.device import keep_freed_memory
 from ..model.transformer import Transformer
 from ..training.distributed import Processes
 from ..training.optimization import noam_rate

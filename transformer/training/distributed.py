@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from ..device import choose_device, describe_device
 from ..errors import DeviceError, UserError
+from ..model.device import choose_device, describe_device
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from torch import nn
 from ..config import Experiment
 from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
-from ..device import keep_freed_memory
 from ..errors import CheckpointError, DataError
+from ..model.device import keep_freed_memory
 from ..model.transformer import Transformer
 from .distributed import Processes
 from .loader import EPOCH_SEED, Update, UpdateLoader

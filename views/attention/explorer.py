@@ -12,7 +12,9 @@ from ui import url_state
 from ui.head_choice import AVERAGE, Head, note_head, noted_head
 from ui.line import fragment
 from ui.sentences import show_translation
+from ui.widgets import offer_download, offer_table
 
+from .explorer_html import explorer_page
 from .explorer_payload import explorer_blob
 from .explorer_text import OPTIONS
 
@@ -28,16 +30,31 @@ def show(choice: Choice) -> None:
     trace = session.trace(choice)
     show_translation(choice)
     layer, head = session.telling_head(choice, "cross")
-    _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
+    _show_linked(choice, trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
-def _show_linked(trace: Trace, blob: bytes, best: str) -> None:
+def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
     written = read_choice(trace, best)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
     label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
-    st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link(
+            "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
+        )
+        _offer(choice, trace, written)
+
+
+def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
+    """The explorer as it stands as a file for everybody, and its weights as a table."""
+    files = choice.checkpoint
+
+    def page() -> bytes:
+        return explorer_page(trace, files.name, session.roles(files), written).encode()
+
+    offer_download("Download as a page", page, "attention.html", "text/html")
+    offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from transformer.device import choose_device, describe_device, keep_freed_memory
 from transformer.errors import DeviceError
+from transformer.model.device import choose_device, describe_device, keep_freed_memory
 
 
 @pytest.fixture(autouse=True)

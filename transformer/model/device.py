@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from .errors import DeviceError
+from ..errors import DeviceError
 
 ENVIRONMENT_VARIABLE = "HEADLIGHT_DEVICE"
 

@@ -1,0 +1,90 @@
+"""How a checkpoint and its data come about: train, toy, import, export, reversals, download."""
+
+import argparse
+import json
+from dataclasses import asdict, fields
+from enum import StrEnum
+from pathlib import Path
+
+from ..checkpoint import load_checkpoint, locate, save_checkpoint
+from ..config import load_experiment
+from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
+from ..data.pairs import read_pairs
+from ..files import new_folder
+from ..model.device import choose_device
+from ..toy.settings import ToySettings
+from .options import AddCommand, add_device
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the commands of this file."""
+    train = command("train", _train, "train a model from a configuration and a corpus")
+    train.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
+    train.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
+    train.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
+    train.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    train.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
+    train.add_argument("--warm-start", type=locate, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
+    train.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
+    add_device(train)
+    toy = command("toy", _toy, "train on copy, reverse or sort, in less than a minute")
+    for field in fields(ToySettings):
+        kind = type(field.default)
+        kind = str if issubclass(kind, StrEnum) else kind  # settings check the names among them
+        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
+    importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
+    importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
+    importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
+    export = command("export", _export, "write a checkpoint as a model for Hugging Face's transformers")
+    export.add_argument("checkpoint", type=locate, help="a checkpoint folder, or the name of a shipped one")
+    export.add_argument("--format", choices=["marian"], default="marian")
+    export.add_argument("--out", type=Path, required=True, help="the folder to make")
+    reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
+    download = command("download", _download, "fetch a corpus from its publisher")
+    download.add_argument("corpus", choices=["tatoeba"])
+    download.add_argument("pair", choices=list(TATOEBA))
+    for parser in (reversals, download):
+        parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
+
+
+def _train(options: argparse.Namespace) -> None:
+    from ..training.distributed import joined
+    from ..training.run import train
+
+    with joined(choose_device(options.device)) as (processes, device):
+        experiment = load_experiment(options.config)
+        pairs, valid_pairs = read_pairs(options.data), read_pairs(options.valid)
+        extras = {"warm_start": options.warm_start, "tensorboard": options.tensorboard, "processes": processes}
+        train(experiment, pairs, valid_pairs, options.out, device, options.resume, **extras)
+
+
+def _toy(options: argparse.Namespace) -> None:
+    from ..toy.training import train_toy
+
+    settings = ToySettings(**{field.name: getattr(options, field.name) for field in fields(ToySettings)})
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(json.dumps(asdict(train_toy(settings, options.out))))
+
+
+def _import(options: argparse.Namespace) -> None:
+    from ..exchange.importing import exact_dtype, import_checkpoint
+
+    checkpoint = import_checkpoint(options.model)
+    with new_folder(options.out) as made:
+        save_checkpoint(made, checkpoint, exact_dtype(checkpoint.model))
+    print(f"{options.out}: {checkpoint.model.count_parameters() / 1e6:.1f} M parameters")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from ..exchange.exporting import export_marian
+
+    export_marian(load_checkpoint(options.checkpoint), options.out)
+
+
+def _reversals(options: argparse.Namespace) -> None:
+    write_reversals(options.out)
+
+
+def _download(options: argparse.Namespace) -> None:
+    download_tatoeba(options.pair, options.out)

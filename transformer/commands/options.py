@@ -1,0 +1,84 @@
+"""What several commands share: options for a checkpoint, a device and a search, and a progress report."""
+
+import argparse
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ..checkpoint import locate
+from ..decoding.beam import Beam, Penalty
+from ..decoding.sampling import Greedy
+
+DEFAULT_CHECKPOINT = "en-de"
+
+logger = logging.getLogger(__name__)
+
+
+class AddCommand(Protocol):
+    """Adds a command of this name to the parser: what it runs, and what `--help` says of it; returns its own parser."""
+
+    def __call__(
+        self, name: str, run: Callable[[argparse.Namespace], int | None], help: str
+    ) -> argparse.ArgumentParser: ...
+
+
+def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Add --checkpoint; where it is not required, the shipped English to German one is the default."""
+    help = f"a checkpoint folder, or the name of a shipped one{'' if required else f' ({DEFAULT_CHECKPOINT})'}"
+    default = None if required else DEFAULT_CHECKPOINT  # argparse passes a default that is text through `type`
+    parser.add_argument("--checkpoint", type=locate, required=required, default=default, help=help)
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
+
+
+def add_pairs(parser: argparse.ArgumentParser, help: str = "sentence pairs, TSV or TSV.gz") -> None:
+    """Add --pairs."""
+    parser.add_argument("--pairs", type=Path, required=True, help=help)
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add how a model translates: the beam and its penalty, the languages, the device."""
+    parser.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
+    parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
+    parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
+    parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
+    parser.add_argument("--source-language", metavar="CODE", help="of an imported model that is told it: NLLB, mBART")
+    add_device(parser)
+
+
+def strategy_of(options: argparse.Namespace) -> Greedy | Beam:
+    """The strategy that the options of `add_search` ask for."""
+    return Greedy() if options.beam == 1 else Beam(options.beam, options.alpha, options.penalty)
+
+
+def reporter(total: int) -> Callable[[int], None]:
+    """A progress callback that logs at most every two seconds."""
+    started = reported = time.monotonic()
+
+    def report(done: int) -> None:
+        nonlocal reported
+        now = time.monotonic()
+        if now - reported >= 2:
+            reported = now
+            logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - started))
+
+    return report
+
+
+def _beam_size(text: str) -> int:
+    size = int(text)
+    if not 1 <= size <= 100:
+        raise argparse.ArgumentTypeError("a beam has a size of 1 to 100")
+    return size
+
+
+def _alpha(text: str) -> float:
+    alpha = float(text)
+    if not 0 <= alpha <= 10:
+        raise argparse.ArgumentTypeError("a length penalty is of 0 to 10")
+    return alpha
