@@ -69,6 +69,11 @@ def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind:
     st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore")
 
 
+def offer_page(page: Callable[[], str], name: str) -> None:
+    """A button that saves what stands above it as one HTML file, which is made when somebody wants it."""
+    offer_download("Download as a page", lambda: page().encode(), name, "text/html")
+
+
 def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
     """A button that saves a table as CSV; it is made when somebody wants it."""
     offer_download(label, lambda: as_csv(table()), name, "text/csv")

@@ -2,15 +2,20 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.rest import at_rest
 
 from transformer.interpret.trace import Trace
+from transformer.training.replay import REPLAY_FILE, load_replay
 from views.attention.explorer_html import explorer_choice, explorer_page
 from views.attention.explorer_payload import explorer_blob
 
+ROOT = Path(__file__).parents[2]
 SENTENCE = "I don't love my teacher."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
@@ -100,6 +105,63 @@ def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
     assert told == "TypeError" and page.evaluate("window.hurt") is None
     assert [url for url in asked if not url.startswith("file:")] == []
     context.close()
+
+
+def taken(page: Page, url: str, tmp_path: Path) -> str:
+    """The page that the app's button saves."""
+    page.goto(url)
+    button = page.get_by_role("button", name="Download as a page")
+    expect(button).to_be_visible()
+    at_rest(page)
+    with page.expect_download() as saving:
+        button.click()
+    saving.value.save_as(tmp_path / "saved.html")
+    return (tmp_path / "saved.html").read_text(encoding="utf-8")
+
+
+def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&see_kind=decoder&see_heads=2.3&see_view=lines&see_tokens=q3"
+    alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
+    expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
+    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.next_tokens[2])
+    expect_number(alone, "weight", f"{trace.decoder[1, 2, 2].max():.4f}")
+
+
+def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&layer=3&head=1&step=2"
+    alone = open_alone(taken(page, f"{address}/decoding?{see}", tmp_path))
+    for step in (2, 3):
+        expect(alone.locator(".place")).to_have_text(f"Step {step} of {len(trace.next_ids)}")
+        for key, weight in enumerate(trace.cross[2, 0, step - 1]):
+            chip = alone.locator(".source li").nth(key)
+            assert chip.get_attribute("title") == f"weight {weight:.4f}"
+        alone.get_by_role("button", name="One step forward").click()
+    expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
+    expect(alone.get_by_text("Choose a line")).to_be_hidden()
+    shuts_no_one_out(alone)
+
+
+def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&kind=cross&layer=2&head=4&at_query=3&at_key=2&at_step=softmax"
+    alone = open_alone(taken(page, f"{address}/inside?{see}", tmp_path))
+    expect(alone.locator("li.step:not([hidden]) h3")).to_have_text("7Softmax: scores become weights")
+    expect(alone.locator("li.step.softmax .hand")).to_contain_text(f"{trace.cross[1, 3, 2, 1]:.4f}")
+    alone.get_by_role("button", name="Step before").click()
+    expect(alone.locator("li.step:not([hidden]) h3")).to_contain_text("6")
+    shuts_no_one_out(alone)
+
+
+def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
+    film = load_replay(ROOT / "checkpoints" / "reverse" / REPLAY_FILE)
+    step, trajectory = int(film.steps[5]), film.trajectories[0]
+    see = f"training=film&checkpoint=reverse&kind=cross&layer=2&head=1&moment={step}"
+    alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
+    expect(alone.locator(".place")).to_have_text(f"Step {step:,} of {film.steps[-1]:,}")
+    alone.locator("table.map td[id]").nth(3).hover()
+    expect(alone.locator(".head .readout")).to_contain_text(f"{trajectory.cross[5, 1, 0].flat[3]:.3f}")
+    alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
+    expect(alone.locator(".place")).to_have_text(f"Step {film.steps[6]:,} of {film.steps[-1]:,}")
+    shuts_no_one_out(alone)
 
 
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])

@@ -95,13 +95,17 @@ class Trace:
         return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
 
     def show(
-        self, kind: AttentionKind | str = "cross", layer: int | None = 0, heads: int | Sequence[int] | None = 0
+        self,
+        kind: AttentionKind | str | None = None,
+        layer: int | None = None,
+        heads: int | Sequence[int] | None = None,
     ) -> Display:
-        """The explorer in a notebook, at some heads of a layer, counted from 0; None for all there are.
+        """The explorer in a notebook, at some heads of a kind and layer, counted from 0; None for all there are.
 
-        Raises ValueError for heads that the trace does not have, UserError where the explorer is not installed.
+        Without a kind it begins with the head of the cross-attention whose pattern is plainest. Raises ValueError for
+        heads that the trace does not have, UserError where the explorer is not installed.
         """
-        choice = drawer("explorer_choice")(self, kind, layer, heads)
+        choice = drawer("explorer_choice")(self, kind, layer, heads) if kind else None
         return Display(drawer("explorer_page")(self, choice=choice))
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from ui import url_state
 from ui.head_choice import AVERAGE, Head, note_head, noted_head
 from ui.line import fragment
 from ui.sentences import show_translation
-from ui.widgets import offer_download, offer_table
+from ui.widgets import offer_page, offer_table
 
 from .explorer_html import explorer_page
 from .explorer_payload import explorer_blob
@@ -50,10 +50,7 @@ def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
     """The explorer as it stands as a file for everybody, and its weights as a table."""
     files = choice.checkpoint
 
-    def page() -> bytes:
-        return explorer_page(trace, files.name, session.roles(files), written).encode()
-
-    offer_download("Download as a page", page, "attention.html", "text/html")
+    offer_page(lambda: explorer_page(trace, files.name, session.roles(files), written), "attention.html")
     offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
 
 

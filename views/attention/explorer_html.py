@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from browser.standalone import Words, standalone
 from transformer.arrays import require_index
+from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import HeadRoles
 from transformer.interpret.trace import Trace
 from transformer.model.names import AttentionKind
@@ -23,14 +26,17 @@ def explorer_page(
     """One HTML file with every attention weight of a sentence, exact to four decimals, in the explorer.
 
     `checkpoint` is its name, `roles` say what its heads do over a corpus, and `choice` is what the explorer begins with
-    (see `explorer_choice`): without it layer 1, head 1 of the cross-attention.
+    (see `explorer_choice`): without it the head of the cross-attention with the plainest pattern.
     """
+    if choice is None:
+        head = roles.most_telling("cross") if roles else most_confident_head(trace.cross, trace.source_tokens)
+        choice = explorer_choice(trace, "cross", *head)
     words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
     return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)
 
 
 def explorer_choice(
-    trace: Trace, kind: AttentionKind | str = "cross", layer: int | None = 0, heads: int | Sequence[int] | None = 0
+    trace: Trace, kind: AttentionKind | str, layer: int | None, heads: int | Sequence[int] | None
 ) -> dict[str, str]:
     """What the explorer shows of a kind: some heads of a layer, both counted from 0; None for all there are.
 
@@ -38,7 +44,7 @@ def explorer_choice(
     """
     layers, count, *_ = trace.attention(kind).shape
     shown_layers = range(layers) if layer is None else [layer]
-    shown_heads = range(count) if heads is None else [heads] if isinstance(heads, int) else list(heads)
+    shown_heads = range(count) if heads is None else np.atleast_1d(heads).tolist()
     if not shown_heads:
         raise ValueError("at least one head expected")
     for name, values, limit in (("layer", shown_layers, layers), ("head", shown_heads, count)):

@@ -16,6 +16,7 @@ import pytest
 from transformer import Trace
 from transformer.errors import DataError, UserError
 from transformer.interpret import display
+from transformer.interpret.head_patterns import most_confident_head
 from transformer.model.names import AttentionKind
 
 
@@ -149,9 +150,11 @@ def test_a_notebook_shows_the_explorer_in_a_frame_that_reaches_nothing(trace):
     shown = trace._repr_html_()
     assert 'sandbox="allow-scripts allow-downloads"' in shown
     assert page_of(shown).startswith("<!doctype html>") and "default-src 'none'" in page_of(shown)
+    layer, head = most_confident_head(trace.cross, trace.source_tokens)
+    assert f'"kind":"cross","heads":"{layer + 1}.{head + 1}"' in page_of(shown)
     chosen = trace.show("decoder", layer=2, heads=[0, 3]).page
     assert '"kind":"decoder"' in chosen and '"heads":"3.1-3.4"' in chosen
-    assert '"heads":"1.1-1.2-1.3-1.4-2.1-2.2-2.3-2.4"' in trace.show("encoder", None, None).page
+    assert '"heads":"1.1-1.2-1.3-1.4-2.1-2.2-2.3-2.4"' in trace.show("encoder").page
     assert len(repr(trace)) < 300 and "cross [3, 4, 11, 7]" in repr(trace)
 
 
