@@ -4,7 +4,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
@@ -19,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 SENTENCE = "I don't love my teacher."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
+SVG = "{http://www.w3.org/2000/svg}"
 Opening = Callable[..., Page]
 
 
@@ -90,6 +93,39 @@ def test_hostile_text_stays_text(open_alone, trace):
     expect(page.get_by_text(f"Translation: {EVIL}$script", exact=True)).to_be_visible()
     assert page.locator("img").count() == 0
     assert page.evaluate("window.hurt") is None
+
+
+def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
+    """The vector graphic that the explorer saves."""
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as SVG").click()
+    saving.value.save_as(tmp_path / "attention.svg")
+    return ElementTree.parse(tmp_path / "attention.svg").getroot()
+
+
+def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace, tmp_path):
+    hostile = dataclasses.replace(trace, source_tokens=(f"{EVIL}\x01", *trace.source_tokens[1:]))
+    page = open_alone(explorer_page(hostile, choice=explorer_choice(trace, "cross", 1, 2)), "dark")
+    picture = picture_of(page, tmp_path)
+    assert picture.find(f"{SVG}title").text == "Cross-attention: layer 2, head 3"
+    assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
+    cells = [group.find(f"{SVG}title").text for group in picture.iterfind(f".//{SVG}g[{SVG}title]")]
+    weights = np.array([float(text.rsplit(" ", 1)[1].rstrip(".")) for text in cells]).reshape(trace.cross.shape[2:])
+    np.testing.assert_allclose(weights, trace.cross[1, 2], atol=5.1e-5)
+    assert f"“{EVIL}\N{REPLACEMENT CHARACTER}”" in cells[0]
+    rects = picture.findall(f".//{SVG}g/{SVG}g/{SVG}rect")
+    opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(weights.shape)
+    np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+
+
+def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tmp_path):
+    choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
+    picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
+    lines = picture.findall(f".//{SVG}line")
+    for colour, head in (("#0072b2", 1), ("#e69f00", 4)):
+        drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
+        weights = trace.decoder[0, head]
+        np.testing.assert_allclose(drawn, np.sort(weights[weights >= 0.02]), atol=1e-3)
 
 
 def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
