@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import streamlit as st
-
 FOLDER = Path(__file__).parent
 SHARED_STYLE = "lib/controls.css"
 
@@ -36,15 +34,10 @@ def component(name: str, entry: str) -> Callable[..., None]:
     with the trigger's value. They are triggers and no state: the same value may come again after the Back button, and
     must be heard.
     """
-    path = (FOLDER / entry).with_suffix(".js")
-    markup, own_style = path.with_suffix(".html"), path.with_suffix(".css")
-    styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
-    mount = st.components.v2.component(
-        name,
-        html=markup.read_text(encoding="utf-8"),
-        css="".join(style.read_text(encoding="utf-8") for style in styles) or None,
-        js=bundle(path),
-    )
+    import streamlit as st  # a page without a server is made of the same parts without it
+
+    parts = read_parts(entry)
+    mount = st.components.v2.component(name, html=parts.markup, css=parts.style or None, js=bundle(parts.module))
 
     def show(data: object, key: str, **heard: Callable[..., None]) -> None:
         def hear(event: str) -> Callable[[], None]:
@@ -55,18 +48,46 @@ def component(name: str, entry: str) -> Callable[..., None]:
     return show
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a component is made of: its entry module, its HTML, and its style after the one that all share."""
+
+    module: Path
+    markup: str
+    style: str
+
+
+def read_parts(entry: str) -> Parts:
+    """The parts of a component by its entry, as for `component`."""
+    module = (FOLDER / entry).with_suffix(".js")
+    markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
+    styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
+    style = "".join(each.read_text(encoding="utf-8") for each in styles)
+    return Parts(module, markup.read_text(encoding="utf-8"), style)
+
+
 def bundle(entry: Path) -> str:
     """One module's text that does what the entry module does with all that it imports.
 
     Raises BundleError for a missing module, modules that import each other in a circle, a name that its module does
     not export or declares twice, an import or export in another form than those above, an entry without a default.
     """
+    text, (default,) = joined(entry)
+    return f"{text}export default {default};\n"
+
+
+def joined(*entries: Path) -> tuple[str, list[str]]:
+    """The modules of several entries as one text, each once, and for each entry the name of its default within it.
+
+    Raises BundleError as `bundle`.
+    """
     found: dict[Path, _Module] = {}
-    _collect(entry.resolve(), (), found)
-    last = found[entry.resolve()]
-    if "entry" not in last.exports:
-        raise BundleError(f"{_name(entry)}: the entry of a bundle needs an export default")
-    return "".join(module.text for module in found.values()) + f"export default {last.variable}.entry;\n"
+    for entry in entries:
+        _collect(entry.resolve(), (), found)
+        if "entry" not in found[entry.resolve()].exports:
+            raise BundleError(f"{_name(entry)}: the entry of a bundle needs an export default")
+    text = "".join(module.text for module in found.values())
+    return text, [f"{found[entry.resolve()].variable}.entry" for entry in entries]
 
 
 @dataclass(frozen=True)

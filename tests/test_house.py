@@ -42,6 +42,17 @@ def test_an_arrow_points_downward_only(room):
         assert not upward, f"{path.relative_to(ROOT)} imports {', '.join(upward)}"
 
 
+def test_one_module_alone_of_the_engine_looks_something_up_by_its_name():
+    """What lies above the engine is named there as an entry point is, for a trace that a notebook shows."""
+    found = {path for path in files("transformer") if {"pkgutil.resolve_name", "resolve_name"} & names(path)}
+    assert found == {ROOT / "transformer" / "interpret" / "display.py"}
+    assert not [path for path in files("transformer") if "?" in imports(path)], "imported by a name that is computed"
+    module = tree(found.pop()).body
+    assert not [
+        each for each in module if "resolve_name" in ast.unparse(each) and not isinstance(each, ast.FunctionDef)
+    ]
+
+
 def test_no_modules_import_one_another_in_a_circle():
     ours = modules()
     # A package's own name stands for what its __init__ imports, not for all that is in it.

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 
 from .checkpoint import Checkpoint, load_checkpoint, locate, placed
-from .data.batching import Ids, make_examples
+from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
-from .data.tokenizer import Piece
-from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search
+from .data.tokenizer import Piece, well_formed
+from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import EmptyTextError, TooLongError, UserError
 from .interpret.activations import record_decoder, record_encoder
@@ -22,6 +22,7 @@ from .model.device import choose_device, keep_freed_memory
 Strategy = Greedy | Sampling | Beam
 
 _BATCH = 64  # sentences (times beam size) decoded side by side
+_TRACED = 16  # sentences of which every attention is held at once
 _MAX_CHARACTERS_A_TOKEN = 64  # a longer text is refused before it is tokenized
 
 
@@ -83,24 +84,21 @@ class Translator:
         sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
         strategy = strategy or strategy_for(beam)
         batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
-        order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
-        translations = [""] * len(sources)
-        for start in range(0, len(order), batch):
-            indices = order[start : start + batch]
+        translations: dict[int, str] = {}
+        for indices in batches_by_length(sources, batch):
             prefixes = [given[index] for index in indices]
             with intervened(self.model, interventions, means):
                 found = self._search([sources[index] for index in indices], strategy, prefixes)
             for index, hypotheses in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(hypotheses[0].ids)
             if progress:
-                progress(start + len(indices))
-        return translations
+                progress(len(translations))
+        return [translations[index] for index in range(len(sources))]
 
     def best(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[Hypothesis]:
         """The best hypothesis for each of a few texts, in one batch; raises as `translate`."""
         sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
-        found = self._search(sources, strategy or Greedy(), given)
-        return [hypotheses[0] for hypotheses in found]
+        return [hypotheses[0] for hypotheses in self._search(sources, strategy or Greedy(), given)]
 
     def hypotheses(
         self,
@@ -166,6 +164,25 @@ class Translator:
             activations = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *target_ids[:-1]]])
         return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked)
 
+    def trace_many(
+        self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
+    ) -> list[Trace]:
+        """The trace of each text's decoded translation, in batches, order kept; arguments and errors as `translate`."""
+        sources = [self._source_ids(text) for text in texts]
+        traces: dict[int, Trace] = {}
+        for indices in batches_by_length(sources, _TRACED):
+            batch, prefixes = [sources[index] for index in indices], [self._given(texts[index]) for index in indices]
+            encoder = record_encoder(self.model, batch)
+            found = self._search(batch, strategy_for(beam), prefixes, encoder.memory)
+            targets = [hypotheses[0].ids for hypotheses in found]
+            seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets])
+            for at, index in enumerate(indices):
+                own = texts[index], self.pieces(texts[index]), targets[at]
+                traces[index] = make_trace(seen, self.tokenizer, *own, "decoded", at=at)
+            if progress:
+                progress(len(traces))
+        return [traces[index] for index in range(len(texts))]
+
     def head_importance(self, pairs: TextPairs, *, progress: Callable[[int], None] | None = None) -> HeadImportance:
         """What each head alone is worth over sentence pairs: the loss in log-probability of a target token without it.
 
@@ -195,7 +212,7 @@ class Translator:
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
         self._checked_ids(text, "text")
-        return self.tokenizer.pieces(_well_formed(text))
+        return self.tokenizer.pieces(well_formed(text))
 
     def can_read(self, text: str) -> bool:
         """True for a text that is neither empty nor too long."""
@@ -216,7 +233,7 @@ class Translator:
 
     def unknown_characters(self, text: str) -> list[str]:
         """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
-        text = _well_formed(text)
+        text = well_formed(text)
         unknown = [p for p in self.tokenizer.pieces(text) if p.id == self.tokenizer.unknown_id]
         parts = (text[piece.begin : piece.end].strip() for piece in unknown)
         return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
@@ -254,7 +271,7 @@ class Translator:
     def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
         """What a translation begins with: what is given, then a text's ids; where ids are asked for, these alone."""
         if isinstance(prefix, str):
-            ids = [*self._given(text), *self.tokenizer.encode_target(_well_formed(prefix))]
+            ids = [*self._given(text), *self.tokenizer.encode_target(well_formed(prefix))]
         else:
             ids = self._known(prefix) or self._given(text)
         if len(ids) >= self.model.config.max_length:
@@ -266,7 +283,7 @@ class Translator:
         limit = self.model.config.max_length - self._special_tokens
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
-        ids = (encode or self.tokenizer.encode)(_well_formed(text))
+        ids = (encode or self.tokenizer.encode)(well_formed(text))
         if not ids or not text.strip():  # of blanks alone, some tokenizers make tokens
             raise EmptyTextError(f"The {name} is empty: please write a sentence.")
         if len(ids) > limit:
@@ -290,13 +307,3 @@ class Translator:
         for limit, prefix in zip(length_limits(self.model, sources), prefixes or [()] * len(sources), strict=True):
             if len(prefix) >= limit:
                 raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
-
-
-def strategy_for(beam: int) -> Strategy:
-    """Greedy for 1, beam search of that size for more; raises ValueError below 1."""
-    return Greedy() if beam == 1 else Beam(size=beam)
-
-
-def _well_formed(text: str) -> str:
-    """The text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -4,11 +4,13 @@ import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 _SIGNS = frozenset(r"\`*_{}[]()<>#+-.!|$:~&")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
 MOST_KEYS_ON_A_PHONE = 10  # with more, page.css leaves the numbers out of the cells on a narrow screen
 
 
@@ -65,6 +67,30 @@ def show_panels(what: str, *panels: Panel) -> None:
 def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str) -> None:
     """A button that saves a file of this MIME type, without running the page again."""
     st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore")
+
+
+def offer_page(page: Callable[[], str], name: str) -> None:
+    """A button that saves what stands above it as one HTML file, which is made when somebody wants it."""
+    offer_download("Download as a page", lambda: page().encode(), name, "text/html")
+
+
+def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
+    """A button that saves a table as CSV; it is made when somebody wants it."""
+    offer_download(label, lambda: as_csv(table()), name, "text/csv")
+
+
+def as_csv(table: pd.DataFrame) -> bytes:
+    """A table as CSV in UTF-8, without its index.
+
+    A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
+    text there.
+    """
+    texts = {name: table[name].map(_as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
+    return table.assign(**texts).to_csv(index=False).encode()
+
+
+def _as_text(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
 
 
 def show_table(

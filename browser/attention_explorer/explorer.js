@@ -7,6 +7,7 @@ import { Echo, mounted } from "../lib/mount.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
 import { Popover } from "./options.js";
+import { savePicture } from "./picture.js";
 import { chosenIndexes } from "./tokens.js";
 import { Lines, PALETTE, Table, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
@@ -79,6 +80,7 @@ class Explorer {
       this.find(".several").setAttribute("aria-pressed", choice.several);
     };
     this.find(".clear").onclick = () => choice.clear();
+    this.find(".picture").onclick = () => savePicture(this);
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && choice.clear());
   }
 

@@ -3,7 +3,8 @@
 
 import { FRAME, Raster, blue, inkOn, listenToKeys, placeOf, shortened, withMore } from "./canvas.js";
 
-const LETTER = 7, SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
+export const LETTER = 7;
+const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
 const WIDEST_ROW_LABEL = 100, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
 const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14;
 

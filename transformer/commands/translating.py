@@ -1,16 +1,21 @@
-"""What a trained model does with sentences: translate, evaluate, trace."""
+"""What a trained model does with sentences: translate, evaluate, trace, page."""
 
 import argparse
 import io
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from ..data.pairs import read_pairs
 from ..decoding.beam import Beam
 from ..errors import DataError, EmptyTextError, UserError
+from ..files import write_atomically
+from ..interpret.display import drawer
+from ..interpret.head_roles import ROLES_FILE, load_roles
+from ..interpret.trace import Trace
 from ..translator import Translator
 from .options import AddCommand, add_checkpoint, add_pairs, add_search, reporter, strategy_of
 
@@ -26,12 +31,14 @@ def add_commands(command: AddCommand) -> None:
     help = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
     evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=help)
     evaluate.add_argument("--write", action="store_true", help="also write the score into training.json")
-    trace = command("trace", _trace, "write every attention weight of one sentence")
-    trace.add_argument("text", help="the source sentence")
-    add_checkpoint(trace, required=False)
-    trace.add_argument("--target", help="a target to replay instead of the model's own translation")
-    trace.add_argument("--out", type=Path, required=True, help="the .npz file to write")
-    for parser in (translate, evaluate, trace):
+    trace = command("trace", _trace, "write every attention weight of one sentence as arrays")
+    page = command("page", _page, "write every attention weight of one sentence as a page that opens anywhere")
+    for parser, kind in ((trace, ".npz"), (page, ".html")):
+        parser.add_argument("text", help="the source sentence")
+        add_checkpoint(parser, required=False)
+        parser.add_argument("--target", help="a target to replay instead of the model's own translation")
+        parser.add_argument("--out", type=Path, required=True, help=f"the {kind} file to write")
+    for parser in (translate, evaluate, trace, page):
         add_search(parser)
 
 
@@ -95,12 +102,31 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _trace(options: argparse.Namespace) -> None:
+    _, trace = _traced(options)
+    _write(options.out, trace.save)
+    print(trace.target_text)
+
+
+def _page(options: argparse.Namespace) -> None:
+    """The explorer as one HTML file, with what its heads do over a corpus where that was measured."""
+    translator, trace = _traced(options)
+    measured = options.checkpoint / ROLES_FILE
+    roles = load_roles(measured, translator.model) if measured.is_file() else None
+    page = drawer("explorer_page")(trace, options.checkpoint.resolve().name, roles)
+    _write(options.out, lambda path: write_atomically(path, page.encode()))
+    print(trace.target_text)
+
+
+def _traced(options: argparse.Namespace) -> tuple[Translator, Trace]:
     translator = Translator.load(options.checkpoint, options.device)
     text = translator.addressed(options.text, options.target_language, options.source_language)
-    trace = translator.trace(text, target=options.target, strategy=strategy_of(options))
+    return translator, translator.trace(text, target=options.target, strategy=strategy_of(options))
+
+
+def _write(path: Path, write: Callable[[Path], None]) -> None:
+    """Write the file, and let the translation be printed; raises UserError where it cannot be written."""
     try:
-        trace.save(options.out)
+        write(path)
     except OSError as error:
-        raise UserError(f"{options.out} cannot be written: {error.strerror}.") from error
+        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from error
     _write_utf8()
-    print(trace.target_text)

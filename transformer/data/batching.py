@@ -233,3 +233,10 @@ def open_padded(
 def piece_texts(rows: Sequence[Ids], piece_text: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:
     """The text of each token of each row, by the tokenizer's `piece_text` or `source_piece_text`."""
     return tuple(tuple(map(piece_text, row)) for row in rows)
+
+
+def batches_by_length(sources: Sequence[Ids], size: int) -> Iterator[list[int]]:
+    """The indices of texts of like length together, shortest first."""
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]

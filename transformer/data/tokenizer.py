@@ -218,3 +218,8 @@ class Tokenizer:
     def source_piece_text(self, id: int) -> str:
         """The same: both languages have one vocabulary."""
         return self.piece_text(id)
+
+
+def well_formed(text: str) -> str:
+    """The text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
+    return text.encode("utf-8", "replace").decode("utf-8")

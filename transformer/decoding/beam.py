@@ -10,7 +10,7 @@ from torch import Tensor
 from ..data.batching import Ids
 from ..model.names import Name
 from ..model.transformer import Transformer
-from .sampling import DecodingState, Hypothesis, check_batch, forbid_specials, is_given, length_limits
+from .sampling import DecodingState, Greedy, Hypothesis, check_batch, forbid_specials, is_given, length_limits
 
 
 class Penalty(Name):
@@ -232,3 +232,8 @@ def _advance(
         return None
     search.pasts = pasts + [pasts[0]] * missing
     return origins + [origins[0]] * missing
+
+
+def strategy_for(beam: int) -> Greedy | Beam:
+    """Greedy for 1, beam search of that size for more; raises ValueError below 1."""
+    return Greedy() if beam == 1 else Beam(size=beam)

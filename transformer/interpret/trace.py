@@ -1,7 +1,9 @@
 """Trace: everything figures, pages and notebooks read of one translated sentence; and one attention map of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -9,10 +11,16 @@ import torch
 from ..arrays import require_index, to_array
 from ..data.batching import Ids
 from ..data.tokenizer import Piece, TextTokenizer
+from ..errors import UserError
 from ..model.names import AttentionKind, Name
-from .activations import Activations, predict
+from .activations import Activations, Call, predict
+from .display import Display, drawer
+from .trace_file import load_fields, save_fields
 from .what_if.intervention import Intervention, Rewriting
 from .what_if.running import rewritten_weights
+
+if TYPE_CHECKING:
+    import pandas
 
 TOP_K = 10  # candidates kept a step
 
@@ -69,12 +77,68 @@ class Trace:
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
-        objects = ("source_pieces", "interventions")
-        arrays = {name: np.asarray(value) for name, value in vars(self).items() if name not in objects}
-        arrays["interventions"] = np.array(list(map(str, self.interventions)), dtype=np.str_)
-        arrays["source_spans"] = np.array([(piece.begin, piece.end) for piece in self.source_pieces], dtype=np.int64)
-        with open(path, "wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        save_fields(path, vars(self))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Trace":
+        """Read what `save` wrote; raises DataError for anything else."""
+        return cls(**load_fields(Path(path)))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Every weight as a row of a pandas table: kind, layer, head, query, key, query_token, output_token, key_token,
+        weight. Layers, heads and positions count from 0; cells under the decoder's causal mask are left out.
+
+        query_token is what a row reads, in the decoder its input; output_token what it predicts, None in the encoder.
+        """
+        import pandas  # not needed to translate
+
+        return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
+
+    def show(
+        self,
+        kind: AttentionKind | str | None = None,
+        layer: int | None = None,
+        heads: int | Sequence[int] | None = None,
+    ) -> Display:
+        """The explorer in a notebook, at some heads of a kind and layer, counted from 0; None for all there are.
+
+        Without a kind it begins with the head of the cross-attention whose pattern is plainest. Raises ValueError for
+        heads that the trace does not have, UserError where the explorer is not installed.
+        """
+        choice = drawer("explorer_choice")(self, kind, layer, heads) if kind else None
+        return Display(drawer("explorer_page")(self, choice=choice))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{kind} {list(self.attention(kind).shape)}" for kind in AttentionKind)
+        return f"<Trace of {self.source_text!r} to {self.target_text!r}: {sizes}>"
+
+    def _repr_html_(self) -> str | None:
+        """The explorer; None, for which a notebook shows the text, where it is not installed."""
+        try:
+            return self.show()._repr_html_()
+        except UserError:
+            return None
+
+
+def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | None]:
+    """The columns of `to_frame` for one kind."""
+    weights = trace.attention(kind)
+    unmasked = np.ones(weights.shape, dtype=bool)
+    if kind == AttentionKind.DECODER:
+        unmasked &= np.tri(weights.shape[-1], dtype=bool)
+    layer, head, query, key = np.nonzero(unmasked)
+    reads, predicts, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    return {
+        "kind": str(kind),
+        "layer": layer,
+        "head": head,
+        "query": query,
+        "key": key,
+        "query_token": np.array(reads, dtype=object)[query],
+        "output_token": None if predicts is None else np.array(predicts, dtype=object)[query],
+        "key_token": np.array(keys, dtype=object)[key],
+        "weight": weights[unmasked],
+    }
 
 
 def make_trace(
@@ -85,16 +149,23 @@ def make_trace(
     target_ids: Ids,
     origin: str,
     interventions: tuple[Intervention, ...] = (),
+    at: int = 0,
 ) -> Trace:
-    """A trace of a recorded pass over one sentence; target_ids: what follows begin of sentence, [target].
+    """A trace of one sentence of a recorded pass; target_ids: what follows begin of sentence, [target].
 
-    interventions: those that the pass was recorded under.
+    interventions: those that the pass was recorded under; at: the sentence's place in the pass's batch.
     """
     before, after = tokenizer.frame(source_text)
     source_pieces = [*(Piece(id, tokenizer.source_piece_text(id), 0, 0) for id in before), *source_pieces]
     source_ids = [*(piece.id for piece in source_pieces), *after]
     decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
-    logits = seen.logits[0]  # target vocab
+    source, target = len(source_ids), len(target_ids)
+    sizes = {
+        AttentionKind.ENCODER: (source, source),
+        AttentionKind.DECODER: (target, target),
+        AttentionKind.CROSS: (target, source),
+    }
+    logits = seen.logits[at, :target]  # target vocab
     predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
     return Trace(
         source_text=source_text,
@@ -108,7 +179,7 @@ def make_trace(
         fed_ids=tuple(decoder_input),
         next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
         next_ids=tuple(target_ids),
-        **{kind.value: to_array(_weights(seen, kind, interventions)[:, 0]) for kind in AttentionKind},
+        **{kind.value: to_array(_weights(seen, kind, interventions, at, size)) for kind, size in sizes.items()},
         next_probabilities=predicted.probabilities,
         next_ranks=predicted.ranks,
         entropies=predicted.entropies,
@@ -120,10 +191,21 @@ def make_trace(
     )
 
 
-def _weights(seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...]) -> torch.Tensor:
-    """The weights that the pass went on with: [layers, batch, heads, queries, keys]."""
-    cores = seen.attention(kind)
-    return torch.stack([rewritten_weights(core, interventions, kind, layer) for layer, core in enumerate(cores)])
+def _weights(
+    seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...], at: int, size: tuple[int, int]
+) -> torch.Tensor:
+    """The weights that the pass went on with in one sentence, without its padding: [layers, heads, queries, keys]."""
+    cores = [_of_sentence(core, at) for core in seen.attention(kind)]
+    weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
+    return torch.stack(weights)[..., : size[0], : size[1]]
+
+
+def _of_sentence(core: Call, at: int) -> Call:
+    """A call as if it had been given one sentence of its batch; a mask that holds for all stays."""
+    *vectors, mask = core.inputs
+    if mask is not None and mask.ndim == 4 and len(mask) > 1:
+        mask = mask[at : at + 1]
+    return Call((*(each[at : at + 1] for each in vectors), mask), core.output)
 
 
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")

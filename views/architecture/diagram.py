@@ -12,7 +12,7 @@ from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
 from ui import url_state
 from ui.sentences import show_translation
-from ui.widgets import offer_download, plain, show_table
+from ui.widgets import offer_table, plain, show_table
 
 from .diagram_payload import diagram_payload, statistics
 from .text import BlockText, block_text, share_words
@@ -81,4 +81,4 @@ def _show_parameters(translator: Translator) -> None:
     formats = {"values": "localized", "share": "percent"}
     shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
     st.dataframe(frame, hide_index=True, height=320, column_config=shown)
-    offer_download("Download as CSV", lambda: frame.to_csv(index=False).encode(), "parameters.csv", "text/csv")
+    offer_table("Download as CSV", lambda: frame, "parameters.csv")

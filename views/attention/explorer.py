@@ -12,25 +12,13 @@ from ui import url_state
 from ui.head_choice import AVERAGE, Head, note_head, noted_head
 from ui.line import fragment
 from ui.sentences import show_translation
+from ui.widgets import offer_page, offer_table
 
+from .explorer_html import explorer_page
 from .explorer_payload import explorer_blob
-from .explorer_text import MEASURES, PATTERNS
+from .explorer_text import OPTIONS
 
 _PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
-# For each name what it may be, the register's default first.
-OPTIONS = {
-    "view": ("map", "lines"),
-    "rows": ("predicted", "fed"),
-    "words": ("pieces", "words", "first pieces"),
-    "specials": ("shown", "hidden", "renormalised"),
-    "together": ("mean", "sum"),
-    "scale": ("0 to 1", "per map"),
-    "kinds": ("one", "all three"),
-    "label": ("all", *PATTERNS, "none"),
-    "sort": ("layer", *MEASURES),
-    "top": tuple(map(str, range(100, 9, -1))),
-    "least": tuple(map(str, range(101))),
-}
 _FIRST = "1.1"
 _KINDS = ("cross", "encoder", "decoder")
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
@@ -47,16 +35,28 @@ def show(choice: Choice) -> None:
 def show_heads(choice: Choice, trace: Trace) -> None:
     """The explorer of a trace, which may be another than the choice's; it begins with the choice's telling head."""
     layer, head = session.telling_head(choice, "cross")
-    _show_linked(trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
+    _show_linked(choice, trace, explorer_blob(trace, session.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
-def _show_linked(trace: Trace, blob: bytes, best: str) -> None:
+def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
     written = read_choice(trace, best)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
     label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
-    st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link(
+            "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
+        )
+        _offer(choice, trace, written)
+
+
+def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
+    """The explorer as it stands as a file for everybody, and its weights as a table."""
+    files = choice.checkpoint
+
+    offer_page(lambda: explorer_page(trace, files.name, session.roles(files), written), "attention.html")
+    offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:

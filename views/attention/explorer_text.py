@@ -36,6 +36,22 @@ MEASURES = {
 }
 
 
+# What can be chosen in the explorer by its name in an address, what is usual first.
+OPTIONS = {
+    "view": ("map", "lines"),
+    "rows": ("predicted", "fed"),
+    "words": ("pieces", "words", "first pieces"),
+    "specials": ("shown", "hidden", "renormalised"),
+    "together": ("mean", "sum"),
+    "scale": ("0 to 1", "per map"),
+    "kinds": ("one", "all three"),
+    "label": ("all", *PATTERNS, "none"),
+    "sort": ("layer", *MEASURES),
+    "top": tuple(map(str, range(100, 9, -1))),
+    "least": tuple(map(str, range(101))),
+}
+
+
 def explorer_words() -> dict:
     """All texts of the explorer that are the same for every sentence: names and explanations of the kinds, patterns,
     measures, and the rules of labelling.

@@ -15,9 +15,10 @@ from ui.head_choice import Head, choose_head_of, take_head
 from ui.heading import beside_title
 from ui.selectors import one_number
 from ui.sentences import show_translation
-from ui.widgets import plain, show_finding, show_table
+from ui.widgets import offer_page, plain, show_finding, show_table
 
 from .payload import decoding_steps
+from .player_html import decoding_page
 from .text import given_words, hardest_step, search_sentence
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
@@ -127,6 +128,7 @@ def _show_player(choice: Choice) -> None:
         on_take=force,
         on_undo=_forget,
     )
+    offer_page(lambda: decoding_page(steps, first, trace, choice.checkpoint.name), "decoding.html")
     show_finding(hardest_step(trace))
     if trace.given:
         st.caption(plain(given_words(trace)))

@@ -13,8 +13,9 @@ from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
 from ui.head_choice import choose_head_of
 from ui.sentences import show_translation
-from ui.widgets import offer_download
+from ui.widgets import offer_download, offer_page
 
+from .steps_html import steps_page
 from .steps_payload import stages_payload
 from .steps_text import View
 
@@ -59,10 +60,13 @@ def show(choice: Choice) -> None:
     key = url_state.read_number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
     dimension = url_state.read_number("at_dimension", view.head * stages.d_k + 1)
     payload = stages_payload(stages, block.parameters, block.gaps, view)
-    attention_steps(payload, (query, key, dimension, chosen_step(payload)), "steps", remember)
+    chosen, checkpoint = (query, key, dimension, chosen_step(payload)), choice.checkpoint.name
+    attention_steps(payload, chosen, "steps", remember)
     st.caption(HOW_TO_READ)
-    title = f"{KIND_NAMES[view.kind]} of {choice.checkpoint.name}, layer {view.layer + 1}, head {view.head + 1}"
-    offer_program(stages, block.parameters, view, title, f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}")
+    title = f"{KIND_NAMES[view.kind]} of {checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
+    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}"
+    offer_page(lambda: steps_page(payload, chosen, title, session.trace(choice), checkpoint), f"{name}.html")
+    offer_program(stages, block.parameters, view, title, name)
 
 
 def chosen_step(payload: dict, start: str = FIRST_STEP) -> str:

@@ -12,8 +12,9 @@ from transformer.training.replay import TrainingReplay
 from ui import url_state
 from ui.choices import from_list
 from ui.head_choice import Head, choose_head, take_head
-from ui.widgets import plain, show_attempt, show_finding
+from ui.widgets import offer_page, plain, show_attempt, show_finding
 
+from .replay_html import replay_page
 from .replay_payload import ShownHead, replay_payload
 from .replay_text import Focus, focus_of, head_story, heads_story, output_story
 
@@ -76,14 +77,18 @@ def show_replay(
         kind, layer, head = choose_head(shapes, start_of)
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])
+    payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
+    step = _step(url_state.read("moment", start), int(replay.steps[0]), following)
     replay_player(
-        replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names),
-        _step(url_state.read("moment", start), int(replay.steps[0]), following),
+        payload,
+        step,
         following,
         name,
         on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
         on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
+    if not following:
+        offer_page(lambda: replay_page(payload, step, name), "training.html")
     show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
     _compare(focus, Head(kind, layer, head))
 

@@ -1,0 +1,22 @@
+// A component alone on a page of its own: it is given the data that the page brings along, and reports to nobody.
+
+// Bytes travel as base64 in an object of this one name (see __init__.py).
+const BYTES = "base64 bytes";
+
+function revived(_, value) {
+  const text = value?.[BYTES];
+  return text === undefined ? value : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+// What an address would say of a component's choice: handed on when the component asks for it.
+function answer(choice) {
+  document.addEventListener("headlight:asks", () => {
+    document.dispatchEvent(new CustomEvent("headlight:choice", { detail: choice }));
+  });
+}
+
+export default function start(component) {
+  const { data, choice } = JSON.parse(document.getElementById("page_data").textContent, revived);
+  if (choice) answer(choice);
+  component({ parentElement: document.getElementById("page_component"), data, setTriggerValue: () => {} });
+}

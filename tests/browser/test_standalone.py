@@ -1,0 +1,213 @@
+"""A page that was taken away: opened from a disk without a network, it is as alive as in the app."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest
+
+from transformer.interpret.trace import Trace
+from transformer.training.replay import REPLAY_FILE, load_replay
+from views.attention.explorer_html import explorer_choice, explorer_page
+from views.attention.explorer_payload import explorer_blob
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = "I don't love my teacher."
+EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
+QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
+SVG = "{http://www.w3.org/2000/svg}"
+Opening = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def trace(shipped) -> Trace:
+    return shipped.trace(SENTENCE)
+
+
+@pytest.fixture
+def open_alone(browser, tmp_path) -> Iterator[Opening]:
+    """A function that writes a page to a disk and opens it there, offline; nothing may be asked for or go wrong."""
+    contexts, asked, wrong = [], [], []
+
+    def open_alone(text: str, scheme: str = "light", width: int = 1366) -> Page:
+        file = tmp_path / "page.html"
+        file.write_text(text, encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        context.set_offline(True)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.goto(file.as_uri())
+        assert asked == [file.as_uri()]
+        return page
+
+    yield open_alone
+    for context in contexts:
+        context.close()
+    assert len(asked) == len(contexts), asked
+    assert not wrong
+
+
+def point_at(page: Page, row: int, column: int) -> None:
+    """At a cell of the map by the keys, which are the same on every screen."""
+    page.locator(".map canvas").focus()
+    for key in ("ArrowDown", *["ArrowDown"] * row, *["ArrowRight"] * column):  # the first only goes to the first cell
+        page.keyboard.press(key)
+
+
+def expect_number(page: Page, name: str, value: str) -> None:
+    expect(page.locator(".numbers div", has=page.get_by_text(name, exact=True)).locator("dd")).to_have_text(value)
+
+
+def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_alone, trace):
+    page = open_alone(explorer_page(trace, "en-de", choice=explorer_choice(trace, "encoder", 2, 4)))
+    expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 3, head 5")
+    for text in (f"Sentence: {SENTENCE}", f"Translation: {trace.target_text}", "by the checkpoint en-de."):
+        expect(page.get_by_text(text)).to_be_visible()
+    point_at(page, 2, 4)
+    expect_number(page, "weight", f"{trace.encoder[2, 4, 2, 4]:.4f}")
+    page.locator(KEYS).nth(1).hover()
+    expect_number(page, "weight", f"{trace.encoder[2, 4, :, 1].max():.4f}")
+    page.get_by_role("button", name="cross", exact=True).click()
+    page.locator(QUERIES).nth(3).click()
+    expect_number(page, "weight", f"{trace.cross[2, 4, 3].max():.4f}")
+    page.get_by_role("button", name="lines", exact=True).click()
+    expect(page.locator(".readers button").nth(3)).to_have_attribute("aria-pressed", "true")
+
+
+def test_hostile_text_stays_text(open_alone, trace):
+    sides = {name: (EVIL, *getattr(trace, name)[1:]) for name in ("source_tokens", "fed_tokens", "next_tokens")}
+    hostile = dataclasses.replace(trace, source_text=EVIL, target_text=f"{EVIL}$script", **sides)
+    page = open_alone(explorer_page(hostile, EVIL))
+    expect(page.locator(KEYS).first).to_have_attribute("title", EVIL)
+    expect(page.get_by_text(f"Translation: {EVIL}$script", exact=True)).to_be_visible()
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
+    """The vector graphic that the explorer saves."""
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="Save as SVG").click()
+    saving.value.save_as(tmp_path / "attention.svg")
+    return ElementTree.parse(tmp_path / "attention.svg").getroot()
+
+
+def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace, tmp_path):
+    hostile = dataclasses.replace(trace, source_tokens=(f"{EVIL}\x01", *trace.source_tokens[1:]))
+    page = open_alone(explorer_page(hostile, choice=explorer_choice(trace, "cross", 1, 2)), "dark")
+    picture = picture_of(page, tmp_path)
+    assert picture.find(f"{SVG}title").text == "Cross-attention: layer 2, head 3"
+    assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
+    cells = [group.find(f"{SVG}title").text for group in picture.iterfind(f".//{SVG}g[{SVG}title]")]
+    weights = np.array([float(text.rsplit(" ", 1)[1].rstrip(".")) for text in cells]).reshape(trace.cross.shape[2:])
+    np.testing.assert_allclose(weights, trace.cross[1, 2], atol=5.1e-5)
+    assert f"“{EVIL}\N{REPLACEMENT CHARACTER}”" in cells[0]
+    rects = picture.findall(f".//{SVG}g/{SVG}g/{SVG}rect")
+    opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(weights.shape)
+    np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+
+
+def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tmp_path):
+    choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
+    picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
+    lines = picture.findall(f".//{SVG}line")
+    for colour, head in (("#0072b2", 1), ("#e69f00", 4)):
+        drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
+        weights = trace.decoder[0, head]
+        np.testing.assert_allclose(drawn, np.sort(weights[weights >= 0.02]), atol=1e-3)
+
+
+def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
+    """Whoever changes the file's script or style changes their hash, and what they would load is forbidden."""
+    text, loads = explorer_page(trace), '<img src="https://example.com/x.png"><script>window.hurt = 1</script>'
+    (tmp_path / "page.html").write_text(text.replace("<main", f"{loads}<main"), encoding="utf-8")
+    context = browser.new_context()
+    page, asked = context.new_page(), []
+    context.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
+    page.goto((tmp_path / "page.html").as_uri())
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    told = page.evaluate("fetch('https://example.com/').then(() => 'let through', error => error.name)")
+    assert told == "TypeError" and page.evaluate("window.hurt") is None
+    assert [url for url in asked if not url.startswith("file:")] == []
+    context.close()
+
+
+def taken(page: Page, url: str, tmp_path: Path) -> str:
+    """The page that the app's button saves."""
+    page.goto(url)
+    button = page.get_by_role("button", name="Download as a page")
+    expect(button).to_be_visible()
+    at_rest(page)
+    with page.expect_download() as saving:
+        button.click()
+    saving.value.save_as(tmp_path / "saved.html")
+    return (tmp_path / "saved.html").read_text(encoding="utf-8")
+
+
+def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&see_kind=decoder&see_heads=2.3&see_view=lines&see_tokens=q3"
+    alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
+    expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
+    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.next_tokens[2])
+    expect_number(alone, "weight", f"{trace.decoder[1, 2, 2].max():.4f}")
+
+
+def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&layer=3&head=1&step=2"
+    alone = open_alone(taken(page, f"{address}/decoding?{see}", tmp_path))
+    for step in (2, 3):
+        expect(alone.locator(".place")).to_have_text(f"Step {step} of {len(trace.next_ids)}")
+        for key, weight in enumerate(trace.cross[2, 0, step - 1]):
+            chip = alone.locator(".source li").nth(key)
+            assert chip.get_attribute("title") == f"weight {weight:.4f}"
+        alone.get_by_role("button", name="One step forward").click()
+    expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
+    expect(alone.get_by_text("Choose a line")).to_be_hidden()
+    shuts_no_one_out(alone)
+
+
+def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, address, open_alone, tmp_path, trace):
+    see = f"text={quote(SENTENCE)}&kind=cross&layer=2&head=4&at_query=3&at_key=2&at_step=softmax"
+    alone = open_alone(taken(page, f"{address}/inside?{see}", tmp_path))
+    expect(alone.locator("li.step:not([hidden]) h3")).to_have_text("7Softmax: scores become weights")
+    expect(alone.locator("li.step.softmax .hand")).to_contain_text(f"{trace.cross[1, 3, 2, 1]:.4f}")
+    alone.get_by_role("button", name="Step before").click()
+    expect(alone.locator("li.step:not([hidden]) h3")).to_contain_text("6")
+    shuts_no_one_out(alone)
+
+
+def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
+    film = load_replay(ROOT / "checkpoints" / "reverse" / REPLAY_FILE)
+    step, trajectory = int(film.steps[5]), film.trajectories[0]
+    see = f"training=film&checkpoint=reverse&kind=cross&layer=2&head=1&moment={step}"
+    alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
+    expect(alone.locator(".place")).to_have_text(f"Step {step:,} of {film.steps[-1]:,}")
+    alone.locator("table.map td[id]").nth(3).hover()
+    expect(alone.locator(".head .readout")).to_contain_text(f"{trajectory.cross[5, 1, 0].flat[3]:.3f}")
+    alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
+    expect(alone.locator(".place")).to_have_text(f"Step {film.steps[6]:,} of {film.steps[-1]:,}")
+    shuts_no_one_out(alone)
+
+
+@pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
+def test_it_shuts_no_one_out(open_alone, trace, scheme, width):
+    page = open_alone(explorer_page(trace, "en-de"), scheme, width)
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    shuts_no_one_out(page)
+
+
+def test_it_is_no_larger_than_it_must_be(shipped):
+    for text in (SENTENCE, "The old man next door says that he has never seen such a beautiful garden."):
+        trace = shipped.trace(text)
+        assert len(explorer_page(trace).encode()) <= 1.5 * len(explorer_blob(trace)) + 300_000

@@ -1,0 +1,137 @@
+"""A trace as a file: one .npz of plain numbers and texts, of which reading runs nothing, and which is checked first."""
+
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..arrays import read_only
+from ..data.tokenizer import Piece
+from ..errors import DataError, InterventionError
+from .what_if.parsing import parse
+
+_MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
+_NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types
+# Each array, its kind and the names of its sizes: what has the same name is equally long.
+_LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "source_text": (_TEXT, ()),
+    "target_text": (_TEXT, ()),
+    "origin": (_TEXT, ()),
+    "finished": (_YES_OR_NO, ()),
+    "given": (_WHOLE, ()),
+    "source_tokens": (_TEXT, ("source",)),
+    "source_ids": (_WHOLE, ("source",)),
+    "source_spans": (_WHOLE, ("pieces", "ends")),
+    "fed_tokens": (_TEXT, ("target",)),
+    "fed_ids": (_WHOLE, ("target",)),
+    "next_tokens": (_TEXT, ("target",)),
+    "next_ids": (_WHOLE, ("target",)),
+    "encoder": (_NUMBER, ("encoder layers", "encoder heads", "source", "source")),
+    "decoder": (_NUMBER, ("decoder layers", "decoder heads", "target", "target")),
+    "cross": (_NUMBER, ("decoder layers", "cross heads", "target", "source")),
+    "next_probabilities": (_NUMBER, ("target",)),
+    "next_ranks": (_WHOLE, ("target",)),
+    "entropies": (_NUMBER, ("target",)),
+    "candidate_ids": (_WHOLE, ("target", "candidates")),
+    "candidate_probabilities": (_NUMBER, ("target", "candidates")),
+    "candidate_tokens": (_TEXT, ("target", "candidates")),
+    "interventions": (_TEXT, ("interventions",)),
+}
+_WEIGHTS = ("encoder", "decoder", "cross")
+_STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "candidate_ids", "candidate_probabilities")
+_ROUNDING = 1e-3  # by which a weight in half precision may be above 1
+
+
+def save_fields(path: Path, fields: Mapping[str, object]) -> None:
+    """Write the fields of a trace as one .npz, token texts as Unicode arrays; raises OSError."""
+    arrays = {name: np.asarray(fields[name]) for name in _LAYOUT.keys() & fields.keys() - {"interventions"}}
+    arrays["interventions"] = np.array(list(map(str, fields["interventions"])), dtype=np.str_)
+    spans = [(piece.begin, piece.end) for piece in fields["source_pieces"]]
+    arrays["source_spans"] = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    with open(path, "wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def load_fields(path: Path) -> dict[str, object]:
+    """The fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
+    try:
+        arrays = _read(path)
+        _check(arrays)
+        return _fields(arrays)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except InterventionError as error:
+        raise DataError(f"{path} is no trace: {error}") from error
+    # Damaged archives and headers, and lies about sizes, lead to all of these.
+    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, struct.error, MemoryError, OverflowError) as error:
+        raise DataError(f"{path} is no trace: {error}.") from error
+    except (NotImplementedError, RuntimeError, SyntaxError, TypeError) as error:
+        raise DataError(f"{path} is no trace: {error}.") from error
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
+            raise ValueError("it is too large")
+        names = {member.filename.removesuffix(".npy") for member in archive.infolist()}
+        if names != _LAYOUT.keys():
+            raise ValueError(f"it lacks, or has too much of: {', '.join(sorted(names ^ _LAYOUT.keys())[:5])}")
+        return {name: _array(archive, name) for name in _LAYOUT}
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """An array as NumPy's format has it, but of numbers and texts alone: an object would be a pickle."""
+    with archive.open(f"{name}.npy") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{name} is of another version")
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.kind not in _LAYOUT[name][0]:
+            raise ValueError(f"{name} is of type {dtype}")
+        values = file.read()
+    if len(values) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name} is not as long as it says")
+    return read_only(np.ndarray(shape, dtype, values, order="F" if by_columns else "C"))
+
+
+def _check(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError where sizes do not fit each other or weights are none."""
+    sizes = {"ends": 2}
+    for name, (_, dimensions) in _LAYOUT.items():
+        if arrays[name].ndim != len(dimensions):
+            raise ValueError(f"{name} has {arrays[name].ndim} dimensions, not {len(dimensions)}")
+        for dimension, size in zip(dimensions, arrays[name].shape, strict=True):
+            if sizes.setdefault(dimension, size) != size:
+                raise ValueError(f"{name} has the size {size} where {sizes[dimension]} is expected ({dimension})")
+    if not all(sizes[name] for name in ("source", "target", "encoder layers", "encoder heads", "decoder layers")):
+        raise ValueError("it has no weights")
+    if sizes["pieces"] > sizes["source"]:
+        raise ValueError("it has more pieces than source tokens")
+    for name in _WEIGHTS:
+        if not ((arrays[name] >= 0) & (arrays[name] <= 1 + _ROUNDING)).all():
+            raise ValueError(f"{name} has numbers that are no weights")
+
+
+def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
+    fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
+    fields["interventions"] = tuple(map(parse, fields["interventions"]))
+    spans = arrays["source_spans"].tolist()
+    tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
+    fields["source_pieces"] = tuple(Piece(id, text, *span) for id, text, span in tokens)
+    return fields
+
+
+def _value(name: str, array: np.ndarray) -> object:
+    """An array as a trace has it, a value or tuples where it is no array; texts must be such that UTF-8 can hold."""
+    if name in _STAY_ARRAYS:
+        return array
+    if array.dtype.kind == _TEXT:
+        "".join(array.ravel().tolist()).encode("utf-8")  # UnicodeEncodeError is a ValueError
+    return _as_tuples(array.tolist())
+
+
+def _as_tuples(value: object) -> object:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
