@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,17 +47,17 @@ _STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "can
 _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
 
 
-def save_fields(path: Path, fields: Mapping[str, object]) -> None:
+def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
     """Write the fields of a trace as one .npz, token texts as Unicode arrays; raises OSError."""
     arrays = {name: np.asarray(fields[name]) for name in _LAYOUT.keys() & fields.keys() - {"interventions"}}
     arrays["interventions"] = np.array(list(map(str, fields["interventions"])), dtype=np.str_)
     spans = [(piece.begin, piece.end) for piece in fields["source_pieces"]]
     arrays["source_spans"] = np.array(spans, dtype=np.int64).reshape(-1, 2)
     with open(path, "wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def load_fields(path: Path) -> dict[str, object]:
+def load_fields(path: Path) -> dict[str, Any]:
     """The fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
     try:
         arrays = _read(path)
@@ -115,8 +116,8 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
             raise ValueError(f"{name} has numbers that are no weights")
 
 
-def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
-    fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
+def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
