@@ -1,8 +1,8 @@
 """A sentence as one HTML file beside BertViz 1.4.1's `model_view(html_action="return")` of the same arrays, in turns.
 
 Measured: seconds to make the file, its bytes, and the bytes of the weights in it, float32. Ours has every weight to
-four decimals and its own scripts; BertViz's loads three scripts from a CDN when it is opened, which are not counted. Run
-with `python -m benchmarks.export`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
+four decimals and its own scripts; BertViz's loads three scripts from a CDN when it is opened, which are not counted.
+Run with `python -m benchmarks.export`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
 """
 
 from collections.abc import Callable
