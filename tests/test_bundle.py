@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.bundle import FOLDER, BundleError, bundle
+from browser.bundle import FOLDER, BundleError, bundle, joined
+from browser.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
 
@@ -109,3 +110,28 @@ def test_there_is_a_component_for_every_folder():
 def test_token_text_is_never_set_as_html():
     for path in FOLDER.glob("*/*.js"):
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write", path.read_text()), path.name
+
+
+def test_two_entries_share_what_both_import(write):
+    entry = write(
+        entry='import { a } from "./base.js";\nexport default a;\n',
+        other='import { a } from "./base.js";\nexport default a + 1;\n',
+        base="export const a = 1;\n",
+    )
+    text, (first, second) = joined(entry, entry.with_name("other.js"))
+    assert modules(text) == ["base", "entry", "other"]
+    assert first != second and {first, second} == {"module2.entry", "module3.entry"}
+
+
+def test_a_page_whose_script_would_end_early_is_refused(tmp_path):
+    for name, content in {"x.js": 'export default "</SCRIPT>";\n', "x.html": "<p></p>", "x.css": ""}.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(BundleError, match="script would end early"):
+        standalone(str(tmp_path / "x"), {}, Words("x"))
+
+
+def test_a_page_holds_json_and_bytes_alone():
+    with pytest.raises(TypeError, match="JSON and bytes, got set"):
+        standalone("token_lines/lines", {"tokens": {1}}, Words("x"))
+    with pytest.raises(ValueError):
+        standalone("token_lines/lines", {"weight": float("nan")}, Words("x"))

@@ -14,7 +14,7 @@ const NOT_IN_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 // The text of an SVG file. shown: the matrix; each: where lines are shown, one Shown a head with a colour of its own.
 function pictureOf({ shown, each, choice, title, caption }) {
   const { parts, width: drawn, height } = each ? lines(each, shown, choice) : map(shown, choice);
-  const width = Math.max(LEAST_WIDTH, drawn), texts = wrapped(caption, (width - 2 * MARGIN) / (0.85 * LETTER));
+  const width = Math.max(LEAST_WIDTH, drawn), texts = wrapped(caption, (width - 2 * MARGIN) / LETTER);
   const below = texts.map((text, at) => write(text, MARGIN, TITLE + height + (at + 1.2) * LINE));
   const whole = TITLE + height + (texts.length + 1) * LINE, namespace = "http://www.w3.org/2000/svg";
   const picture = svgElement(
