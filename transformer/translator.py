@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from .checkpoint import Checkpoint, load_checkpoint, locate, placed
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
-from .data.tokenizer import Piece, well_formed
+from .data.tokenizer import Piece, unknown_parts, well_formed
 from .decoding.beam import Beam, SearchRecord, beam_search, recorded_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import EmptyTextError, TooLongError, UserError
@@ -48,8 +49,7 @@ class Translator:
 
     @classmethod
     def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
-        """Load a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or a name on
-        the hub.
+        """Load a model of Marian, BART, mBART, M2M100 or NLLB: a folder in Hugging Face's layout, or a name on its hub.
 
         Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and
         DeviceError where there is no such `device`.
@@ -233,17 +233,13 @@ class Translator:
 
     def unknown_characters(self, text: str) -> list[str]:
         """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
-        text = well_formed(text)
-        unknown = [p for p in self.tokenizer.pieces(text) if p.id == self.tokenizer.unknown_id]
-        parts = (text[piece.begin : piece.end].strip() for piece in unknown)
-        return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
+        return unknown_parts(self.tokenizer, well_formed(text))
 
     def _is_readable(self, text: str, encode: Callable[[str], list[int]] | None = None) -> bool:
         try:
-            self._checked_ids(text, "text", encode)
+            return bool(self._checked_ids(text, "text", encode))
         except (EmptyTextError, TooLongError):
             return False
-        return True
 
     def _source_ids(self, text: str) -> list[int]:
         before, after = self.tokenizer.frame(text)
@@ -291,11 +287,7 @@ class Translator:
         return ids
 
     def _search(
-        self,
-        sources: Sequence[Ids],
-        strategy: Strategy,
-        prefixes: Sequence[Ids] | None,
-        memory: torch.Tensor | None = None,
+        self, sources: Sequence[Ids], strategy: Strategy, prefixes: Sequence[Ids] | None, memory: Tensor | None = None
     ) -> list[list[Hypothesis]]:
         self._check_prefixes(sources, prefixes)
         if isinstance(strategy, Beam):

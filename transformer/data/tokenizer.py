@@ -90,6 +90,13 @@ class TextTokenizer(Protocol):
         """The piece of the source's vocabulary, mostly the same, as it is written there."""
 
 
+def unknown_parts(tokenizer: TextTokenizer, text: str) -> list[str]:
+    """The parts of a text that a tokenizer has no piece for, in order, each once."""
+    unknown = [piece for piece in tokenizer.pieces(text) if piece.id == tokenizer.unknown_id]
+    parts = (text[piece.begin : piece.end].strip() for piece in unknown)
+    return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
+
+
 def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:
     """All that the encoder reads of a source text: ids of its pieces, and of the special tokens around them."""
     before, after = tokenizer.frame(text)
