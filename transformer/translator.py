@@ -23,7 +23,7 @@ from .model.device import choose_device, keep_freed_memory
 Strategy = Greedy | Sampling | Beam
 
 _BATCH = 64  # sentences (times beam size) decoded side by side
-_TRACED = 16  # sentences of which every attention is held at once
+_TRACED = 16  # the same, every attention kept
 _MAX_CHARACTERS_A_TOKEN = 64  # a longer text is refused before it is tokenized
 
 
@@ -258,8 +258,7 @@ class Translator:
 
     def _known(self, ids: Ids) -> list[int]:
         """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
-        known = list(map(int, ids))
-        size = self.model.config.output_size
+        known, size = list(map(int, ids)), self.model.config.output_size
         if not all(0 <= id < size for id in known):
             raise ValueError(f"ids must be in 0 to {size - 1}, got {known}")
         return known
