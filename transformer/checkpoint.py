@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from .errors import CheckpointError, ConfigError
 from .files import app_folder, load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
 from .model.transformer import Transformer
 
+WEIGHTS_FILE = "model.safetensors"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
 # What any make of tokenizer keeps in a checkpoint's folder.
@@ -101,7 +103,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     write_atomically(folder / "config.json", object_bytes(config))
     write_atomically(folder / "training.json", object_bytes(checkpoint.training))
     save_history(folder, checkpoint.history)
-    save_tensors(folder / "model.safetensors", weights)
+    save_tensors(folder / WEIGHTS_FILE, weights)
 
 
 def save_history(folder: Path, history: list[dict]) -> None:
@@ -144,7 +146,7 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"The tokenizer in {folder} has {len(tokenizer)} pieces and special tokens {special}; "
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
-    weights = load_tensors(folder / "model.safetensors")
+    weights = load_tensors(folder / WEIGHTS_FILE)
     model = placed(build_model(config, weights, folder), device)
     training = read_object(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
@@ -178,6 +180,16 @@ def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: P
         model = Transformer(config)
     model.set_weights(weights)
     return model
+
+
+def weights_digest(folder: Path) -> str:
+    """The SHA-256 of a checkpoint's weights, in hexadecimal: two with the same compute the same.
+
+    Raises CheckpointError where there are none.
+    """
+    path = Path(folder) / WEIGHTS_FILE
+    with reading(path, "cannot be read"), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def note_training(folder: Path, name: str, value: object) -> None:

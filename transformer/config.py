@@ -257,12 +257,12 @@ def load_experiment(path: Path) -> Experiment:
     )
 
 
-def _is_pair_of_texts(probe: object) -> bool:
+def _is_pair_of_texts(probe) -> bool:
     two = isinstance(probe, list | tuple) and len(probe) == 2
     return two and all(isinstance(side, str) and side.strip() for side in probe)
 
 
-def build(kind: type, settings: dict, table: str):
+def build(kind: type, settings, table: str):
     """Make a configuration of `kind` from a dictionary; raises ConfigError naming an unknown or missing setting."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
     fields = {field.name: field for field in dataclasses.fields(kind)}
@@ -275,16 +275,16 @@ def build(kind: type, settings: dict, table: str):
 
 def check_types(config) -> None:
     """Raise ConfigError for a value not of its field's type (an int is a float, too); texts of names become names."""
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if issubclass(field.type, StrEnum):
-            valid = isinstance(value, str) and value in tuple(field.type)
-            require(valid, f"{field.name} must be one of {', '.join(field.type)}, not {value!r}.")
-            object.__setattr__(config, field.name, field.type(value))
-            continue
-        accepted = int | float if field.type is float else field.type
-        right = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
-        require(right, f"{field.name} must be {field.type.__name__}, not {value!r}.")
+    for name, kind in type(config).__annotations__.items():
+        value = getattr(config, name)
+        if issubclass(kind, StrEnum):
+            named = isinstance(value, str) and value in tuple(kind)
+            require(named, f"{name} must be one of {', '.join(kind)}, not {value!r}.")
+            object.__setattr__(config, name, kind(value))
+        else:
+            right = isinstance(value, int | float if kind is float else kind)
+            right = right and (kind is bool or not isinstance(value, bool))
+            require(right, f"{name} must be {kind.__name__}, not {value!r}.")
 
 
 def check_bounds(config, bounds: dict[str, tuple[int, int]]) -> None:

@@ -31,7 +31,7 @@ def score(translations: Sequence[str], references: Sequence[str], tokenize: str 
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     results = [metric.corpus_score(list(translations), [list(references)]).score for metric in (bleu, chrf)]
-    return Score(*results, str(bleu.get_signature()), len(references))
+    return Score(*results, str(bleu.get_signature()), len(references))  # type: ignore[call-arg]
 
 
 _BATCH_TOKENS = 2048

@@ -82,7 +82,7 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
         yield
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing.") from error
-    except (OSError, *errors) as error:
+    except (OSError, *errors) as error:  # type: ignore[misc]
         raise CheckpointError(f"{path} {complaint}: {error}.") from error
 
 
@@ -157,5 +157,5 @@ def _checksum(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
     value = 0
     for name, tensor in sorted((stored_name(name), tensor) for name, tensor in tensors.items()):
         value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
-        value = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)
+        value = zlib.crc32(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)  # type: ignore[arg-type]
     return torch.tensor(value)

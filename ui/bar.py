@@ -17,7 +17,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
-from . import choices, url_state
+from . import choices, citation, url_state
 from .widgets import plain
 
 # Each shows something that translation has to solve.
@@ -55,6 +55,8 @@ def show() -> Choice:
         strategy = _decoding()
         with st.container(width=104):
             copy_link("copy_link")
+        with st.container(width="content"):
+            citation.show(checkpoint)
         with st.container(width=132, key="presentation"):
             _offer_presentation()
     translator = _translator(checkpoint, page)

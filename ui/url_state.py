@@ -271,6 +271,11 @@ def note_page(path: str) -> None:
     st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
 
 
+def page_shown() -> str:
+    """The path of this run's page in the address, empty for the home."""
+    return st.session_state.get(_PAGES, (None, ""))[1]
+
+
 def rename_old_values() -> None:
     """Put today's values in place of old ones in the address, and begin anew with them; called before any widget."""
     today = {

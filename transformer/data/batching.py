@@ -54,8 +54,8 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
     The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
     nothing is left.
     """
-    known = isinstance(pairs, Pairs)
-    lines, name = (pairs.lines, pairs.name) if known else ([None] * len(pairs), "the corpus")
+    lines: Sequence[int | None] = pairs.lines if isinstance(pairs, Pairs) else [None] * len(pairs)
+    name = pairs.name if isinstance(pairs, Pairs) else "the corpus"
     sources = tokenizer.encode_all([source for source, _ in pairs])
     targets = tokenizer.encode_all([target for _, target in pairs], target=True)
     kept, examples, skipped = [], [], SkippedLines()
@@ -64,7 +64,7 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
         example = Example(
             source=(*before, *source, *after),
             target=(tokenizer.begin_id, *tokenizer.given(pair[0]), *target, tokenizer.end_id),
-            lines=(line,) if known else (),
+            lines=() if line is None else (line,),
         )
         if not source or not target:
             skipped.add("with a side that has no token", line)
@@ -227,7 +227,7 @@ def open_padded(
     masks = (of_source, of_target, causal_mask(fed.shape[1]), target_mask(fed, tokenizer.pad_id))
     sources = piece_texts(source.tolist(), tokenizer.source_piece_text)
     targets = (piece_texts(ids.tolist(), tokenizer.piece_text) for ids in (fed, following))
-    return OpenedBatch(sources, *targets, source_lengths, target_lengths, *map(to_array, masks))
+    return OpenedBatch(sources, *targets, source_lengths, target_lengths, *map(to_array, masks))  # type: ignore[arg-type, call-arg]
 
 
 def piece_texts(rows: Sequence[Ids], piece_text: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:

@@ -78,7 +78,7 @@ class ByteLevelTokenizer:
             ids = read_vocabulary(contents[0], _SPECIAL)
             if len(ids) == size + 1 and ids.get("<mask>") == size:
                 contents[0] = object_bytes({piece: id for piece, id in ids.items() if id < size})
-        return cls(*contents, begin_id, first_id)
+        return cls(*contents, begin_id, first_id)  # type: ignore[arg-type, call-arg]
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -219,4 +219,4 @@ def _ranks(merges: bytes) -> dict[tuple[str, str], int]:
     pairs = [tuple(line.rstrip("\r").split(" ")) for line in lines if line.strip() and not line.startswith("#version")]
     if not pairs or not all(len(pair) == 2 for pair in pairs):
         raise CheckpointError(f"{MERGES} should have two pieces a line, those that are merged.")
-    return {pair: rank for rank, pair in enumerate(pairs)}
+    return {pair: rank for rank, pair in enumerate(pairs)}  # type: ignore[misc]

@@ -163,7 +163,7 @@ def write_reversals(out: Path, seed: int = 1) -> list[Path]:
     generator, seen = random.Random(seed), set()
     paths = []
     for name, count in SPLITS.items():
-        lines = []
+        lines: list[str] = []
         while len(lines) < count:
             text = random_text(generator)
             if text not in seen:

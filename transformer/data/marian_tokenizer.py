@@ -56,7 +56,7 @@ class MarianTokenizer:
                 raise CheckpointError(f"{Path(folder) / name} cannot be read: {error.strerror}.") from error
         path = Path(folder) / TARGET_VOCABULARY
         with reading(path, "cannot be read"):
-            return cls(*contents, begin_id, path.read_bytes() if path.exists() else None)
+            return cls(*contents, begin_id, path.read_bytes() if path.exists() else None)  # type: ignore[arg-type, call-arg]
 
     @property
     def files(self) -> dict[str, bytes]:

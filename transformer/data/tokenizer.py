@@ -84,7 +84,10 @@ class TextTokenizer(Protocol):
         """Text of these target ids; special tokens leave nothing behind."""
 
     def piece_text(self, id: int) -> str:
-        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
+        """The piece of the target's vocabulary as it is written there, such as "▁lehr" or "</s>"."""
+
+    def source_piece_text(self, id: int) -> str:
+        """The piece of the source's vocabulary, mostly the same, as it is written there."""
 
 
 def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:

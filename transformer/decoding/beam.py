@@ -165,7 +165,8 @@ def recorded_beam_search(
     for step in range(max(limits)):
         log_probabilities = state.step(tokens).log_softmax(dim=-1)
         best, indices = _best_candidates(log_probabilities, active, step, size, model)
-        rows, remaining = [], []
+        rows: list[int] = []
+        remaining: list[_Search] = []
         for number, search in enumerate(active):
             origins = _advance(search, best[number], indices[number], log_probabilities.shape[-1], model, beam)
             if origins is not None:

@@ -121,7 +121,7 @@ def decode(
     state = DecodingState(model, sources, max(limits), memory)
     outputs: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)
-    running = list(range(len(sources)))  # the sentence of each row; None once it is finished
+    running: list[int | None] = list(range(len(sources)))  # the sentence of each row; None once it is finished
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
         logits = state.step(tokens)
@@ -159,12 +159,12 @@ def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[I
     """The prefixes as lists, or empty ones; raises ValueError for sources or prefixes that do not fit the model."""
     if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
         raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
-    prefixes = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
-    if len(prefixes) != len(sources):
-        raise ValueError(f"one prefix a source expected, got {len(prefixes)} for {len(sources)}")
-    if any(len(prefix) >= limit for prefix, limit in zip(prefixes, length_limits(model, sources), strict=True)):
+    given = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
+    if len(given) != len(sources):
+        raise ValueError(f"one prefix a source expected, got {len(given)} for {len(sources)}")
+    if any(len(prefix) >= limit for prefix, limit in zip(given, length_limits(model, sources), strict=True)):
         raise ValueError("a prefix is as long as its translation may become")
-    return prefixes
+    return given
 
 
 def _chooser(model: Transformer, strategy: Greedy | Sampling):

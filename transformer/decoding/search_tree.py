@@ -31,7 +31,7 @@ def search_tree(record: SearchRecord) -> tuple[Branch, ...]:
     went_on = {ids[:-1] for kept in record.kept for ids in kept} | {ids[:-1] for ids in ended}
     branches: list[Branch] = []
     for step in range(1, steps + 1):
-        here = [(ids, None) for ids in ended if len(ids) == step]
+        here: list[tuple[tuple[int, ...], int | None]] = [(ids, None) for ids in ended if len(ids) == step]
         if step <= len(record.kept):
             here += [(ids, place) for place, ids in enumerate(record.kept[step - 1])]
         for ids, place in here:

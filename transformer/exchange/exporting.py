@@ -89,7 +89,8 @@ def _has_papers_positions(config: ModelConfig) -> bool:
 
 def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
     config, own = checkpoint.model.config, dict(checkpoint.model.named_parameters())
-    order, weights = by_halves(config.d_model), {}
+    order = by_halves(config.d_model)
+    weights: dict[str, torch.Tensor] = {}
     for part in parts(config):
         weight = reordered(own[part.ours].detach().to("cpu", torch.float32), part, order)
         weights |= zip(part.theirs, weight.chunk(len(part.theirs)), strict=True)

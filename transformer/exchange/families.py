@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..config import ModelConfig, Norm, Positions
 from ..errors import CheckpointError, ConfigError
@@ -21,7 +22,7 @@ class Family:
 
     only: Mapping[str, object]
     otherwise: Mapping[str, object]
-    config: Mapping[str, object] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
 
 
 _LEARNED = {"positions": Positions.LEARNED, "embedding_norm": True, "output_bias": True}
@@ -70,7 +71,7 @@ class Description:
 
     folder: Path
     kind: str
-    stored: Mapping[str, object]
+    stored: Mapping[str, Any]  # as JSON has it: `ModelConfig` checks what is what
 
     def shape(self) -> ModelConfig:
         """The shape of the model; raises CheckpointError for one that this engine cannot be."""
@@ -112,7 +113,7 @@ class Description:
             raise CheckpointError(f"{self.folder} has forced_bos_token_id = {forced!r}, which is no id.")
         return forced
 
-    def _said(self, name: str) -> object:
+    def _said(self, name: str) -> Any:
         return {**FAMILIES[self.kind].otherwise, **self.stored}[name]
 
     def _require_one_form(self) -> None:
@@ -126,7 +127,7 @@ class Description:
                     f"{self.folder} has {name} of {encoder} in the encoder, {decoder} in the decoder: not alike."
                 )
 
-    def _positions(self) -> dict[str, object]:
+    def _positions(self) -> dict[str, Any]:
         """M2M100's sinusoids fall from 1 to exactly 1 / 10000 over the pairs, which the paper's formula has with a base
         a little larger, and its first token stands after the padding's position (modeling_m2m_100.py)."""
         if self.kind != "m2m_100":
@@ -136,7 +137,7 @@ class Description:
             raise ConfigError(f"d_model must be at least 4 for its positions, not {d_model!r}.")
         return {"position_base": _BASE ** (d_model / (d_model - 2)), "first_position": self._said("pad_token_id") + 1}
 
-    def _vocabularies(self) -> dict[str, object]:
+    def _vocabularies(self) -> dict[str, Any]:
         shared = self.stored.get("share_encoder_decoder_embeddings", True)
         return {} if self.kind != "marian" or shared else {"target_vocab_size": self._said("decoder_vocab_size")}
 

@@ -33,7 +33,7 @@ def _shards(folder: Path) -> dict[str, torch.Tensor]:
     names = read_object(folder / INDEX).get("weight_map")
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise CheckpointError(f"{folder / INDEX} names no shards.")
-    weights = {}
+    weights: dict[str, torch.Tensor] = {}
     for name in sorted(set(names.values())):
         if Path(name).name != name or name in ("", ".", ".."):
             raise CheckpointError(f"{folder / INDEX} names a file outside of its folder: {name!r}.")

@@ -58,7 +58,7 @@ def _languages(description: Description, config: ModelConfig) -> Languages:
     begins_with_end = config.begin_id == config.end_id  # mBART's first form begins with the target language instead
     ids = _language_ids(folder, said, [] if begins_with_end or description.kind != "mbart" else _MBART)
     codes = {code.strip("_"): id for code, id in ids.items()}
-    forced = {id: code for code, id in codes.items()}.get(description.first_token(), "")
+    forced = {id: code for code, id in codes.items()}.get(description.first_token(), "")  # type: ignore[arg-type]
     source = _first([said.get("src_lang"), *_PREFERRED, *codes], codes)
     target = _first([forced, said.get("tgt_lang"), *_PREFERRED, *codes], codes, source if not forced else None)
     try:
@@ -81,7 +81,7 @@ def _language_ids(folder: Path, said: Mapping[str, object], otherwise: list[str]
     with_ids = {each.get("content"): each.get("id") for each in added if isinstance(each, dict)}
     found = _known(with_ids or _object(folder / _ADDED))
     if found:
-        return {piece: (with_ids or _object(folder / _ADDED))[piece] for piece in found}
+        return {piece: (with_ids or _object(folder / _ADDED))[piece] for piece in found}  # type: ignore[misc]
     lists = [
         source.get(name) or []
         for source in (_object(folder / _SPECIAL), said)

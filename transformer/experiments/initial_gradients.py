@@ -35,8 +35,8 @@ def gradient_norms(config: ModelConfig, norm: Norm, layers: int, examples: Examp
         tokens = int((target != shape.pad_id).sum())
         loss = smoothed_cross_entropy(model(source, decoder_input), target, shape.pad_id, 0.1) / tokens
         loss.backward()
-    return GradientNorms(norm, *(_norms(stack) for stack in (model.encoder, model.decoder)), loss.item())
+    return GradientNorms(norm, *(_norms(stack) for stack in (model.encoder, model.decoder)), loss.item())  # type: ignore[arg-type, call-arg]
 
 
 def _norms(stack: torch.nn.ModuleList) -> tuple[float, ...]:
-    return tuple(layer.feed_forward.outer.weight.grad.norm().item() for layer in stack)
+    return tuple(layer.feed_forward.outer.weight.grad.norm().item() for layer in stack)  # type: ignore[operator, union-attr]

@@ -62,12 +62,12 @@ class Smoothing:
 
     def targets(self, ids: Sequence[int], pad_id: int) -> np.ndarray:
         """What each position is trained towards: [positions, classes]; a position of padding has a row of zeros."""
-        ids = np.asarray(ids)
+        right = np.asarray(ids)
         table = np.full((len(ids), self.classes), self.wrong)
         if self.form == SmoothingForm.OTHERS:
             table[:, pad_id] = 0.0
-        table[np.arange(len(ids)), ids] = self.right
-        table[ids == pad_id] = 0.0
+        table[np.arange(len(ids)), right] = self.right
+        table[right == pad_id] = 0.0
         return table
 
     def cross_entropy(self, confidence: float) -> float:

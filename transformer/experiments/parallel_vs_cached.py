@@ -31,7 +31,7 @@ def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: 
     memory = model.encode(torch.tensor([list(source)], device=model.device), None)
     target = torch.tensor([list(decoder_input)], device=model.device)
     at_once(model, target, memory), step_by_step(model, target, memory)  # not counted: what is done once
-    parallel, cached = [], []
+    parallel, cached = list[float](), list[float]()
     for _ in range(_ROUNDS):
         at_once_logits = _timed(parallel, lambda: at_once(model, target, memory))
         stepwise_logits = _timed(cached, lambda: step_by_step(model, target, memory))

@@ -64,7 +64,7 @@ def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) 
     matrices = [draw(d_model, d_model, deviation=0.5) for _ in range(4)]
     biases = [draw(d_model, deviation=0.1) for _ in range(4)]
     gamma, beta = np.ones(d_model), np.zeros(d_model)
-    parameters = BlockParameters(*matrices, *biases, gamma, beta, 1e-5, shape.num_heads, shape.norm)
+    parameters = BlockParameters(*matrices, *biases, gamma, beta, 1e-5, shape.num_heads, shape.norm)  # type: ignore[arg-type, call-arg]
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
     return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 

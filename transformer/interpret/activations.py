@@ -84,7 +84,7 @@ class Activations:
     def positions(self) -> tuple[Call, Call]:
         """Of the encoder and of the decoder, which may share the module, the call that adds positions to embeddings."""
         found = self.calls["positions"]
-        return (*found, *self.calls["target_positions"]) if len(found) == 1 else found
+        return (*found, *self.calls["target_positions"]) if len(found) == 1 else found  # type: ignore[return-value]
 
     def call(self, name: str) -> Call:
         """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""

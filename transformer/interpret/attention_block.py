@@ -97,8 +97,8 @@ def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, 
     query, key, value, _ = core.inputs
     residual, output = around.inputs[0], block.output
     products, scores, unmasked = query @ key.transpose(-2, -1), scores_of(core), unmasked_of(core)
-    read = (residual, *block.inputs[:2], merge(query), merge(key), merge(value))  # in the order of the fields
-    given = (products, scores, unmasked, weights_of(core), merge(core.output), output, residual + output, around.output)
+    read = (residual, *block.inputs[:2], merge(query), merge(key), merge(value))  # type: ignore[operator]  # in the order of the fields
+    given = (products, scores, unmasked, weights_of(core), merge(core.output), output, residual + output, around.output)  # type: ignore[operator]
     return Stages(*map(to_array, read + given))
 
 
@@ -107,11 +107,10 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
     kind = AttentionKind(kind)
     owner = model.layer(kind.stack, layer)
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
-    matrices = (to_array(part.T) for part in block.query_key_value.weight.chunk(3))
-    biases = (to_array(part) for part in block.query_key_value.bias.chunk(3))
-    matrices, biases = [*matrices, to_array(block.output.weight.T)], [*biases, to_array(block.output.bias)]
+    matrices = [to_array(part.T) for part in (*block.query_key_value.weight.chunk(3), block.output.weight)]
+    biases = [to_array(part) for part in (*block.query_key_value.bias.chunk(3), block.output.bias)]
     gamma, beta = to_array(norm.weight), to_array(norm.bias)
-    return BlockParameters(*matrices, *biases, gamma, beta, norm.eps, block.num_heads, model.config.norm)
+    return BlockParameters(*matrices, *biases, gamma, beta, norm.eps, block.num_heads, model.config.norm)  # type: ignore[arg-type, call-arg]
 
 
 def compute_stages(

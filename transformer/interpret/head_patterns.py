@@ -92,7 +92,7 @@ def measure_heads(
         raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
     kind, (layers, heads) = AttentionKind(kind), weights.shape[:2]
     compared = kind == AttentionKind.CROSS and layers * heads > 1 and outputs is not None
-    aligned = aligned_keys(weights, keys, outputs) if compared else None
+    aligned = aligned_keys(weights, keys, outputs) if compared else None  # type: ignore[arg-type]
     shares = _all_shares(kind, weights, keys, aligned)
     entropies, certain, tied = _mean_entropies(weights), confidences(weights, keys), _tied(weights)
     measured = []
@@ -101,7 +101,7 @@ def measure_heads(
         reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
         label = None if tied[place] else next(reached, None)
         numbers = (float(entropies[place]), float(certain[place]))
-        measured.append(HeadMeasures(kind, *place, counts, *numbers, label, bool(tied[place])))
+        measured.append(HeadMeasures(kind, *place, counts, *numbers, label, bool(tied[place])))  # type: ignore[call-arg]
     return measured
 
 

@@ -95,7 +95,7 @@ def run_masked(
     return MaskedPass(
         **vars(_opened(sentences, (source, decoder_input, target), tokenizer)),
         disabled=disabled,
-        **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},
+        **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},  # type: ignore[arg-type]
         next_probabilities=predicted.probabilities,
         best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer.piece_text),
         best_probabilities=predicted.best_probabilities[..., 0],
@@ -112,7 +112,7 @@ def _side_by_side(
 
 def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> OpenedBatch:
     lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
-    return open_padded(*sides, lengths, tokenizer)
+    return open_padded(*sides, lengths, tokenizer)  # type: ignore[arg-type, call-arg]
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:
@@ -170,7 +170,7 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
         require_index(name, value, count)
     tokens = (side[sentence] for side in (run.source_tokens, run.fed_tokens, run.next_tokens))
     place, labels = (layer, sentence, head), row_and_column_labels(kind, *tokens)
-    return MaskedHead(
+    return MaskedHead(  # type: ignore[misc]
         *(kind, layer, head, layers, heads, captured.weights[place], *labels),
         sentence=sentence,
         scores=captured.scores[place],

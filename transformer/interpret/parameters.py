@@ -101,7 +101,7 @@ def _sublayer_blocks(stack: Stack, module: nn.Module, residual: Residual, sublay
 
 @torch.inference_mode()
 def _normed(norm: nn.Module, x: np.ndarray) -> np.ndarray:
-    return to_array(norm(torch.tensor(x, device=norm.weight.device)))
+    return to_array(norm(torch.tensor(x, device=norm.weight.device)))  # type: ignore[arg-type]
 
 
 def _count(module: nn.Module) -> int:
@@ -120,7 +120,7 @@ class ParameterRow:
 
 def parameter_rows(model: Transformer) -> list[ParameterRow]:
     """Every parameter of every module; one that is used again is listed again, with a count of 0."""
-    rows, first_names = [], {}
+    rows, first_names = [], dict[torch.nn.Parameter, str]()
     for name, parameter in model.named_parameters(remove_duplicate=False):
         name = stored_name(name)
         first = first_names.setdefault(parameter, name)

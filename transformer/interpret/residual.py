@@ -114,7 +114,7 @@ def record_hidden_units(
     activate = model.layer(stack, layer).feed_forward.activate
     name = f"{stack}.{layer}.feed_forward.inner"
     seen = record(model, [source], [decoder_input], Request(keep=(name,)))
-    return to_array(activate(seen.call(name).output[0]))
+    return to_array(activate(seen.call(name).output[0]))  # type: ignore[operator]
 
 
 @dataclass(frozen=True, eq=False)

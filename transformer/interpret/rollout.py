@@ -82,7 +82,7 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
         read = np.hstack([reads_memory @ memory, np.zeros((target, target))])
         shares = _mixed(shares, read, mixing.cross[layer])
         across.append(shares)
-    return Rollout(*own, np.stack(across))
+    return Rollout(*own, np.stack(across))  # type: ignore[call-arg]
 
 
 def _chain(layers: np.ndarray, parts: np.ndarray) -> np.ndarray:

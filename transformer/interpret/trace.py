@@ -266,7 +266,7 @@ def attention_map(
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
     labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)
+    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)  # type: ignore[call-arg]
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:

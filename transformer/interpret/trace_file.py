@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,17 +47,17 @@ _STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "can
 _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
 
 
-def save_fields(path: Path, fields: Mapping[str, object]) -> None:
+def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
     """Write the fields of a trace as one .npz, token texts as Unicode arrays; raises OSError."""
     arrays = {name: np.asarray(fields[name]) for name in _LAYOUT.keys() & fields.keys() - {"interventions"}}
     arrays["interventions"] = np.array(list(map(str, fields["interventions"])), dtype=np.str_)
     spans = [(piece.begin, piece.end) for piece in fields["source_pieces"]]
     arrays["source_spans"] = np.array(spans, dtype=np.int64).reshape(-1, 2)
     with open(path, "wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def load_fields(path: Path) -> dict[str, object]:
+def load_fields(path: Path) -> dict[str, Any]:
     """The fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
     try:
         arrays = _read(path)
@@ -115,7 +116,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
             raise ValueError(f"{name} has numbers that are no weights")
 
 
-def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
+def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
@@ -124,7 +125,7 @@ def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
     return fields
 
 
-def _value(name: str, array: np.ndarray) -> object:
+def _value(name: str, array: np.ndarray) -> Any:
     """An array as a trace has it, a value or tuples where it is no array; texts must be such that UTF-8 can hold."""
     if name in _STAY_ARRAYS:
         return array
@@ -133,5 +134,5 @@ def _value(name: str, array: np.ndarray) -> object:
     return _as_tuples(array.tolist())
 
 
-def _as_tuples(value: object) -> object:
+def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value

@@ -95,7 +95,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""
-        return self.outer(self.activate(self.inner(x)))
+        return self.outer(self.activate(self.inner(x)))  # type: ignore[operator]
 
 
 class Residual(nn.Module):

@@ -84,7 +84,7 @@ class Transformer(nn.Module):
 
     def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
         """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
-        return [layer.start_cache(memory, capacity) for layer in self.decoder]
+        return [layer.start_cache(memory, capacity) for layer in self.decoder]  # type: ignore[operator]
 
     def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Logits [batch, vocab] after the newest tokens [batch, new]: the last row of the full pass over all so far."""
@@ -94,7 +94,7 @@ class Transformer(nn.Module):
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
         x = self._enter_decoder(target, start=length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
-            x = layer.step(x, cache, mask, source_mask)
+            x = layer.step(x, cache, mask, source_mask)  # type: ignore[operator]
         return self.output_projection(self.decoder_norm(x[:, -1]))
 
     def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:

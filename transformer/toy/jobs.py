@@ -61,7 +61,8 @@ class _Job:
         self.settings, self.folder, self.looked = settings, folder, now
         self.state = "waiting"
         self.process: subprocess.Popen | None = None
-        self.forget_replay()
+        self._replay: TrainingReplay | None = None
+        self._replay_stamp = 0
 
     @property
     def active(self) -> bool:
@@ -87,8 +88,7 @@ class _Job:
 
     def forget_replay(self) -> None:
         """Free the memory of a replay that nobody looks at; the file stays."""
-        self._replay: TrainingReplay | None = None
-        self._replay_stamp = 0
+        self._replay, self._replay_stamp = None, 0
 
 
 class Jobs:
@@ -197,8 +197,10 @@ class Jobs:
             command = [nice, "-n", "10", *command]
         try:
             with open(job.folder / "output", "wb") as output:
-                streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
-                job.process = subprocess.Popen(command, cwd=_ROOT, env=environment, **streams)
+                nothing = subprocess.DEVNULL
+                job.process = subprocess.Popen(
+                    command, cwd=_ROOT, env=environment, stdin=nothing, stdout=output, stderr=output
+                )
             job.state = "running"
         except OSError:  # no memory, no process, no disk: those in line behind it are not to wait for it
             logger.exception("a toy training could not be started")
@@ -218,12 +220,12 @@ class Jobs:
             with contextlib.suppress(OSError):
                 lines = (job.folder / "output").read_text(encoding="utf-8", errors="replace").splitlines()
                 last = " | ".join(lines[-_LAST_LINES:])
-                logger.error("a toy training ended with %s: %s", job.process.returncode, last)
+                logger.error("a toy training ended with %s: %s", job.process.returncode, last)  # type: ignore[union-attr]
 
     def _end(self, job: _Job, state: str) -> None:
         """End a job that waits or runs; its process is reaped when it is next asked for."""
         self._see(job)
-        if job.state == "running":
+        if job.state == "running" and job.process:
             job.process.kill()
         if job.active:
             job.state = state

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from ..config import ModelConfig, check_bounds, check_types, require
 from .tasks import SYMBOLS, Task, ToyTokenizer
@@ -69,10 +70,15 @@ class ToySettings:
     def model_config(self) -> ModelConfig:
         """The model's shape; its dropout is 0, for there is always a new example."""
         tokenizer, layers = self.tokenizer(), self.num_layers
-        special = {name: getattr(tokenizer, name) for name in ("pad_id", "begin_id", "end_id")}
+        special: dict[str, Any] = {name: getattr(tokenizer, name) for name in ("pad_id", "begin_id", "end_id")}
         size = (len(tokenizer), layers, layers, self.num_heads, self.d_model, 4 * self.d_model)
-        kind = {"dropout": 0.0, "max_length": self.length + 1, "norm": self.norm, "positions": self.positions}
-        return ModelConfig(*size, **kind, **special)
+        kind: dict[str, Any] = {
+            "dropout": 0.0,
+            "max_length": self.length + 1,
+            "norm": self.norm,
+            "positions": self.positions,
+        }
+        return ModelConfig(*size, **kind, **special)  # type: ignore[misc]
 
     def tokenizer(self) -> ToyTokenizer:
         """The tokens of its task."""

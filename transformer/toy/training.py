@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..config import TrainingConfig
+from ..config import Precision, TrainingConfig
 from ..decoding.sampling import Greedy, decode
 from ..errors import UserError
 from ..files import write_atomically
@@ -44,7 +44,7 @@ class ToyData:
         self.settings = settings
         self._random = random.Random(settings.seed)
         self._ids = range(ToyTokenizer.first_id, ToyTokenizer.first_id + settings.vocabulary)
-        held_out = {}
+        held_out: dict[tuple[int, ...], None] = {}  # in the order in which they were drawn
         while len(held_out) < HELD_OUT:
             held_out[self._draw()] = None
         self.held_out = list(held_out)
@@ -52,7 +52,7 @@ class ToyData:
 
     def batch(self, size: int) -> tuple[Tensor, Tensor, Tensor]:
         """Source, decoder input and decoder target of new sequences, each [size, length + 1]."""
-        rows = []
+        rows: list[tuple[int, ...]] = []
         while len(rows) < size:
             row = self._draw()
             if row not in self._held_out:
@@ -88,7 +88,9 @@ class ToyTraining:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.model = Transformer(settings.model_config())
-        training = TrainingConfig(label_smoothing=float(settings.label_smoothing), precision="float32", compile=False)
+        training = TrainingConfig(
+            label_smoothing=float(settings.label_smoothing), precision=Precision.FLOAT32, compile=False
+        )
         self.updater = Updater(self.model, training, Processes())
         self.losses: list[tuple[int, float]] = []
         self.scores: list[tuple[int, float]] = []

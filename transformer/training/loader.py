@@ -84,8 +84,8 @@ def load_updates(
     number is drawn from the global generators.
     """
     on_gpu = device.type == "cuda"
-    loader = DataLoader(
-        updates,
+    loader = DataLoader(  # type: ignore[var-annotated]
+        updates,  # type: ignore[arg-type]
         batch_size=None,  # they are batches already
         collate_fn=functools.partial(_collate_shares, pad_id=pad_id, processes=processes),
         num_workers=_WORKERS if on_gpu else 0,

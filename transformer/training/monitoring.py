@@ -131,7 +131,7 @@ def _attention_products(queries: int, keys: int, d_model: int) -> int:
 
 def update_flops(config: ModelConfig, batches: Sequence[Tensors]) -> int:
     """The same for all batches of an update."""
-    return sum(training_flops(config, *source.shape, fed.shape[1]) for source, fed, _ in batches)
+    return sum(training_flops(config, *source.shape, fed.shape[1]) for source, fed, _ in batches)  # type: ignore[call-arg, misc]
 
 
 class Events:

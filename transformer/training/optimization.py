@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -95,9 +96,9 @@ class Adam:
         states = [self.state[parameter] for parameter in self._parameters]
         gradients = [parameter.grad for parameter in self._parameters]
         means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
-        paper = {"lr": rate, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}
-        without = {"max_exp_avg_sqs": [], "amsgrad": False, "weight_decay": 0.0, "maximize": False}
-        adam(self._parameters, gradients, means, squares, state_steps=steps, fused=self._fused, **paper, **without)
+        paper: dict[str, Any] = {"lr": rate, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}
+        without: dict[str, Any] = {"max_exp_avg_sqs": [], "amsgrad": False, "weight_decay": 0.0, "maximize": False}
+        adam(self._parameters, gradients, means, squares, state_steps=steps, fused=self._fused, **paper, **without)  # type: ignore[arg-type]
 
 
 def _require_whole(name: str, value: float, least: int, most: int) -> None:

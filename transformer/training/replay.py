@@ -61,12 +61,13 @@ class TrainingReplay:
 
     def save(self, path: Path) -> None:
         """Write one safetensors file, in one piece; weights and probabilities with 16 bits."""
-        header = {"score_name": self.score_name, "reels": []}
+        reels: list[dict] = []
         arrays = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
         for number, trajectory in enumerate(self.trajectories):
-            header["reels"].append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
+            reels.append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
             for name in _ARRAYS:
                 arrays[f"{number}/{name}"] = getattr(trajectory, name).astype(np.float16)
+        header = {"score_name": self.score_name, "reels": reels}
         arrays["texts"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         save_tensors(Path(path), {name: torch.tensor(array) for name, array in arrays.items()})
 
@@ -111,9 +112,9 @@ def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
 
 def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: dict) -> ProbeTrajectory:
     return ProbeTrajectory(
-        **{name: str(texts[name]) for name in _TEXTS},
-        **{name: tuple(map(str, texts[name])) for name in _LISTS},
-        **{name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS},
+        **{name: str(texts[name]) for name in _TEXTS},  # type: ignore[arg-type]
+        **{name: tuple(map(str, texts[name])) for name in _LISTS},  # type: ignore[arg-type]
+        **{name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS},  # type: ignore[arg-type]
     )
 
 

@@ -166,4 +166,4 @@ class RunReplay:
 
     def _write(self, path: Path, progress: Progress) -> None:
         scores = [(row["step"], row["valid_bleu"]) for row in progress.history]
-        self.recorder.replay(progress.curve, scores, "BLEU").save(path)
+        self.recorder.replay(progress.curve, scores, "BLEU").save(path)  # type: ignore[arg-type, union-attr]

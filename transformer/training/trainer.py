@@ -149,7 +149,7 @@ class Trainer:
         logger.info("validation at step %d: loss %.4f, BLEU %.2f (%.0f s)", progress.step, loss, bleu, seconds)
         self._add_events({"loss/validation": loss, "BLEU/validation": bleu})
         if first and better:
-            self.checkpoint.save(self.validator.model, progress, score)
+            self.checkpoint.save(self.validator.model, progress, score)  # type: ignore[arg-type]
             self.replay.publish(self.checkpoint.folder, progress)
         elif first:
             self.checkpoint.save_history(progress)

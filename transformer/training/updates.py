@@ -33,11 +33,11 @@ class Objective(nn.Module):
         super().__init__()
         self.model, self.smoothing = model, settings.label_smoothing
         automatic = settings.precision == "auto" and _device(model).type == "cuda"
-        self.bfloat16 = settings.precision == "bfloat16" or automatic
+        self.in_bfloat16 = settings.precision == "bfloat16" or automatic
 
     def forward(self, source: Tensor, fed: Tensor, predicted: Tensor) -> Tensor:
         """Source [batch, source], decoder input and target [batch, target] -> the summed smoothed loss, in nats."""
-        with torch.autocast(source.device.type, dtype=torch.bfloat16, enabled=self.bfloat16):
+        with torch.autocast(source.device.type, dtype=torch.bfloat16, enabled=self.in_bfloat16):
             logits = self.model(source, fed)
         return smoothed_cross_entropy(logits.float(), predicted, self.model.config.pad_id, self.smoothing)
 
@@ -49,12 +49,12 @@ class Updater:
         self.model, self.settings, self.processes = model, settings, processes
         self.optimizer = Adam(model)
         objective = Objective(model, settings)
-        self.bfloat16 = objective.bfloat16
-        objective = processes.wrap_ddp(objective)
+        self.bfloat16 = objective.in_bfloat16
+        wrapped = processes.wrap_ddp(objective)
         # Gradients are exchanged once an update, after the last of its batches.
-        self._without_exchange = contextlib.nullcontext if processes.count == 1 else objective.no_sync
+        self._without_exchange = contextlib.nullcontext if processes.count == 1 else wrapped.no_sync
         compiled = settings.compile and _device(model).type == "cuda"
-        self._objective = torch.compile(objective, dynamic=True) if compiled else objective
+        self._objective = torch.compile(wrapped, dynamic=True) if compiled else wrapped
 
     def learn(self, batches: Sequence[Tensors], tokens: int, rate: float) -> float:
         """Change the weights once, with this learning rate; returns the smoothed loss a target token in nats.
@@ -66,7 +66,7 @@ class Updater:
         share = tokens / self.processes.count  # the exchange takes the mean over the processes
         losses = []
         for number, batch in enumerate(batches, start=1):
-            with contextlib.nullcontext() if number == len(batches) else self._without_exchange():
+            with contextlib.nullcontext() if number == len(batches) else self._without_exchange():  # type: ignore[operator]
                 loss = self._objective(*batch) / share
                 loss.backward()
             losses.append(loss.detach())

@@ -42,8 +42,8 @@ def contributions(stages: Stages, parameters: BlockParameters, reads_itself: boo
     [queries, keys] for self-attention, where a row's own vector counts with its own key; [queries, keys + 1] for
     cross-attention, the row's own vector last. Rows sum to 1.
     """
-    vectors = np.einsum("hqk,hkd->qkd", np.float64(stages.weights[0]), transformed_values(stages, parameters)[0])
-    residual, total = (np.float64(part[0]) for part in (stages.residual, stages.total))
+    vectors = np.einsum("hqk,hkd->qkd", stages.weights[0].astype(np.float64), transformed_values(stages, parameters)[0])
+    residual, total = (part[0].astype(np.float64) for part in (stages.residual, stages.total))
     if reads_itself:
         rows = range(len(residual))
         vectors[rows, rows] += residual
@@ -52,7 +52,7 @@ def contributions(stages: Stages, parameters: BlockParameters, reads_itself: boo
     if parameters.norm == Norm.POST:
         deviation = np.sqrt(total.var(axis=-1) + parameters.epsilon)[:, None, None]
         vectors = (vectors - vectors.mean(axis=-1, keepdims=True)) / deviation * parameters.gamma
-    return _shares(vectors, np.float64(stages.result[0]))
+    return _shares(vectors, stages.result[0].astype(np.float64))
 
 
 def _shares(vectors: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def _fingerprint(model: Transformer, examples: Examples, ablate: Ablate, process
     """A number that another model, corpus, ablation or number of processes does not have."""
     value = zlib.crc32(repr(([(each.source, each.target) for each in examples], ablate, processes)).encode())
     for parameter in model.parameters():
-        value = zlib.crc32(parameter.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)
+        value = zlib.crc32(parameter.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)  # type: ignore[arg-type]
     return value
 
 
@@ -114,13 +114,12 @@ def write_importance(
     processes = processes or Processes()
     examples = make_examples(pairs, tokenizer, model.config.max_length)
     saved, progress = out.with_name(f"{out.name}.part"), reporter(len(examples)) if reporter else None
-    how = {"saved": saved, "resume": resume, "processes": processes, "progress": progress}
-    found = measure_importance(model, examples, **how)
+    found = measure_importance(model, examples, saved=saved, resume=resume, processes=processes, progress=progress)
     if processes.first:
         write_table(out, found)
         logger.info("%d sentences, log P of a token %.3f on average", len(examples), found.log_probabilities)
         for heads, loss in found.ranked()[:3]:
-            logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)
+            logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
 
 
 def write_table(path: Path, importance: HeadImportance) -> None:
@@ -132,5 +131,5 @@ def write_table(path: Path, importance: HeadImportance) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["kind", "layer", "head", "loss_in_nats_a_token", "intervention"])
     for heads, loss in importance.ranked():
-        rows.writerow([heads.kind, heads.layer + 1, heads.head + 1, f"{loss:.6f}", f"zero:{heads}"])
+        rows.writerow([heads.kind, heads.layer + 1, heads.head + 1, f"{loss:.6f}", f"zero:{heads}"])  # type: ignore[operator]
     write_atomically(path, text.getvalue().encode())

@@ -26,7 +26,7 @@ def decoder_lens(
     with torch.inference_mode():
         memory = model.encoder_norm(outputs)
     count = len(memory)
-    asked = ([source] * count, strategy, [prefix] * count, memory)
+    sources, prefixes = [source] * count, [prefix] * count
     if isinstance(strategy, Beam):
-        return [found[0] for found in beam_search(model, *asked)]
-    return decode(model, *asked)
+        return [found[0] for found in beam_search(model, sources, strategy, prefixes, memory)]
+    return decode(model, sources, strategy, prefixes, memory)

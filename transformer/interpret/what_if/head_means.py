@@ -46,7 +46,7 @@ def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
             real = _real(outputs, [_rows(kind, each) for each in batch])
             sums[kind] = sums[kind] + torch.einsum("lbhqd,bq->lhd", outputs.double(), real)
     counts = {kind: sum(_rows(kind, each) for each in examples) for kind in AttentionKind}
-    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})
+    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})  # type: ignore[union-attr]
 
 
 def save_means(path: Path, means: HeadMeans) -> None:

@@ -155,4 +155,4 @@ def summed_losses(
 def mean_importance(model: Transformer, sums: np.ndarray, tokens: int) -> HeadImportance:
     """What `summed_losses` gave, added up over batches of so many target tokens, as means over these tokens."""
     means = np.asarray(sums, dtype=np.float64) / tokens
-    return HeadImportance(**_by_kind(model, means[:-1]), log_probabilities=read_only(means[-1:].reshape(())))
+    return HeadImportance(**_by_kind(model, means[:-1]), log_probabilities=read_only(means[-1:].reshape(())))  # type: ignore[arg-type]

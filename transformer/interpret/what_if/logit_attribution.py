@@ -75,9 +75,9 @@ def attribute_logit(
             feed_forward[layer] = direction @ change
         else:
             core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, -1]  # heads d_k
-            columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # d_model heads d_k
+            columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
             heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
-            biases += float(direction @ _array(module.output.bias))
+            biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
     positions = seen.calls["positions"][-1]
     embedded, start = _last(positions.inputs[0]), _last(positions.output)
     return LogitAttribution(

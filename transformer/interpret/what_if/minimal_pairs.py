@@ -33,7 +33,7 @@ class MinimalPair:
             raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
         sources = ((*tokenizer.encode(sentence), tokenizer.end_id) for sentence in self.sentences)
         fed = (tokenizer.begin_id, *tokenizer.encode_target(self.prefix))
-        return Question(*sources, fed, tuple(pieces[token] for token in self.tokens))
+        return Question(*sources, fed, tuple(pieces[token] for token in self.tokens))  # type: ignore[arg-type, call-arg]
 
 
 def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
@@ -50,4 +50,4 @@ def _pair(table: dict) -> MinimalPair:
     both = [tuple(map(str, table[name])) for name in ("sentences", "tokens")]
     if [len(each) for each in both] != [2, 2]:
         raise ValueError("two sentences and two tokens expected")
-    return MinimalPair(str(table["name"]), both[0], str(table["prefix"]), both[1])
+    return MinimalPair(str(table["name"]), both[0], str(table["prefix"]), both[1])  # type: ignore[arg-type]

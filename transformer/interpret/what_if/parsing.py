@@ -32,7 +32,7 @@ def parse(text: str) -> Intervention:
     if first is not None:
         rows = Rows(int(first), int(last) if last else None if many else int(first))
     try:
-        return INTERVENTIONS[name](heads, *_arguments(name, argument), rows)
+        return INTERVENTIONS[name](heads, *_arguments(name, argument), rows)  # type: ignore[call-arg]
     except ValueError as error:
         raise InterventionError(f"“{text}” is no intervention: “{argument or ''}” does not fit {name}.") from error
 
@@ -42,7 +42,7 @@ def _arguments(name: str, argument: str | None) -> Sequence:
     if name in (Focus.name, Forbid.name, Shift.name):
         if re.fullmatch(rf"-?{_NUMBER}" if name == Shift.name else _NUMBER, argument or "") is None:
             raise ValueError("a number expected, of a key from 0 on")
-        return (int(argument),)
+        return (int(argument),)  # type: ignore[arg-type]
     if name == Given.name:
         return (tuple(map(float, (argument or "").split(","))),)
     if argument is not None:

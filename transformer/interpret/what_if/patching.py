@@ -136,7 +136,7 @@ def every_cell(
     model: Transformer, question: Question, site: Site | str, part: Stack | AttentionKind | str
 ) -> tuple[tuple[Cell, ...], ...]:
     """The cells of a site, layer by layer."""
-    first = Cell(site, part, 0, 0)
+    first = Cell(site, part, 0, 0)  # type: ignore[arg-type]
     layers = len(getattr(model, first.stack)) + (first.site == Site.RESIDUAL)
     columns = len(question.clean if first.stack == Stack.ENCODER else question.fed)
     columns = model.config.num_heads if first.site == Site.HEAD else columns

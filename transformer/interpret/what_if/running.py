@@ -83,7 +83,7 @@ class _Change:
             return self._changed(self.by_sentence[None], Call(inputs, output))
         output = output.clone()
         for number, interventions in self.by_sentence.items():
-            output[number] = self._changed(interventions, _sentence(Call(inputs, output), number))[0]
+            output[number] = self._changed(interventions, _sentence(Call(inputs, output), number))[0]  # type: ignore[arg-type]
         return output
 
     def _changed(self, interventions: Sequence[Intervention], core: Call) -> Tensor:
@@ -96,7 +96,7 @@ class _Change:
         for each in interventions:
             if isinstance(each, Ablation):
                 cells = each.cells(output.shape[1], first, output.shape[2], output.device)[..., None]
-                output = torch.where(cells, self.mean[:, None] if isinstance(each, Mean) else 0.0, output)
+                output = torch.where(cells, self.mean[:, None] if isinstance(each, Mean) else 0.0, output)  # type: ignore[index]
         return output
 
 

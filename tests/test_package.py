@@ -1,0 +1,115 @@
+"""The package that pip builds: what is in it, and that it works where the repository is not."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from support.house import ROOT, files
+from support.server import free_port, wait_for
+
+from transformer import Translator, __version__
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOMS = ("pages", "views", "ui", "plots", "session", "browser")
+TOOLS = ("eslint.config.js", "package.json", "package-lock.json")  # of the tests of the JavaScript
+CHECKPOINTS = ("en-de", "en-fr", "reverse")
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built of a copy with what people have lying in their checkpoints' folder, without a network."""
+    copy, out = tmp_path_factory.mktemp("copy") / "headlight", tmp_path_factory.mktemp("wheel")
+    unwanted = shutil.ignore_patterns(
+        ".git", ".venv", "node_modules", "tests", "docs", "benchmarks", "build", "__pycache__"
+    )
+    shutil.copytree(ROOT, copy, ignore=unwanted)
+    shutil.copytree(copy / "checkpoints" / "reverse", copy / "checkpoints" / "of-my-own")
+    (copy / "checkpoints" / "reverse" / "model.safetensors.part").write_bytes(b"half")
+    (copy / "browser" / "node_modules" / "other").mkdir(parents=True)
+    (copy / "browser" / "node_modules" / "other" / "index.js").write_text("export {};")
+    subprocess.run([*PIP, "wheel", copy, "--no-deps", "--no-build-isolation", "--wheel-dir", out], check=True)
+    (found,) = out.iterdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """A folder with nothing but the package; what it depends on is found beside."""
+    target = tmp_path_factory.mktemp("installed")
+    subprocess.run([*PIP, "install", wheel, "--no-deps", "--no-compile", "--target", target], check=True)
+    return target
+
+
+def start(installed: Path, folder: Path, *arguments: str) -> subprocess.Popen:
+    """Start the console script in a folder that has nothing to do with the repository."""
+    environment = {**os.environ, "PYTHONPATH": str(installed), "HEADLIGHT_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
+    script = [sys.executable, "-P", installed / "bin" / "headlight", *arguments]
+    return subprocess.Popen(script, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_the_wheel_has_the_engine_the_rooms_of_the_app_and_the_shipped_checkpoints_and_no_more(wheel):
+    rooms = [path for room in ROOMS for path in (ROOT / room).rglob("*.*") if path.is_file()]
+    wanted = {f"headlight/{path.relative_to(ROOT).as_posix()}" for path in rooms if path.name not in TOOLS}
+    wanted = {name for name in wanted if "__pycache__" not in name and "node_modules" not in name}
+    wanted |= {"headlight/app.py", "headlight/.streamlit/config.toml"}
+    wanted |= {path.relative_to(ROOT).as_posix() for path in files("transformer")}
+    shipped = [path for name in CHECKPOINTS for path in (ROOT / "checkpoints" / name).iterdir() if path.is_file()]
+    wanted |= {f"headlight/{path.relative_to(ROOT).as_posix()}" for path in shipped if path.suffix != ".part"}
+    with zipfile.ZipFile(wheel) as archive:
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == wanted
+    assert any(name.endswith("en-de/model.safetensors") for name in wanted) and len(wanted) > 250
+
+
+def test_the_command_translates_elsewhere_with_the_checkpoint_that_came_with_it(installed, tmp_path):
+    text = "I love my teacher."
+    with start(installed, tmp_path, "translate", text) as process:
+        assert (
+            process.stdout.read().strip() == Translator.load(ROOT / "checkpoints" / "en-de", "cpu").translate([text])[0]
+        )
+    assert process.returncode == 0
+
+
+def test_the_app_is_served_from_elsewhere_and_ends_when_it_is_asked_to(installed, tmp_path):
+    """A file of the current folder must not be taken for a module of the app's."""
+    (tmp_path / "ui.py").write_text("raise ImportError('not the app')")
+    port = free_port()
+    with start(installed, tmp_path, "app", "--headless", "--port", str(port)) as process:
+        try:
+            wait_for(f"http://localhost:{port}/_stcore/health", process)
+        finally:
+            process.terminate()
+        process.wait(timeout=20)
+        assert f"http://localhost:{port}" in process.stdout.read(), "the app's own settings: this machine alone"
+
+
+def test_every_pinned_version_is_in_the_range_that_the_package_asks_for():
+    ranges = {each.name: each for each in map(Requirement, PROJECT["dependencies"])}
+    pins = [Requirement(line) for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()]
+    assert {pin.name for pin in pins} == ranges.keys()
+    for pin in pins:
+        (version,) = (each.version for each in pin.specifier)
+        assert ranges[pin.name].specifier.contains(version), pin.name
+        assert str(ranges[pin.name].marker) == str(pin.marker), pin.name
+
+
+def test_the_version_is_the_same_wherever_it_is_written(wheel):
+    assert wheel.name.split("-")[1] == __version__
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [__version__]
+    changes = re.findall(
+        r"^## \[(\d.*)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert changes[0] == __version__
+
+
+def test_the_citation_file_has_what_its_schema_requires():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert {"cff-version", "message", "title", "authors"} <= set(re.findall(r"^([a-z-]+):", citation, re.MULTILINE))
