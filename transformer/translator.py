@@ -168,17 +168,15 @@ class Translator:
         self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
     ) -> list[Trace]:
         """The trace of each text's decoded translation, in batches, order kept; arguments and errors as `translate`."""
-        sources = [self._source_ids(text) for text in texts]
+        pieces, sources = [self.pieces(text) for text in texts], [self._source_ids(text) for text in texts]
         traces: dict[int, Trace] = {}
         for indices in batches_by_length(sources, _TRACED):
             batch, prefixes = [sources[index] for index in indices], [self._given(texts[index]) for index in indices]
             encoder = record_encoder(self.model, batch)
-            found = self._search(batch, strategy_for(beam), prefixes, encoder.memory)
-            targets = [hypotheses[0].ids for hypotheses in found]
-            seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets])
+            ids = [found[0].ids for found in self._search(batch, strategy_for(beam), prefixes, encoder.memory)]
+            seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *each[:-1]] for each in ids])
             for at, index in enumerate(indices):
-                own = texts[index], self.pieces(texts[index]), targets[at]
-                traces[index] = make_trace(seen, self.tokenizer, *own, "decoded", at=at)
+                traces[index] = make_trace(seen, self.tokenizer, texts[index], pieces[index], ids[at], "decoded", at=at)
             if progress:
                 progress(len(traces))
         return [traces[index] for index in range(len(texts))]

@@ -95,6 +95,15 @@ def test_hostile_text_stays_text(open_alone, trace):
     assert page.evaluate("window.hurt") is None
 
 
+def test_a_notebooks_frame_is_alive(open_alone, trace):
+    page = open_alone(f"<!doctype html><meta charset=utf-8>{trace.show('cross', 1, 2)._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
+    frame.locator(QUERIES).nth(2).hover()
+    weight = frame.locator(".numbers div", has_text="max weight").locator("dd")
+    expect(weight).to_contain_text(f"{trace.cross[1, 2, 2].max():.4f}")
+
+
 def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
     """The vector graphic that the explorer saves."""
     with page.expect_download() as saving:

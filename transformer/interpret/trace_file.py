@@ -117,7 +117,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
+    fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
@@ -125,7 +125,7 @@ def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return fields
 
 
-def _value(name: str, array: np.ndarray) -> object:
+def _value(name: str, array: np.ndarray) -> Any:
     """An array as a trace has it, a value or tuples where it is no array; texts must be such that UTF-8 can hold."""
     if name in _STAY_ARRAYS:
         return array
@@ -134,5 +134,5 @@ def _value(name: str, array: np.ndarray) -> object:
     return _as_tuples(array.tolist())
 
 
-def _as_tuples(value: object) -> object:
+def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
