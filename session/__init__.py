@@ -36,7 +36,6 @@ from transformer.interpret.attention_block import (
     differences,
     record_stages,
 )
-from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
@@ -268,16 +267,16 @@ def lens(choice: Choice) -> Predictions:
 def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
     """One attention block's stages for a text, what it has learned, and how closely both agree."""
     model, sentence = translator(choice.checkpoint).model, trace(choice)
-    shown = record_stages(model, sentence.source_ids, sentence.fed_ids, kind, layer)
     parameters = block_parameters(model, kind, layer)
-    memory = shown.memory if kind == "cross" else None
-    return shown, parameters, differences(shown, compute_stages(shown.residual, memory, shown.unmasked, parameters))
+    shown = record_stages(model, sentence.source_ids, sentence.fed_ids, kind, layer)
+    computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
+    return shown, parameters, differences(shown, computed)
 
 
 def padded_batch(choice: Choice, second: str) -> OpenedBatch:
     """A text, a second one and their translations as one batch with its masks."""
-    sentences = trace(choice), trace(replace(choice, text=second))
-    return open_sentences(sentences, translator(choice.checkpoint).tokenizer)
+    tokenizer = translator(choice.checkpoint).tokenizer
+    return open_sentences((trace(choice), trace(replace(choice, text=second))), tokenizer)
 
 
 @_cached(max_entries=8, show_spinner="Running the batch …")
@@ -287,27 +286,10 @@ def masked_pass(choice: Choice, second: str, disabled: str) -> MaskedPass:
     return run_masked(own.model, own.tokenizer, sentences, disabled)
 
 
-@_cached(max_entries=64, show_spinner=False)
-def gradient(choice: Choice, step: int) -> Attribution:
-    """Gradient times input for what follows a step of a text's translation, counted from 0."""
-    sentence = trace(choice)
-    fed, following = sentence.fed_ids[: step + 1], sentence.next_ids[step]
-    return gradient_times_input(translator(choice.checkpoint).model, sentence.source_ids, fed, following)
-
-
-@_cached(max_entries=256, show_spinner=False)
-def left_out(choice: Choice, step: int, places: range) -> LeftOut:
-    """What the token after a step loses without each of these tokens, source first, then prefix."""
-    sentence = trace(choice)
-    fed, following = sentence.fed_ids[: step + 1], sentence.next_ids[step]
-    return leave_out(translator(choice.checkpoint).model, sentence.source_ids, fed, following, places)
-
-
 @_cached(show_spinner=False, on_release=Jobs.close)
 def jobs() -> Jobs:
     """The trainings of all users of this server; they end with it."""
-    started = Jobs()
-    atexit.register(started.close)
+    atexit.register((started := Jobs()).close)
     return started
 
 

@@ -29,14 +29,17 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
 
 
 @_cached(max_entries=64, show_spinner=False)
-def contrast_gradient(choice: Choice, step: int, against: int) -> Attribution:
-    """Gradient times input for why the token after a step and not the one of this id."""
+def gradient(choice: Choice, step: int, against: int | None = None) -> Attribution:
+    """Gradient times input for the token after a step, from 0; with `against`, for why not the one of this id."""
     return gradient_times_input(*_asked(choice, step), against)
 
 
 @_cached(max_entries=256, show_spinner=False)
-def contrast_left_out(choice: Choice, step: int, against: int, places: range) -> LeftOut:
-    """What log P of the token after a step, less that of the one of this id, loses without each of these tokens."""
+def left_out(choice: Choice, step: int, places: range, against: int | None = None) -> LeftOut:
+    """What log P of the token after a step loses without each of these tokens, source first, then prefix.
+
+    With `against`, log P less that of the token of this id.
+    """
     return leave_out(*_asked(choice, step), places, against)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 import session
 from plots.text import chance_words, head_name, quoted, signed
-from session import Choice
+from session import Choice, contributions
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
 from ui.head_choice import choose_layer
@@ -42,7 +42,7 @@ def show(choice: Choice) -> None:
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = session.gradient(choice, step), _left_out(choice, step)
+    gradient, left_out = contributions.gradient(choice, step), _left_out(choice, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
         NORMED: _norm_weighted(choice, step, chosen),
@@ -58,7 +58,7 @@ def _left_out(choice: Choice, step: int) -> Attribution:
     source = len(session.trace(choice).source_ids)
     parts = parts_to_leave_out(source, step + 1)
     words = "Leaving out one token after the other …"
-    done = part_by_part(parts, lambda part: session.left_out(choice, step, part), words)
+    done = part_by_part(parts, lambda part: contributions.left_out(choice, step, part), words)
     return concatenate(done, source)
 
 

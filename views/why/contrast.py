@@ -26,7 +26,7 @@ def show(choice: Choice) -> None:
         shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
-    gradient = contributions.contrast_gradient(choice, step, against)
+    gradient = contributions.gradient(choice, step, against)
     left_out = _left_out(choice, step, against)
     names = trace.next_tokens[step], other
     fed = trace.fed_tokens[: step + 1]
@@ -82,7 +82,7 @@ def _left_out(choice: Choice, step: int, against: int) -> Attribution:
     source = len(session.trace(choice).source_ids)
 
     def compute(part: range):
-        return contributions.contrast_left_out(choice, step, against, part)
+        return contributions.left_out(choice, step, part, against)
 
     done = part_by_part(parts_to_leave_out(source, step + 1), compute, "Leaving out one token after the other …")
     return concatenate(done, source)

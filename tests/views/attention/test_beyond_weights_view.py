@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
-import session
 from plots.text import signed
+from session import contributions
 from transformer import Translator
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
@@ -124,13 +124,13 @@ def test_no_caption_calls_a_measure_an_explanation():
 
 def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
     asked = []
-    leave_out = session.leave_out
+    leave_out = contributions.leave_out
 
-    def counting(model, source, fed, predicted, places):
+    def counting(model, source, fed, predicted, places, *against):
         asked.append((len(fed), places))
-        return leave_out(model, source, fed, predicted, places)
+        return leave_out(model, source, fed, predicted, places, *against)
 
-    monkeypatch.setattr(session, "leave_out", counting)
+    monkeypatch.setattr(contributions, "leave_out", counting)
     text = " ".join(["The old dog was too tired."] * 9)
     app = open_beyond(text=text, logit_step="2")
     assert len(asked) > 3 and len(asked) == len(set(asked))
