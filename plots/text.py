@@ -48,6 +48,12 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     return f"average over all {counted(layers, 'layer')} and {counted(heads, 'head')}"
 
 
+def kind_words(kind: str) -> str:
+    """A kind of attention within a sentence: "cross-attention"."""
+    name = KIND_NAMES[kind]
+    return f"{name[0].lower()}{name[1:]}"
+
+
 def sentence_case(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -55,6 +55,11 @@ def read_number(key: str, start: int) -> int:
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) and int(value) else start
 
 
+def token_ids(text: str) -> tuple[int, ...]:
+    """Token ids as an address has them, "258.15"; none where the text is something else."""
+    return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
+
+
 def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Of these names those in the address with a value that is among its options; what makes no sense leaves it."""
     found = asked(*options)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import CheckpointError
 from ..files import object_bytes, read_object, reading
 from .marian_tokenizer import VOCABULARY, read_vocabulary
-from .tokenizer import SPACE, Piece
+from .tokenizer import SPACE, Piece, TextTokenizer
 
 MERGES, FIRST_TOKEN = "merges.txt", "first_token.json"
 BYTE_LEVEL_FILES = (VOCABULARY, MERGES)
@@ -29,7 +29,7 @@ _BYTES = {letter: byte for byte, letter in _LETTERS.items()}
 _BLANK = _LETTERS[ord(" ")]
 
 
-class ByteLevelTokenizer:
+class ByteLevelTokenizer(TextTokenizer):
     """Words become bytes, and bytes are merged in the order that was learned; nothing is unknown.
 
     A source is framed as "<s> text </s>". `first_id` is the token that every translation begins with, where a model
@@ -85,25 +85,6 @@ class ByteLevelTokenizer:
         """What a checkpoint's folder keeps of it, by name."""
         return dict(self._files)
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """None to choose among: the model writes one language."""
-        return ()
-
-    @property
-    def source_languages(self) -> tuple[str, ...]:
-        """None to choose among either."""
-        return ()
-
-    @property
-    def default_languages(self) -> tuple[str, str]:
-        """None to name."""
-        return "", ""
-
-    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
-        """The text, which names no languages."""
-        return text
-
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """<s> before a source text, </s> after it."""
         return (self._start,), (self.end_id,)
@@ -112,25 +93,12 @@ class ByteLevelTokenizer:
         """The token that every translation begins with, where the model has one."""
         return () if self._first_id is None else (self._first_id,)
 
-    @property
-    def target_size(self) -> int:
-        """The same as its length: there is one vocabulary."""
-        return len(self)
-
     def __len__(self) -> int:
         return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text's pieces, without special tokens."""
         return [self._ids.get(piece, self.unknown_id) for word in _words(text) for piece in self._merged(word)]
-
-    def encode_target(self, text: str) -> list[int]:
-        """The same, since both sides have the same pieces."""
-        return self.encode(text)
-
-    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
-        """Like `encode`, for many texts."""
-        return list(map(self.encode, texts))
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with the characters that each covers; a character of several is in all of them."""
@@ -160,10 +128,6 @@ class ByteLevelTokenizer:
             return content.decode().replace(" ", SPACE)
         except UnicodeDecodeError:
             return "".join(f"<0x{byte:02X}>" for byte in content)
-
-    def source_piece_text(self, id: int) -> str:
-        """The same: both sides have one vocabulary."""
-        return self.piece_text(id)
 
     def _merge(self, word: str) -> tuple[str, ...]:
         """A word's pieces in the vocabulary's letters: the pair that was learned first is merged first."""

@@ -8,14 +8,14 @@ import sentencepiece
 
 from ..errors import CheckpointError
 from ..files import reading
-from .tokenizer import Piece
+from .tokenizer import Piece, TextTokenizer
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
 TARGET_VOCABULARY = "target_vocab.json"
 _SPECIAL = ("<pad>", "<unk>", "</s>")
 
 
-class MarianTokenizer:
+class MarianTokenizer(TextTokenizer):
     """Text to pieces by the model of its language, and pieces to ids by the vocabulary that both share, or by two.
 
     A text may begin with the target language, such as ">>deu<< A sentence.": that is one token. `begin_id` is the
@@ -69,27 +69,9 @@ class MarianTokenizer:
         codes = [piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<")]
         return tuple(sorted(code[2:-2] for code in codes))
 
-    @property
-    def source_languages(self) -> tuple[str, ...]:
-        """None to choose among: the model is not told which language it reads."""
-        return ()
-
-    @property
-    def default_languages(self) -> tuple[str, str]:
-        """None: a text that names no language has none."""
-        return "", ""
-
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text with the target language in front, unless it names one itself."""
         return text if not target_language or text.startswith(">>") else f">>{target_language}<< {text}"
-
-    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Nothing before a source text, and the end of sentence after it."""
-        return (), (self.end_id,)
-
-    def given(self, text: str) -> tuple[int, ...]:
-        """Nothing: the target language is a token of the source."""
-        return ()
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -97,10 +79,6 @@ class MarianTokenizer:
     def encode(self, text: str) -> list[int]:
         """Ids of a source text's pieces, without special tokens."""
         return [piece.id for piece in self.pieces(text)]
-
-    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
-        """Like `encode`, or `encode_target`, for many texts."""
-        return list(map(self.encode_target if target else self.encode, texts))
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text's pieces, without special tokens."""

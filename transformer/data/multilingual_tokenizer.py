@@ -9,7 +9,7 @@ from ..config import build, check_types, require
 from ..errors import CheckpointError, ConfigError
 from ..files import object_bytes, read_object
 from .marian_tokenizer import VOCABULARY, read_processor, read_vocabulary
-from .tokenizer import Piece
+from .tokenizer import Piece, TextTokenizer
 
 SENTENCEPIECE, LANGUAGES = "sentencepiece.bpe.model", "languages.json"
 _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's first ids; SentencePiece's are <unk>, <s> and </s>
@@ -49,7 +49,7 @@ class Languages:
         return object_bytes(asdict(self))
 
 
-class MultilingualTokenizer:
+class MultilingualTokenizer(TextTokenizer):
     """Text to pieces by one SentencePiece model of all languages, and to ids in fairseq's order or by a vocabulary.
 
     A text may begin with its languages, ">>deu_Latn<< A sentence." or ">>eng_Latn>>deu_Latn<< A sentence.", which are
@@ -138,21 +138,12 @@ class MultilingualTokenizer:
         _, target, _ = self._read_address(text)
         return (self._languages.ids[target],) if target and self._languages.target_given else ()
 
-    @property
-    def target_size(self) -> int:
-        """The same as its length: there is one vocabulary."""
-        return len(self)
-
     def __len__(self) -> int:
         return self._languages.size
 
     def encode(self, text: str) -> list[int]:
         """Ids of a source text's pieces, without special tokens."""
         return [piece.id for piece in self.pieces(text)]
-
-    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
-        """Like `encode`, or `encode_target`, for many texts."""
-        return list(map(self.encode_target if target else self.encode, texts))
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text's pieces, without special tokens."""

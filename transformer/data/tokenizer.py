@@ -29,7 +29,8 @@ class Piece:
 class TextTokenizer(Protocol):
     """What the engine asks of a tokenizer, of whichever make: text to pieces and ids, and back.
 
-    The special tokens are padding, what stands for anything unknown, the decoder's first input, and the end.
+    The special tokens are padding, what stands for anything unknown, the decoder's first input, and the end. What has a
+    body here is a model's with one vocabulary and one language a side, whose sources end with the end of sentence.
     """
 
     pad_id: int
@@ -44,27 +45,34 @@ class TextTokenizer(Protocol):
     @property
     def languages(self) -> tuple[str, ...]:
         """The target languages to choose among, such as "deu"; empty where there is one."""
+        return ()
 
     @property
     def source_languages(self) -> tuple[str, ...]:
         """The source languages to choose among; empty where the model is not told which it reads."""
+        return ()
 
     @property
     def default_languages(self) -> tuple[str, str]:
         """The source and the target language of a text that names none; "" where there is none to name."""
+        return "", ""
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text as it names its languages: ">>deu<< A sentence."; unchanged where it names one itself."""
+        return text
 
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The special tokens that the encoder reads before and after the pieces of a source text."""
+        return (), (self.end_id,)
 
     def given(self, text: str) -> tuple[int, ...]:
         """With what the translation of a source text begins, without being chosen: its language's id, or nothing."""
+        return ()
 
     @property
     def target_size(self) -> int:
         """Pieces of the target's vocabulary; `len` is of the source's, mostly the same."""
+        return len(self)
 
     def __len__(self) -> int: ...
 
@@ -73,9 +81,11 @@ class TextTokenizer(Protocol):
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text's pieces, without special tokens."""
+        return self.encode(text)
 
     def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
         """Either, for many texts at once."""
+        return list(map(self.encode_target if target else self.encode, texts))
 
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a source text with the characters that each covers."""
@@ -88,6 +98,7 @@ class TextTokenizer(Protocol):
 
     def source_piece_text(self, id: int) -> str:
         """The piece of the source's vocabulary, mostly the same, as it is written there."""
+        return self.piece_text(id)
 
 
 def unknown_parts(tokenizer: TextTokenizer, text: str) -> list[str]:
@@ -103,7 +114,7 @@ def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:
     return [*before, *tokenizer.encode(text), *after]
 
 
-class Tokenizer:
+class Tokenizer(TextTokenizer):
     """Byte-pair encoding (Sennrich et al. 2016) by SentencePiece (Kudo and Richardson 2018), learned on both languages.
 
     Raises CheckpointError when the bytes are no SentencePiece model or lack one of the special tokens.
@@ -161,48 +172,12 @@ class Tokenizer:
         """What a checkpoint's folder keeps of it, by name."""
         return {TOKENIZER_FILE: self.model}
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """None to choose among: the model translates into one language."""
-        return ()
-
-    @property
-    def source_languages(self) -> tuple[str, ...]:
-        """None to choose among either."""
-        return ()
-
-    @property
-    def default_languages(self) -> tuple[str, str]:
-        """None to name."""
-        return "", ""
-
-    def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
-        """The text, which names no languages."""
-        return text
-
-    def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Nothing before a source text, and the end of sentence after it."""
-        return (), (self.end_id,)
-
-    def given(self, text: str) -> tuple[int, ...]:
-        """Nothing: the model chooses every token of a translation."""
-        return ()
-
-    @property
-    def target_size(self) -> int:
-        """The same as its length: there is one vocabulary."""
-        return len(self)
-
     def __len__(self) -> int:
         return len(self._processor)
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text's pieces, without special tokens."""
         return self._processor.encode(text)
-
-    def encode_target(self, text: str) -> list[int]:
-        """The same, since both languages have the same pieces."""
-        return self.encode(text)
 
     def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
         """Like `encode`, for many texts at once."""
@@ -221,10 +196,6 @@ class Tokenizer:
     def piece_text(self, id: int) -> str:
         """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
         return self._processor.id_to_piece(int(id))
-
-    def source_piece_text(self, id: int) -> str:
-        """The same: both languages have one vocabulary."""
-        return self.piece_text(id)
 
 
 def well_formed(text: str) -> str:

@@ -60,7 +60,7 @@ def _forced_ids(choice: Choice) -> tuple[int, ...]:
         return ()
     while len(sentences) > _MOST_SENTENCES:
         sentences.pop(next(iter(sentences)))
-    ids = tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
+    ids = url_state.token_ids(text)
     if not session.translator(choice.checkpoint).may_begin_with(ids):
         _forget()
         st.warning("The address asks for pieces that cannot begin a translation: here is the model's own.")

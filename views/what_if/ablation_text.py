@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import KIND_NAMES, counted, head_name
+from plots.text import KIND_NAMES, counted, head_name, kind_words
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
@@ -22,8 +22,7 @@ _NAMED = 3  # heads that a sentence names one by one
 
 def one_head(heads: Heads) -> str:
     """A head's name: "cross-attention layer 3, head 4"."""
-    name = KIND_NAMES[heads.kind]
-    return f"{name[0].lower()}{name[1:]} {head_name(heads.layer, heads.head, 0, 0)}"
+    return f"{kind_words(heads.kind)} {head_name(heads.layer, heads.head, 0, 0)}"
 
 
 def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:

@@ -27,7 +27,7 @@ def show(choice: Choice) -> None:
         started = choice.strategy if isinstance(choice.strategy, Beam) else Beam()
         size = slider("Beam size", 2, _MOST, "tree_beam", start=min(started.size, _MOST), width=260)
         head = choose_head_of(choice)
-        forced = _forced(url_state.read("tree_prefix"))
+        forced = url_state.token_ids(url_state.read("tree_prefix"))
         if forced and not translator.may_begin_with(forced):
             st.warning("The address begins with tokens that no translation can begin with; they are left out.")
             forced = ()
@@ -47,9 +47,3 @@ def show(choice: Choice) -> None:
         "fell out: how well could it have ended? A larger beam does not always translate better (Koehn and Knowles "
         "2017)."
     )
-
-
-def _forced(text: str) -> tuple[int, ...]:
-    """The ids of an address, "258.15"; none where they are no numbers."""
-    parts = text.split(".") if len(text) < 2000 else []
-    return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts) else ()

@@ -36,8 +36,10 @@ def show(choice: Choice) -> None:
     show_finding(f"{describe_own(own, model)} {describe_where(own)}")
     alt = "Log P of both translations, added up token by token"
     st.plotly_chart(sums_figure(own, model), key="own_translation", alt=alt)
-    with st.expander("All attention maps of your translation"):
-        explorer.show_heads(choice, own)
+    maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
+    if maps.open:  # measuring all heads takes as long as the rest of the page
+        with maps:
+            explorer.show_heads(choice, own)
     show_attempt(
         "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
         "is a good translation ever improbable? The model's probability is no judgement of a translation."

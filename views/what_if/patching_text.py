@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.text import KIND_NAMES, chance_words, counted, quoted, quoted_at, signed
+from plots.text import chance_words, counted, kind_words, quoted, quoted_at, signed
 from transformer.data.tokenizer import TextTokenizer
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.intervention import Heads
@@ -107,8 +107,7 @@ def cell_words(cell: Cell, columns: Sequence[str]) -> str:
         return one_head(Heads(cell.part, cell.layer, cell.index))
     place = quoted_at(columns, cell.index, "token")
     if cell.site == Site.ATTENTION:
-        name = KIND_NAMES[cell.part]
-        return f"the {name[0].lower()}{name[1:]} of layer {cell.layer + 1} at {place}"
+        return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {place}"
     when = f"after layer {cell.layer}" if cell.layer else "before layer 1"
     return f"the {cell.part}'s vector at {place} {when}"
 

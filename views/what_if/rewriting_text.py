@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from plots.text import KIND_NAMES, chance_words, head_name, quoted, quoted_at
+from plots.text import chance_words, head_name, kind_words, quoted, quoted_at
 from transformer.interpret.trace import Trace
 
 from .change_text import outcome_words
@@ -50,8 +50,7 @@ def _what(rewriting: Rewriting, trace: Trace) -> str:
 
 
 def _whom(rewriting: Rewriting) -> str:
-    name = KIND_NAMES[rewriting.kind]
-    name = f"{name[0].lower()}{name[1:]}"
+    name = kind_words(rewriting.kind)
     if rewriting.scope == Scope.KIND:
         return f"all heads of the {name}"
     if rewriting.scope == Scope.LAYER:

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 import torch
 from support.marian import LANGUAGES, make_opus_like, write_model
+from support.same_passes import assert_same_passes
 from support.sentences import SENTENCES
 from transformers import MarianMTModel, MarianTokenizer
 
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.config import Activation
-from transformer.data.batching import pad
 from transformer.data.pairs import read_pairs
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import exact_dtype, import_checkpoint
-from transformer.interpret.activations import record
 
 AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
 SOURCES = ((5, 9, 3, 0), (7, 0), (4, 11, 6, 8, 21, 0))
@@ -40,34 +39,10 @@ def both(request, tmp_path_factory):
 
 
 def test_logits_and_all_maps_are_theirs_for_a_padded_batch(both):
-    theirs, ours = copy.deepcopy(both[0]).double(), Translator(copy.deepcopy(both[1].checkpoint))
-    ours.model.double()
-    start, end = ours.tokenizer.begin_id, ours.tokenizer.pad_id
-    assert start == end
-    targets = ((start, 4, 8), (start, 12, 3, 5, 9), (start, 2))
-    source, target = pad(SOURCES, end), pad(targets, end)
-    real = torch.tensor([[place < len(row) for place in range(target.shape[1])] for row in targets])
-    with torch.inference_mode():
-        found = theirs(
-            input_ids=source,
-            attention_mask=(source != end).long(),
-            decoder_input_ids=target,
-            decoder_attention_mask=real.long(),
-            output_attentions=True,
-        )
-        logits = ours.model(source, target)
-    assert (found.logits - logits)[real].abs().max() < 2e-5 and found.logits[real].std() > 0.5
-    for row, (one, fed) in enumerate(zip(SOURCES, targets, strict=True)):
-        seen = record(ours.model, [one], [fed])
-        for kind, maps in (
-            ("encoder", found.encoder_attentions),
-            ("decoder", found.decoder_attentions),
-            ("cross", found.cross_attentions),
-        ):
-            weights = seen.weights(kind)[:, 0]
-            size = weights.shape[-2:]
-            expected = torch.stack(list(maps))[:, row, :, : size[0], : size[1]]
-            assert (weights - expected).abs().max() < 1e-6
+    theirs, ours, _ = both
+    start = ours.tokenizer.begin_id
+    assert start == ours.tokenizer.pad_id
+    assert_same_passes(theirs, ours, SOURCES, ((start, 4, 8), (start, 12, 3, 5, 9), (start, 2)))
 
 
 def test_greedy_and_beam_search_find_what_generate_finds(both):

@@ -62,6 +62,9 @@ def test_the_table_and_the_figure_hold_what_the_model_gives_the_translation_of_t
 
 def test_all_maps_of_the_translation_are_those_of_its_own_pass():
     app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
+    assert not components(app), "no head is measured before the maps are opened"
+    app.session_state["own_maps"] = True
+    app.run()
     _, explorer = components(app)
     blob = explorer.proto.bytes
     header = json.loads(blob[4 : 4 + int.from_bytes(blob[:4], "little")])

@@ -142,10 +142,9 @@ class Uniform(Rewriting):
 
 
 @dataclass(frozen=True)
-class Focus(Rewriting):
-    """All weight on one key. A row that may not attend to it, or has no such key, stays as it is."""
+class _OnKey(Rewriting):
+    """A rewriting that is about one key, by its position."""
 
-    name: ClassVar[str] = "focus"
     heads: Heads
     key: int
     rows: Rows = EVERY_ROW
@@ -154,6 +153,13 @@ class Focus(Rewriting):
     def argument(self) -> str:
         """The key's position."""
         return str(self.key)
+
+
+@dataclass(frozen=True)
+class Focus(_OnKey):
+    """All weight on one key. A row that may not attend to it, or has no such key, stays as it is."""
+
+    name: ClassVar[str] = "focus"
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
         """1 on the key, 0 elsewhere."""
@@ -162,7 +168,7 @@ class Focus(Rewriting):
 
 
 @dataclass(frozen=True)
-class Forbid(Rewriting):
+class Forbid(_OnKey):
     """No weight on one key, the others renormalised (attention knockout, Geva et al. 2023).
 
     The same as masking the key. A row with no other key attends to nothing and its output is 0, as from the fused
@@ -170,14 +176,6 @@ class Forbid(Rewriting):
     """
 
     name: ClassVar[str] = "forbid"
-    heads: Heads
-    key: int
-    rows: Rows = EVERY_ROW
-
-    @property
-    def argument(self) -> str:
-        """The key's position."""
-        return str(self.key)
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
         """0 on the key, the others over their sum; a row without weight there stays as it is."""
