@@ -9,9 +9,11 @@ from pathlib import Path
 from ..checkpoint import load_checkpoint, locate, save_checkpoint
 from ..config import load_experiment
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
+from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
+from ..errors import ConfigError
 from ..files import new_folder
-from ..model.device import choose_device
+from ..model.device import bound_primitive_cache, choose_device
 from ..toy.settings import ToySettings
 from .options import AddCommand, add_device
 
@@ -20,8 +22,8 @@ def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
     train = command("train", _train, "train a model from a configuration and a corpus")
     train.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
-    train.add_argument("--data", type=Path, required=True, help="training pairs, TSV or TSV.gz")
-    train.add_argument("--valid", type=Path, required=True, help="validation pairs, TSV or TSV.gz")
+    train.add_argument("--data", type=Path, help="training pairs, TSV or TSV.gz, instead of those that [data] names")
+    train.add_argument("--valid", type=Path, help="validation pairs, TSV or TSV.gz, likewise")
     train.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
     train.add_argument("--resume", action="store_true", help="go on with the unfinished run in --out")
     train.add_argument("--warm-start", type=locate, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
@@ -52,11 +54,24 @@ def _train(options: argparse.Namespace) -> None:
     from ..training.distributed import joined
     from ..training.run import train
 
+    bound_primitive_cache()
     with joined(choose_device(options.device)) as (processes, device):
         experiment = load_experiment(options.config)
-        pairs, valid_pairs = read_pairs(options.data), read_pairs(options.valid)
+        files, valid = _corpus(options)
+        pairs, valid_pairs = Mixture.read(files), read_pairs(valid)
         extras = {"warm_start": options.warm_start, "tensorboard": options.tensorboard, "processes": processes}
         train(experiment, pairs, valid_pairs, options.out, device, options.resume, **extras)
+
+
+def _corpus(options: argparse.Namespace) -> tuple[list[CorpusFile], Path]:
+    """The files to train on and to validate with: those of the options, else those that the configuration names."""
+    named, valid = named_files(options.config)
+    files = [CorpusFile(str(options.data))] if options.data else named
+    valid = options.valid or valid
+    if not files or not valid:
+        name, option = ("valid", "--valid") if files else ("train", "--data")
+        raise ConfigError(f"{options.config} names no file as `{name}` in [data]: add it, or give {option}.")
+    return files, valid
 
 
 def _toy(options: argparse.Namespace) -> None:

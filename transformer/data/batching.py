@@ -27,17 +27,24 @@ MOST_SAMPLES = 1000  # pairs read of a checkpoint's sample
 class Example:
     """One pair as ids: `source` ends with end of sentence, `target` begins and ends with its special tokens.
 
-    `lines` are those of the corpus that it comes from, as far as they are known.
+    `lines` are those of the corpus that it comes from, as far as they are known, and `files` the name of each one's
+    file where the corpus has several.
     """
 
     source: tuple[int, ...]
     target: tuple[int, ...]
     lines: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def length(self) -> int:
         """Tokens of the longer side, as the model sees it (the target is fed without its last token)."""
         return max(len(self.source), len(self.target) - 1)
+
+    @property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Its lines, each with the name of its file, which is empty where the corpus has but one."""
+        return tuple(zip(self.files or ("",) * len(self.lines), self.lines, strict=True))
 
 
 Examples = Sequence[Example]
@@ -129,9 +136,8 @@ def _join_some(examples: list[Example], probability: float, max_length: int, gen
         if second is None:
             joined.append(first)
             continue
-        both = Example(
-            first.source[:-1] + second.source, first.target[:-1] + second.target[1:], first.lines + second.lines
-        )
+        source, target = first.source[:-1] + second.source, first.target[:-1] + second.target[1:]
+        both = Example(source, target, first.lines + second.lines, first.files + second.files)
         joined.extend([both] if both.length <= max_length else [first, second])
     return joined
 

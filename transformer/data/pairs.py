@@ -23,11 +23,12 @@ class Pairs(list):
         self.lines, self.name = list(lines), name
 
 
-def read_pairs(path: Path) -> Pairs:
+def read_pairs(path: Path, columns: int = 2) -> Pairs:
     """Read a TSV file (gzip by its name): source, tab, target, a line each, UTF-8.
 
-    Lines without exactly one tab, with an empty side, or not in UTF-8 are skipped, and reported by reason with their
-    numbers. Raises DataError when the file cannot be read or nothing usable is in it.
+    With 3 `columns` a line may go on with a tab and the name of its origin, which is not kept. Lines without a tab or
+    with more tabs, with an empty side, or not in UTF-8 are skipped, and reported by reason with their numbers. Raises
+    DataError when the file cannot be read or nothing usable is in it.
     """
     pairs, lines, skipped = [], [], SkippedLines()
     opener = gzip.open if str(path).endswith(".gz") else open
@@ -35,7 +36,7 @@ def read_pairs(path: Path) -> Pairs:
         with opener(path, "rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    pairs.append(_parse_pair(line))
+                    pairs.append(_parse_pair(line, columns))
                     lines.append(number)
                 except _NoPairError as reason:
                     skipped.add(str(reason), number)
@@ -53,14 +54,16 @@ class _NoPairError(ValueError):
     """Why a line is no pair of sentences."""
 
 
-def _parse_pair(line: bytes) -> tuple[str, str]:
+def _parse_pair(line: bytes, columns: int) -> tuple[str, str]:
     try:
         sides = line.decode("utf-8").rstrip("\r\n").split("\t")
     except UnicodeDecodeError as error:
         raise _NoPairError("not in UTF-8") from error
-    if len(sides) != 2:
-        raise _NoPairError("without a tab" if len(sides) == 1 else "with more than one tab")
-    if not all(side.strip() for side in sides):
+    if len(sides) == 1:
+        raise _NoPairError("without a tab")
+    if len(sides) > columns:
+        raise _NoPairError(f"with more than {'one tab' if columns == 2 else 'two tabs'}")
+    if not all(side.strip() for side in sides[:2]):
         raise _NoPairError("with an empty side")
     return sides[0], sides[1]
 
@@ -86,7 +89,7 @@ class SkippedLines:
         return f"{len(self)} {'line' if len(self) == 1 else 'lines'}: {reasons}"
 
 
-def first_of(lines: Sequence[int], most: int) -> str:
+def first_of(lines: Sequence[int | str], most: int) -> str:
     """The first line numbers, and that there are more: "2, 5, 8, …"."""
     return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
 

@@ -9,6 +9,9 @@ import torch
 from ..errors import DeviceError
 
 ENVIRONMENT_VARIABLE = "HEADLIGHT_DEVICE"
+PRIMITIVE_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+
+_MOST_PRIMITIVES = 64
 
 # Parameter numbers of glibc's mallopt(3).
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
@@ -58,6 +61,16 @@ def keep_freed_memory() -> None:
     mallopt(_M_MMAP_THRESHOLD, 1 << 30)
     mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
     mallopt(_M_TOP_PAD, 1 << 26)
+
+
+def bound_primitive_cache() -> None:
+    """Let oneDNN keep at most 64 primitives, its compiled operations, unless the environment says how many.
+
+    It makes one for each operation and each new shape of its matrices, and keeps 1,024. A training whose batches come
+    in many shapes hardly ever meets one again, and in bfloat16 on a CPU they held gigabytes. oneDNN reads the variable
+    when it is first used: this is to be called before anything is computed.
+    """
+    os.environ.setdefault(PRIMITIVE_CACHE, str(_MOST_PRIMITIVES))
 
 
 def _best_name() -> str:

@@ -9,7 +9,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from ..config import Experiment
-from ..data.batching import Example, Examples, collate, epoch_batches, make_examples
+from ..data.batching import Example, Examples, collate, epoch_batches
+from ..data.mixture import MixedExamples, Mixture, WeightedPairs
 from ..data.pairs import TextPairs, first_of
 from ..data.tokenizer import Tokenizer
 from .distributed import Processes
@@ -38,7 +39,8 @@ class Update:
 
     def describe(self, number: int) -> str:
         """Where its batch of this number, from 0, is to be found: step, epoch, batch, and lines of the corpus."""
-        lines = sorted(line for example in self.batches[number] for line in example.lines)
+        places = sorted(place for example in self.batches[number] for place in example.places)
+        lines = [f"{file}:{line}" if file else line for file, line in places]
         shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
         return f"step {self.step} (epoch {self.epoch}, batch {self.first + number}{shown})"
 
@@ -47,11 +49,18 @@ class UpdateLoader:
     """A run's pairs as examples, and what each update learns from; raises DataError when no pair fits the model."""
 
     def __init__(
-        self, experiment: Experiment, tokenizer: Tokenizer, pairs: TextPairs, device: torch.device, processes: Processes
+        self,
+        experiment: Experiment,
+        tokenizer: Tokenizer,
+        pairs: TextPairs | Mixture,
+        device: torch.device,
+        processes: Processes,
     ):
         self._settings, self._model = experiment.training, experiment.model
         self._device, self._processes = device, processes
-        self.examples = make_examples(pairs, tokenizer, self._model.max_length)
+        mixture = pairs if isinstance(pairs, Mixture) else Mixture([WeightedPairs(pairs)])
+        self.mixture = MixedExamples(mixture, tokenizer, self._model.max_length)
+        self.examples = self.mixture.all
 
     def remaining(self, progress: Progress) -> Iterator[tuple[Update, list[Tensors]]]:
         """Each update as examples and as tensors, from where the run stands until it is over; counts its batches."""
@@ -70,7 +79,8 @@ class UpdateLoader:
         """The batches of each update that is left of the epoch."""
         settings = self._settings
         seed, longest = settings.seed * EPOCH_SEED + progress.epoch, self._model.max_length
-        batches = epoch_batches(self.examples, settings.batch_tokens, settings.join_probability, longest, seed)
+        examples = self.mixture.of_epoch(progress.epoch, settings.seed)
+        batches = epoch_batches(examples, settings.batch_tokens, settings.join_probability, longest, seed)
         starts = range(progress.batch, len(batches), settings.accumulate)
         return [batches[start : start + settings.accumulate] for start in starts]
 

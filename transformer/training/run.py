@@ -8,6 +8,7 @@ import torch
 
 from ..checkpoint import Checkpoint, load_checkpoint
 from ..config import Experiment, ModelConfig
+from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
 from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
 from ..errors import CheckpointError, ConfigError
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 def train(
     experiment: Experiment,
-    pairs: TextPairs,
+    pairs: TextPairs | Mixture,
     valid_pairs: TextPairs,
     out: Path,
     device: torch.device,
@@ -34,6 +35,7 @@ def train(
 ) -> None:
     """Learn the tokenizer, then the model, into the checkpoint folder `out`; with `resume`, go on with the run there.
 
+    `pairs` may be a mixture of several corpora; the tokenizer learns from each of its pairs once, whatever the weights.
     `warm_start` is a checkpoint to begin with: its weights and its tokenizer. `tensorboard` is a folder for event
     files. With several `processes`, all call this alike. Raises ConfigError when `out` holds a run that is not to be
     resumed, CheckpointError when that or `warm_start` is of another shape or a file cannot be written, and DataError
@@ -76,7 +78,7 @@ def _tidy(out: Path) -> None:
         part.unlink()
 
 
-def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs, experiment: Experiment) -> None:
+def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
     """Put the run's tokenizer where every process, and a resumed run, reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     if start:

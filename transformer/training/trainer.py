@@ -1,6 +1,7 @@
 """The trainer: one run from its first update, or the one it was stopped at, to its last."""
 
 import contextlib
+import itertools
 import logging
 import signal
 import threading
@@ -12,7 +13,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ..config import Experiment
+from ..config import Experiment, Precision
+from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError, DataError
@@ -22,6 +24,7 @@ from .distributed import Processes
 from .loader import EPOCH_SEED, Update, UpdateLoader
 from .monitoring import Events, Throughput, device_peak_flops, update_flops
 from .optimization import learning_rate
+from .precision import TRIED_UPDATES, choose_precision
 from .replay_recorder import RunReplay
 from .state import Progress, SavedRun, random_state, restore_random_state
 from .updates import NotFiniteError, Tensors, Updater, attention_kernel
@@ -35,15 +38,16 @@ _ONE_INTERRUPTION = 2.0  # seconds; torchrun hands on to a process what the term
 class Trainer:
     """One run: teacher forcing with Adam until `max_steps`, validated, saved, and resumed where it stopped.
 
-    pairs and valid_pairs are sentence pairs; `out` becomes the checkpoint folder of the best validation, and
-    `out`/resume holds what a resumed run needs. Of several `processes` each makes a trainer of the same arguments.
+    pairs and valid_pairs are sentence pairs, the former also a mixture of several corpora; `out` becomes the checkpoint
+    folder of the best validation, and `out`/resume holds what a resumed run needs. Of several `processes` each makes a
+    trainer of the same arguments.
     """
 
     def __init__(
         self,
         experiment: Experiment,
         tokenizer: Tokenizer,
-        pairs: TextPairs,
+        pairs: TextPairs | Mixture,
         valid_pairs: TextPairs,
         out: Path,
         device: torch.device,
@@ -57,7 +61,7 @@ class Trainer:
         self.validator = Validator(Transformer(experiment.model).to(device), tokenizer, valid_pairs, self.settings)
         self.updater = Updater(self.model, self.settings, self.processes)
         place = self.processes.describe(device)
-        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, place, len(self.loader.examples))
+        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, place, self.loader.mixture)
         self.saved_run = SavedRun(Path(out) / "resume")
         self.replay = RunReplay(experiment, tokenizer, self.saved_run.folder)
         self.events: Events | None = None
@@ -98,9 +102,10 @@ class Trainer:
         pairs, place = len(self.loader.examples), self.processes.describe(self.device)
         logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, place)
         self.model.train()
-        peak_flops = device_peak_flops(self.device) if self.updater.bfloat16 else None
+        peak_flops = device_peak_flops(self.device) if self.updater.objective.in_bfloat16 else None
         throughput = Throughput(self.progress, self.settings.max_steps, peak_flops)
         with attention_kernel(self.device), interruptions_held() as asked_to_stop:
+            self._settle_precision()
             self._record_replay()
             for update, tensors in self.loader.remaining(self.progress):
                 self._step(update, tensors, throughput)
@@ -111,6 +116,18 @@ class Trainer:
                     logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
                     raise KeyboardInterrupt
             self._finish()
+
+    def _settle_precision(self) -> None:
+        """On a CPU, where the configuration leaves it open, keep the precision that the run began with, else choose."""
+        progress = self.progress
+        if self.settings.precision != Precision.AUTO or self.device.type != "cpu":
+            return
+        if not progress.precision and progress.step:
+            progress.precision = Precision.FLOAT32  # begun by a version that knew no other, or on a GPU
+        if not progress.precision:
+            first = itertools.islice(self.loader.remaining(Progress()), TRIED_UPDATES)
+            progress.precision = choose_precision(self.model, self.settings, first, self.processes)
+        self.updater.objective.in_bfloat16 = progress.precision == Precision.BFLOAT16
 
     def _step(self, update: Update, tensors: list[Tensors], throughput: Throughput) -> None:
         """One update, and what is due after it."""

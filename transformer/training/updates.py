@@ -27,7 +27,7 @@ class NotFiniteError(ArithmeticError):
 
 
 class Objective(nn.Module):
-    """The one way from ids to a loss while training."""
+    """The one way from ids to a loss while training; `in_bfloat16`: what is multiplied, in autocast."""
 
     def __init__(self, model: Transformer, settings: TrainingConfig):
         super().__init__()
@@ -48,9 +48,8 @@ class Updater:
     def __init__(self, model: Transformer, settings: TrainingConfig, processes: Processes):
         self.model, self.settings, self.processes = model, settings, processes
         self.optimizer = Adam(model)
-        objective = Objective(model, settings)
-        self.bfloat16 = objective.in_bfloat16
-        wrapped = processes.wrap_ddp(objective)
+        self.objective = Objective(model, settings)
+        wrapped = processes.wrap_ddp(self.objective)
         # Gradients are exchanged once an update, after the last of its batches.
         self._without_exchange = contextlib.nullcontext if processes.count == 1 else wrapped.no_sync
         compiled = settings.compile and _device(model).type == "cuda"

@@ -9,6 +9,7 @@ from torch import Tensor
 from ..checkpoint import Checkpoint, note_training, save_checkpoint, save_history
 from ..config import Experiment, TrainingConfig
 from ..data.batching import Examples, collate, epoch_batches, fitting
+from ..data.mixture import MixedExamples
 from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..evaluation import Score, score
@@ -53,9 +54,9 @@ class Validator:
 class RunCheckpoint:
     """The checkpoint folder of a run: its best validation's weights, all of the history; `place`: where it runs."""
 
-    def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, place: str, pairs: int):
+    def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, place: str, corpus: MixedExamples):
         self.folder, self.experiment, self.tokenizer = folder, experiment, tokenizer
-        self.place, self.pairs = place, pairs
+        self.place, self.corpus = place, corpus
 
     def save(self, model: Transformer, progress: Progress, score: Score) -> None:
         """Write all of it for the weights of the newest validation, which scored `score`."""
@@ -77,12 +78,14 @@ class RunCheckpoint:
             "data": configuration["data"],
             "configuration": configuration,
             **({"warm_start": progress.warm_start} if progress.warm_start else {}),
+            **({"precision": progress.precision} if progress.precision else {}),
             "steps": row["step"],
             "averaged_steps": progress.averaged_steps,
             "seed": self.experiment.training.seed,
             "device": self.place,
             "torch": torch.__version__,
             "seconds": row["seconds"],
-            "training_pairs": self.pairs,
+            "training_pairs": len(self.corpus.all),
+            **({"training_files": files} if len(files := self.corpus.describe()) > 1 else {}),
             "scores": {"valid_loss": row["valid_loss"], "validation greedy": asdict(score)},
         }

@@ -1,10 +1,17 @@
-"""Which device computes."""
+"""Which device computes, and what it keeps."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 from transformer.errors import DeviceError
-from transformer.model.device import choose_device, describe_device, keep_freed_memory
+from transformer.model.device import PRIMITIVE_CACHE, choose_device, describe_device, keep_freed_memory
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +91,26 @@ def test_a_device_is_described_in_words(monkeypatch):
 def test_keeping_freed_memory_does_nothing_elsewhere(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
     assert keep_freed_memory() is None
+
+
+# Convolutions are what PyTorch gives to oneDNN on any x86 processor; it says of each operation whether it was kept.
+CONVOLUTIONS = """
+import torch
+from transformer.model.device import bound_primitive_cache
+bound_primitive_cache()
+weight = torch.ones(64, 32, 3, 3)
+for size in (*range(20, 90), 89, 20):
+    torch.nn.functional.conv2d(torch.ones(4, 32, size, 20), weight)
+"""
+
+
+@pytest.mark.parametrize(("given", "last"), [(None, "cache_miss"), ("2000", "cache_hit")])
+def test_onednn_keeps_few_primitives_unless_the_user_says_how_many(given, last):
+    """The newest shape is still known when it comes again, the first of 70 is not, or is, where 2,000 are allowed."""
+    environment = {name: value for name, value in os.environ.items() if name != PRIMITIVE_CACHE}
+    environment |= {"ONEDNN_VERBOSE": "2", "OMP_NUM_THREADS": "1"} | ({PRIMITIVE_CACHE: given} if given else {})
+    command = [sys.executable, "-c", CONVOLUTIONS]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    made = [line for line in done.stdout.splitlines() if ",create:" in line and ",convolution," in line]
+    assert len(made) == 72 and all("cache_miss" in line for line in made[:70])
+    assert "cache_hit" in made[70] and last in made[71]

@@ -1,0 +1,117 @@
+"""What a run learns from: one corpus or several, and how often an epoch sees each of their pairs."""
+
+import dataclasses
+import random
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config import build, check_types, require
+from ..errors import ConfigError
+from .batching import Example, make_examples
+from .pairs import TextPairs, read_pairs
+from .tokenizer import TextTokenizer
+
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
+_COLUMNS = 3  # source, target and, in a corpus of several origins, the name of the line's
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file of sentence pairs, and its weight: how often an epoch sees each of them, 0.5 every other time."""
+
+    file: str
+    weight: float = 1.0
+
+    def __post_init__(self):
+        check_types(self)
+        weighed = LEAST_WEIGHT <= self.weight <= MOST_WEIGHT
+        bounds = f"between {LEAST_WEIGHT} and {MOST_WEIGHT:,}"
+        require(weighed, f"weight of {self.file} must be a positive number, {bounds}, not {self.weight}.")
+
+
+def named_files(config: Path) -> tuple[list[CorpusFile], Path | None]:
+    """The files of pairs to train on and to validate with that a CONFIG.toml names; none where it does not.
+
+    `train` in [data] is the name of one file or a list of tables such as {file = "a.tsv.gz", weight = 2}, `valid` a
+    name; names are relative to the folder of `config`, which `load_experiment` has accepted. Raises ConfigError.
+    """
+    data = tomllib.loads(Path(config).read_text(encoding="utf-8"))["data"]
+    train, valid = data.get("train", []), data.get("valid", "")
+    entries = [{"file": train}] if isinstance(train, str) else train
+    tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    require(tables, '`train` in [data] must be a file or a list such as [{file = "a.tsv.gz", weight = 2}].')
+    require(isinstance(valid, str), f"`valid` in [data] must be a file, not {valid!r}.")
+    files = [build(CorpusFile, entry, "data.train") for entry in entries]
+    folder = Path(config).parent
+    files = [dataclasses.replace(each, file=str(folder / each.file)) for each in files]
+    return files, folder / valid if valid else None
+
+
+@dataclass(frozen=True)
+class WeightedPairs:
+    """Sentence pairs, how often an epoch sees each of them, and the name of their file."""
+
+    pairs: TextPairs
+    weight: float = 1.0
+    name: str = ""
+
+
+class Mixture:
+    """The pairs of several corpora, each with its weight; iterating gives every pair once."""
+
+    def __init__(self, parts: Sequence[WeightedPairs]):
+        if not parts:
+            raise ConfigError("There is no corpus to train on.")
+        self.parts = tuple(parts)
+
+    @classmethod
+    def read(cls, files: Sequence[CorpusFile]) -> "Mixture":
+        """Read the files, whose lines may have an origin as third column; raises DataError for what cannot be read."""
+        return cls([WeightedPairs(read_pairs(Path(each.file), _COLUMNS), each.weight, each.file) for each in files])
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for part in self.parts:
+            yield from part.pairs
+
+
+class MixedExamples:
+    """A mixture as ids: `all` examples, each once, and those of an epoch; raises DataError when of a part none fits."""
+
+    def __init__(self, mixture: Mixture, tokenizer: TextTokenizer, max_length: int):
+        self._mixture = mixture
+        self._parts = [make_examples(part.pairs, tokenizer, max_length) for part in mixture.parts]
+        if len(self._parts) > 1:
+            names = [(Path(part.name).name,) for part in mixture.parts]
+            self._parts = [_named(examples, name) for examples, name in zip(self._parts, names, strict=True)]
+        self.all = [example for examples in self._parts for example in examples]
+
+    def of_epoch(self, epoch: int, seed: int) -> list[Example]:
+        """The examples of this epoch, from 0, in the order of their files; of weight 1 each once."""
+        found = []
+        for number, (part, examples) in enumerate(zip(self._mixture.parts, self._parts, strict=True)):
+            taken = turns(len(examples), part.weight, epoch, f"{seed} {number}")
+            found += [examples[index] for index in taken]
+        return found
+
+    def describe(self) -> list[dict]:
+        """For training.json: of each file its name, its weight and its pairs."""
+        both = zip(self._mixture.parts, self._parts, strict=True)
+        return [{"file": Path(part.name).name, "weight": part.weight, "pairs": len(found)} for part, found in both]
+
+
+def turns(count: int, weight: float, epoch: int, seed: str) -> list[int]:
+    """Which of `count` examples have their turn in this epoch, in order, each as often as it has.
+
+    They take turns in an order that is shuffled once, `weight` rounds an epoch: so at the end of any epoch each has
+    been seen as often as any other, or once more.
+    """
+    first, end = round(epoch * weight * count), round((epoch + 1) * weight * count)
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    return sorted(order[turn % count] for turn in range(first, end))
+
+
+def _named(examples: list[Example], name: tuple[str]) -> list[Example]:
+    return [dataclasses.replace(example, files=name * len(example.lines)) for example in examples]
