@@ -14,6 +14,7 @@ st.logo(UI / "logo.svg", size="large", icon_image=UI / "icon.svg")
 
 with starting():
     from ui import bar, heading
+    from ui.figures import offer_downloads
     from ui.line import in_turn
     from ui.navigation import group_headings, is_home, navigation, run_page
 
@@ -25,6 +26,7 @@ if is_home(page):
     with above:
         heading.show_name()
 choice = bar.show()  # quickly done, and those in the line say what they will ask for
+offer_downloads()
 with in_turn(place, choice):
     run_page(page, choice)
 freeze_imports()

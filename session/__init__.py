@@ -19,15 +19,12 @@ import streamlit as st
 
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import TOKENIZER_FILES, find_checkpoints
-from transformer.config import Norm
 from transformer.data.batching import SAMPLES, Example, OpenedBatch, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
-from transformer.evaluation import Confidence, measure_confidence
-from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
-from transformer.interpret.activations import Predictions
+from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -39,7 +36,7 @@ from transformer.interpret.attention_block import (
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
-from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, record_residual_stream
+from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
 from transformer.toy.jobs import Jobs
@@ -53,7 +50,6 @@ logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
-PAIRS_FOR_GRADIENTS = 16
 _FILES = (
     "config.json",
     "model.safetensors",
@@ -170,19 +166,6 @@ def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
 
 
-@_cached(max_entries=64, show_spinner=False)
-def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
-    """How sure the model is on one of so many parts of its sentence pairs, counted from 0, and how often right."""
-    return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
-
-
-@_cached(max_entries=16, show_spinner="Initialising two models and going back through them …")
-def gradients(checkpoint: CheckpointFiles, layers: int, seed: int) -> tuple[GradientNorms, ...]:
-    """Gradient norms of new models in a checkpoint's shape, one for each of NORMS, on its sentence pairs."""
-    config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]
-    return tuple(gradient_norms(config, norm, layers, examples, seed) for norm in Norm)
-
-
 @_cached(max_entries=32, show_spinner="Searching …")
 def search(choice: Choice) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
@@ -200,13 +183,19 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
 @_cached(max_entries=32, show_spinner="Translating …")
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
-    own = translator(choice.checkpoint)
+    return _recorded(choice)[0]
+
+
+@_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
+def _recorded(choice: Choice) -> tuple[Trace, Activations]:
+    """The one pass over a text and its translation that both the trace and the residual stream are read from."""
+    recorded = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if _is_greedy(choice):
-        return own.trace(choice.source, target=_greedy_translation(choice))
+        return recorded(target=_greedy_translation(choice))
     if not isinstance(choice.strategy, Beam):
-        return own.trace(choice.source, strategy=choice.strategy, prefix=choice.prefix)
+        return recorded(strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
-    return own.trace(choice.source, target=found[min(choice.rank, len(found)) - 1])
+    return recorded(target=found[min(choice.rank, len(found)) - 1])
 
 
 def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
@@ -244,8 +233,7 @@ _greedy = Together(_decode)
 @_cached(max_entries=16, show_spinner="Following the vectors …")
 def residual_stream(choice: Choice) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model."""
-    sentence = trace(choice)
-    return record_residual_stream(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids)
+    return residual_stream_of(translator(choice.checkpoint).model, _recorded(choice)[1])
 
 
 def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:

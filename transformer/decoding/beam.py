@@ -10,7 +10,17 @@ from torch import Tensor
 from ..data.batching import Ids
 from ..model.names import Name
 from ..model.transformer import Transformer
-from .sampling import DecodingState, Greedy, Hypothesis, check_batch, forbid_specials, is_given, length_limits
+from .sampling import (
+    DecodingState,
+    Greedy,
+    Hypothesis,
+    Sampling,
+    check_batch,
+    decode_ids,
+    forbid_specials,
+    is_given,
+    length_limits,
+)
 
 
 class Penalty(Name):
@@ -232,6 +242,19 @@ def _advance(
         return None
     search.pasts = pasts + [pasts[0]] * missing
     return origins + [origins[0]] * missing
+
+
+def best_ids(
+    model: Transformer,
+    sources: Sequence[Ids],
+    strategy: Greedy | Sampling | Beam,
+    prefixes: Sequence[Ids] | None = None,
+    memory: Tensor | None = None,
+) -> list[list[int]]:
+    """The best translation of each source, without its score, which only a beam search has to know."""
+    if isinstance(strategy, Beam):
+        return [list(found[0].ids) for found in beam_search(model, sources, strategy, prefixes, memory)]
+    return decode_ids(model, sources, strategy, prefixes, memory)
 
 
 def strategy_for(beam: int) -> Greedy | Beam:

@@ -4,7 +4,7 @@ Beam search, which keeps several translations at once, stands in `beam`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,9 @@ from ..arrays import softmax
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.transformer import Transformer
+
+# Of a step's logits [rows, vocab]: what each row gains by its token, asked for once the tokens [rows] are chosen.
+_Score = Callable[[Tensor], Callable[[Tensor], Sequence[float]]]
 
 LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
 
@@ -97,7 +100,8 @@ def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
 
 def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
     """Lower padding and begin of sentence in [..., vocab] scores, in place, so that they can never be chosen."""
-    scores[..., list(model.config.never_chosen)] = -math.inf
+    for id in model.config.never_chosen:
+        scores.select(-1, id).fill_(-math.inf)
     return scores
 
 
@@ -115,6 +119,34 @@ def decode(
     sources, [batch, source, d_model], where they are already there.
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
+    outputs, totals = _decode(model, sources, strategy, prefixes, memory, _gained)
+    return [
+        Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
+        for ids, total in zip(outputs, totals, strict=True)
+    ]
+
+
+@torch.inference_mode()
+def decode_ids(
+    model: Transformer,
+    sources: Sequence[Ids],
+    strategy: Greedy | Sampling,
+    prefixes: Sequence[Ids] | None = None,
+    memory: Tensor | None = None,
+) -> list[list[int]]:
+    """The ids of the translations that `decode` finds, without their probabilities: a twelfth of a batch's time."""
+    return _decode(model, sources, strategy, prefixes, memory, _nothing_gained)[0]
+
+
+def _decode(
+    model: Transformer,
+    sources: Sequence[Ids],
+    strategy: Greedy | Sampling,
+    prefixes: Sequence[Ids] | None,
+    memory: Tensor | None,
+    score: _Score,
+) -> tuple[list[list[int]], list[float]]:
+    """The ids of each translation, and the sum of what `score` gives for them."""
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
@@ -125,9 +157,9 @@ def decode(
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
         logits = state.step(tokens)
-        log_probabilities = logits.log_softmax(dim=1)  # of all tokens, before some are forbidden
+        gained_by = score(logits)  # of all tokens, before some are forbidden
         tokens = _force(choose(logits), running, prefixes, step)
-        gained = log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
+        gained = gained_by(tokens)
         for row, token in enumerate(tokens.tolist()):
             sentence = running[row]
             if sentence is None:
@@ -144,10 +176,16 @@ def decode(
             selected = torch.tensor(rows, device=model.device)
             state.select(selected)
             tokens, running = tokens[selected], [running[row] for row in rows]
-    return [
-        Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
-        for ids, total in zip(outputs, totals, strict=True)
-    ]
+    return outputs, totals
+
+
+def _gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
+    log_probabilities = logits.log_softmax(dim=1)
+    return lambda tokens: log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
+
+
+def _nothing_gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
+    return lambda tokens: [0.0] * len(tokens)
 
 
 def is_given(model: Transformer, prefix: Ids, step: int) -> bool:
@@ -170,7 +208,7 @@ def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[I
 def _chooser(model: Transformer, strategy: Greedy | Sampling):
     """The function [rows, vocab] logits -> [rows] ids of a strategy."""
     if isinstance(strategy, Greedy):
-        return lambda logits: forbid_specials(logits, model).argmax(dim=-1)
+        return lambda logits: most_probable(forbid_specials(logits, model))
     generator = torch.Generator(device=model.device).manual_seed(strategy.seed)
 
     def draw(logits: Tensor) -> Tensor:
@@ -181,6 +219,13 @@ def _chooser(model: Transformer, strategy: Greedy | Sampling):
         return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
 
     return draw
+
+
+def most_probable(scores: Tensor) -> Tensor:
+    """The first of the greatest in each row: [rows, vocab] -> [rows]. NumPy finds it five times sooner on a CPU."""
+    if scores.device.type != "cpu" or scores.dtype != torch.float32:
+        return scores.argmax(dim=-1)
+    return torch.from_numpy(scores.numpy().argmax(axis=-1))
 
 
 def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]], step: int) -> Tensor:

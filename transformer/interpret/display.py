@@ -1,18 +1,23 @@
-"""How a trace shows itself in a notebook and as a page: drawn by the explorer, which lies above the engine.
+"""How a trace and a model show themselves in a notebook: drawn by the app's views, which lie above the engine.
 
 The engine imports nothing above it. As an entry point does, it names the functions that draw, and they are looked up
-when somebody wants to see a trace.
+when somebody wants to see something.
 """
 
 import html
 import pkgutil
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import UserError
 from ..files import app_folder
 
-_DRAWERS = "views.attention.explorer_html"
+# Each function that draws, and the module that has it.
+_DRAWERS = {
+    **dict.fromkeys(("explorer_page", "explorer_choice"), "views.attention.explorer_html"),
+    **dict.fromkeys(("trace_figure", "translator_figure"), "views.by_name"),
+}
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
 
 
@@ -34,11 +39,34 @@ class Display:
         )
 
 
+class FiguresOfTrace:
+    """What gives a trace its figures."""
+
+    def figure(self, name: str, /, **options: Any) -> Any:
+        """A Plotly figure of one of the app's views by its name: `trace.figure("head", kind="cross", layer=2, head=4)`.
+
+        The names and their options stand in `views/by_name`; a wrong one raises ValueError, which lists them.
+        UserError where the app is not installed.
+        """
+        return drawer("trace_figure")(self, name, **options)
+
+
+class FiguresOfTranslator:
+    """What gives a translator its figures."""
+
+    def figure(self, name: str, of: Any = None, /, **options: Any) -> Any:
+        """A Plotly figure of one of the app's views by its name, of a text or a trace of this model:
+        `translator.figure("logits", "I love my teacher.", step=2)`. Some are of the model alone, such as
+        "positional encoding: matrix". Raises as `FiguresOfTrace.figure`, and as `Translator.trace` for the text.
+        """
+        return drawer("translator_figure")(self, name, of, **options)
+
+
 def drawer(name: str) -> Callable:
-    """The function of this name that draws traces; raises UserError where only the engine is installed."""
+    """The function of this name that draws; raises UserError where only the engine is installed."""
     if (folder := str(app_folder())) not in sys.path:
         sys.path.append(folder)  # last: whatever else is called like one of its rooms goes on being found
     try:
-        return pkgutil.resolve_name(f"{_DRAWERS}:{name}")
+        return pkgutil.resolve_name(f"{_DRAWERS[name]}:{name}")
     except ImportError as error:
-        raise UserError("The explorer is not installed beside the engine: install Headlight anew.") from error
+        raise UserError("The app's views are not installed beside the engine: install Headlight anew.") from error

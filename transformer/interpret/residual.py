@@ -74,7 +74,11 @@ def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) 
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. Raises ValueError for
     a model in training mode.
     """
-    seen = record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM))
+    return residual_stream_of(model, record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM)))
+
+
+def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:
+    """The residual stream of the first sentence of a pass that kept `RESIDUAL_STREAM`."""
     encoder, decoder = seen.positions()
     return ResidualStream(
         _stack_stream(model, Stack.ENCODER, seen, encoder, seen.memory),

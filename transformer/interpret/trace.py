@@ -14,7 +14,7 @@ from ..data.tokenizer import Piece, TextTokenizer
 from ..errors import UserError
 from ..model.names import AttentionKind, Name
 from .activations import Activations, Call, predict
-from .display import Display, drawer
+from .display import Display, FiguresOfTrace, drawer
 from .trace_file import load_fields, save_fields
 from .what_if.intervention import Intervention, Rewriting
 from .what_if.running import rewritten_weights
@@ -26,7 +26,7 @@ TOP_K = 10  # candidates kept a step
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(FiguresOfTrace):
     """One sentence, its target, and every attention weight of the pass over both. Arrays are float32 and read-only.
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],

@@ -138,11 +138,11 @@ class LayerCache:
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Add [batch, heads, new, d_k] of both and return views of all so far, [batch, heads, length, d_k]."""
-        end = self.length + key.shape[2]
-        self.key[:, :, self.length : end] = key
-        self.value[:, :, self.length : end] = value
-        self.length = end
-        return self.key[:, :, :end], self.value[:, :, :end]
+        start, new = self.length, key.shape[2]
+        self.length = end = start + new
+        self.key.narrow(2, start, new).copy_(key)
+        self.value.narrow(2, start, new).copy_(value)
+        return self.key.narrow(2, 0, end), self.value.narrow(2, 0, end)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order (a row may be repeated or left out)."""

@@ -109,9 +109,10 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))); pre-norm: x + Dropout(Sublayer(LayerNorm(x)))."""
-        if self.norm_first:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+        y = sublayer(self.norm(x) if self.norm_first else x)
+        if self.training:  # else the identity, and a decoding step would ask for it nine times
+            y = self.dropout(y)
+        return x + y if self.norm_first else self.norm(x + y)
 
 
 class EncoderLayer(nn.Module):

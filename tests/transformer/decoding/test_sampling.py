@@ -4,7 +4,8 @@ import pytest
 import torch
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
-from transformer.decoding.sampling import LENGTH_MARGIN, Greedy, Sampling, decode, length_limits
+from transformer.decoding.beam import Beam, beam_search, best_ids
+from transformer.decoding.sampling import LENGTH_MARGIN, Greedy, Sampling, decode, length_limits, most_probable
 from transformer.model.transformer import Transformer
 
 PAD, BEGIN, END = 0, 2, 3
@@ -53,6 +54,23 @@ def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model, leng
         assert found.ids == alone.ids
         assert found.finished == alone.finished
         assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, Beam(3)])
+def test_without_their_probabilities_the_translations_are_the_same(model, strategy):
+    sources, prefixes = random_sources(4, 9, 7, 9), [[], [6], [], [8, 5]]
+    ids = best_ids(model, sources, strategy, prefixes)
+    if isinstance(strategy, Beam):
+        assert list(map(tuple, ids)) == [found[0].ids for found in beam_search(model, sources, strategy, prefixes)]
+    else:
+        assert list(map(tuple, ids)) == [found.ids for found in decode(model, sources, strategy, prefixes)]
+    assert (*ids[1][:1], *ids[3][:2]) == (6, 8, 5)
+
+
+def test_of_equal_scores_the_first_is_chosen_in_every_precision():
+    scores = torch.tensor([[1.0, 3.0, 3.0], [-torch.inf, -torch.inf, -2.0], [torch.nan, 1.0, torch.nan]])
+    for each in (scores, scores.bfloat16()):
+        assert most_probable(each).tolist() == each.argmax(dim=-1).tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

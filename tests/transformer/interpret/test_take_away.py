@@ -167,10 +167,11 @@ def test_heads_that_are_not_there_are_refused(trace, wrong):
 
 
 def test_without_the_explorer_a_trace_is_text(trace, monkeypatch):
-    monkeypatch.setattr(display, "_DRAWERS", "views.nowhere")
+    monkeypatch.setattr(display, "_DRAWERS", dict.fromkeys(display._DRAWERS, "views.nowhere"))
     assert trace._repr_html_() is None
-    with pytest.raises(UserError, match="not installed"):
-        trace.show()
+    for look in (trace.show, lambda: trace.figure("head")):
+        with pytest.raises(UserError, match="not installed"):
+            look()
 
 
 @pytest.mark.parametrize("beam", [1, 3])
