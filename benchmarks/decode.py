@@ -1,4 +1,7 @@
-"""How long one sentence takes to translate and to trace, against Marian on the same weights and against memory.
+"""How long one sentence takes to translate and to trace, and batches; beside others with the same trained weights.
+
+The others: transformers' Marian, and CTranslate2 in float32 and int8. None is timed that translates in another way, but
+for int8, which rounds: how many sentences it translates alike is printed. And beside what memory alone would take.
 
 python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds N]
 """
@@ -14,17 +17,34 @@ from pathlib import Path
 import torch
 from transformers import MarianMTModel
 
-from benchmarks.timing import describe_machine, memory_bandwidth, milliseconds, print_table, time_interleaved, verdict
+from benchmarks.ctranslate2_peer import MISSING, WEIGHTS, CTranslate2Peer, is_installed
+from benchmarks.timing import (
+    describe_load,
+    describe_machine,
+    memory_bandwidth,
+    milliseconds,
+    print_table,
+    time_interleaved,
+    verdict,
+)
 from transformer import Translator
 from transformer.data.pairs import read_pairs
+from transformer.data.tokenizer import source_ids
 from transformer.exchange.exporting import export_marian
 from transformer.model.transformer import Transformer
 
 SOURCE_LENGTHS = (12, 40)  # tokens, end of sentence included
+OURS = "Headlight"
 BATCH = 64  # sentences translated at once
 GROUPS = 8  # batches of the test split that are measured
-BARS = {"trace / translate": 1.3, "translate / Marian": 0.6, "trace / Marian with maps": 0.7}
+BARS = {
+    "trace / translate": 1.3,
+    "translate / Marian": 0.55,
+    "trace / Marian with maps": 0.7,
+    "translate / CTranslate2 float32": 1.2,
+}
 SENTENCES_A_SECOND = 200
+SHARE_OF_CTRANSLATE2 = 0.6  # of its sentences a second in float32
 
 
 @dataclass(frozen=True)
@@ -47,16 +67,22 @@ def main() -> None:
     texts = [source for source, _ in read_pairs(arguments.pairs)]
     bandwidth = memory_bandwidth()
     fast, watched = (make_marian(translator, kind) for kind in ("sdpa", "eager"))
-    print(describe_machine("transformers"))
+    peers = {f"CTranslate2 {kind}": CTranslate2Peer(translator, kind) for kind in WEIGHTS} if is_installed() else {}
+    print(describe_machine("transformers", *(["ctranslate2"] if peers else [])))
+    print(describe_load())
+    if not peers:
+        print(MISSING)
     plain, eager = (model.config._attn_implementation for model in (fast, watched))
     print(f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads")
     print(f"Marian's attention: {plain}, with maps {eager}, the only one that returns them")
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]
-    seconds = [time_interleaved(contenders(translator, case, fast, watched), arguments.rounds) for case in cases]
+    runs = [contenders(translator, case, fast, watched) | peers_of(peers, case) for case in cases]
+    seconds = [time_interleaved(each, arguments.rounds) for each in runs]
     floors = [floor_seconds(translator.model, case, bandwidth) for case in cases]
     print_times(cases, seconds, floors)
     print_ratios(cases, seconds, floors)
-    print_batches(translator, texts, max(1, arguments.rounds // 6))
+    print_batches(translator, peers, texts, max(1, arguments.rounds // 6))
+    print(describe_load())
 
 
 def find_text(translator: Translator, texts: Sequence[str], length: int) -> str:
@@ -74,15 +100,16 @@ def find_text(translator: Translator, texts: Sequence[str], length: int) -> str:
 
 def make_case(translator: Translator, text: str) -> Case:
     """A text with its greedy translation, which Marian has to find too."""
-    source_ids = [*(piece.id for piece in translator.pieces(text)), translator.tokenizer.end_id]
-    return Case(text, source_ids, translator.hypotheses(text)[0].ids)
+    return Case(text, source_ids(translator.tokenizer, text), translator.hypotheses(text)[0].ids)
 
 
 def make_marian(translator: Translator, attention: str) -> MarianMTModel:
     """The same model, its trained weights exported, as transformers runs it."""
     with tempfile.TemporaryDirectory() as folder:
         export_marian(translator.checkpoint, Path(folder) / "marian")
-        return MarianMTModel.from_pretrained(Path(folder) / "marian", attn_implementation=attention).eval()
+        model = MarianMTModel.from_pretrained(Path(folder) / "marian", attn_implementation=attention).eval()
+    model.generation_config.max_length = None  # or each sentence would be timed with a warning: another limit is given
+    return model
 
 
 def contenders(
@@ -114,6 +141,14 @@ def generate(model: MarianMTModel, case: Case, with_maps: bool) -> None:
         raise SystemExit(f"Marian translates {case.text!r} in another way.")
 
 
+def peers_of(peers: dict[str, CTranslate2Peer], case: Case) -> dict[str, Callable[[], object]]:
+    """CTranslate2's runs of one sentence, from ids; in float32 they must find what is found here."""
+    for name, peer in peers.items():
+        if peer.weights == "float32" and peer.translate([case.source_ids]) != [case.target_ids]:
+            raise SystemExit(f"{name} translates {case.text!r} in another way.")
+    return {name: partial(peer.translate, [case.source_ids]) for name, peer in peers.items()}
+
+
 def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
     """Seconds to read what is used once a sentence once, and the decoder's other weights and the generator's each step.
 
@@ -135,30 +170,59 @@ def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors
 
 
 def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
-    """Ratios of the medians against their bars."""
-    medians = [{name: statistics.median(runs) for name, runs in each.items()} for each in seconds]
+    """Ratios against their bars, each the median of the rounds' own: what disturbs a round disturbs both."""
     rows = []
     for name, bar in BARS.items():
         ours, theirs = name.split(" / ")
-        rows.append([name, *(verdict(each[ours] / each[theirs], bar, at_most=True) for each in medians)])
-    floor_ratios = [each["translate"] / floor for each, floor in zip(medians, floors, strict=True)]
-    rows.append(["translate / floor", *(f"{ratio:.1f}" for ratio in floor_ratios)])
-    print_table("Ratios of medians", ["", *(f"{len(case.source_ids)} source tokens" for case in cases)], rows)
+        if theirs in seconds[0]:
+            rows.append([name, *(verdict(_ratio(each[ours], each[theirs]), bar, at_most=True) for each in seconds)])
+    fastest = [min(each["translate"]) / floor for each, floor in zip(seconds, floors, strict=True)]
+    rows.append(["fastest translate / floor", *(f"{ratio:.1f}" for ratio in fastest)])
+    print_table("Ratios, median of rounds", ["", *(f"{len(case.source_ids)} source tokens" for case in cases)], rows)
 
 
-def print_batches(translator: Translator, texts: Sequence[str], rounds: int) -> None:
+def print_batches(translator: Translator, peers: dict[str, CTranslate2Peer], texts: Sequence[str], rounds: int) -> None:
     """Sentences a second in batches of 64: the file's first, and the mean over the next ones."""
     groups = [texts[start : start + BATCH] for start in range(0, min(len(texts), GROUPS * BATCH), BATCH)]
-    contenders = {str(number): partial(translator.translate, group) for number, group in enumerate(groups)}
-    medians = list(map(statistics.median, time_interleaved(contenders, rounds, warmup=1).values()))
-    rates = [len(group) / median for group, median in zip(groups, medians, strict=True)]
-    mean = sum(map(len, groups)) / sum(medians)
-    rows = [
-        [f"first {BATCH} sentences", verdict(rates[0], SENTENCES_A_SECOND, at_most=False)],
-        [f"mean over {len(groups)} batches", verdict(mean, SENTENCES_A_SECOND, at_most=False)],
-        ["slowest - fastest batch", f"{min(rates):.0f} - {max(rates):.0f}"],
+    sources = [[source_ids(translator.tokenizer, text) for text in group] for group in groups]
+    runs: dict[str, list[Callable[[], object]]] = {OURS: [partial(translator.translate, group) for group in groups]}
+    alike = {OURS: ""}
+    for name, peer in peers.items():
+        runs[name] = [partial(peer.translate, batch) for batch in sources]
+        alike[name] = count_alike(translator, peer, groups, sources)
+    in_turns = {f"{name} {at}": each[at] for at in range(len(groups)) for name, each in runs.items()}
+    seconds = time_interleaved(in_turns, rounds, warmup=1)
+    taken = {name: [seconds[f"{name} {at}"] for at in range(len(groups))] for name in runs}
+    rows = []
+    for name, times in taken.items():
+        rates = [len(group) / statistics.median(each) for group, each in zip(groups, times, strict=True)]
+        mean = sum(map(len, groups)) / sum(map(statistics.median, times))
+        bar = verdict(mean, SENTENCES_A_SECOND, at_most=False) if name == OURS else f"{mean:.2f}"
+        rows.append([name, f"{rates[0]:.0f}", bar, f"{min(rates):.0f} - {max(rates):.0f}", alike[name]])
+    head = ["sentences a second", f"first {BATCH}", f"mean over {len(groups)} batches", "slowest - fastest", "alike"]
+    print_table(f"Greedy, batches of {BATCH}", head, rows)
+    for name in peers:  # a rate is the inverse of a time
+        ratio = _ratio([run for each in taken[name] for run in each], [run for each in taken[OURS] for run in each])
+        bar = verdict(ratio, SHARE_OF_CTRANSLATE2, at_most=False) if name.endswith("float32") else f"{ratio:.2f}"
+        print(f"\nsentences a second beside {name}, median of rounds: {bar}")
+
+
+def count_alike(translator: Translator, peer: CTranslate2Peer, groups: Sequence[Sequence[str]], sources: list) -> str:
+    """How many of all sentences a peer translates token for token as here; in float32 it has to be all."""
+    pairs = [
+        (tuple(ours.ids), theirs)
+        for group, batch in zip(groups, sources, strict=True)
+        for ours, theirs in zip(translator.best(group), peer.translate(batch), strict=True)
     ]
-    print_table(f"Greedy, batches of {BATCH}", ["", "sentences a second"], rows)
+    said = f"{sum(ours == theirs for ours, theirs in pairs)} of {len(pairs)}"
+    if peer.weights == "float32" and not all(ours == theirs for ours, theirs in pairs):
+        raise SystemExit(f"CTranslate2 translates only {said} sentences alike.")
+    return said
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median over the rounds of one's seconds divided by the other's."""
+    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
 
 
 def _bytes(module: torch.nn.Module) -> int:

@@ -1,30 +1,33 @@
 """The explorer beside BertViz 1.4.1's model_view: the same arrays, in turns, in one Chromium.
 
-6 layers of 8 heads, all three kinds, 32 and 128 tokens a side. From the moment the data are in the browser to the frame
-in which all heads stand, those of all three kinds in the explorer, of the first kind in BertViz, which shows one at a
-time; bytes of the data; then, for the explorer, pointer to frame, and memory after 50 sentences. Run with
-`python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
+6 layers of 8 heads, all three kinds, 32 and 128 tokens a side; and without BertViz 12 layers of 16 heads, as NLLB-600M
+has them, 32 tokens a side. From the moment the data are in the browser to the frame in which all heads stand, those of
+all three kinds in the explorer, of the first kind in BertViz, which shows one at a time; bytes of the data; then, for
+the explorer, pointer to frame, and memory after 50 sentences. Run with `python -m benchmarks.explorer`, after
+`pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone. `--wide` needs none.
 """
 
 import argparse
 import random
 import statistics
+from collections.abc import Sequence
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from .bertviz_page import model_view_html, serve_views
 from .random_maps import HEADS, LAYERS, random_trace
-from .timing import describe_machine, print_table, spread, verdict
+from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
 
-BARS = {"drawn 32": 0.4, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0, "memory": 1.1}
+BARS = {"drawn 32": 0.4, "drawn wide": 1.0, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0, "memory": 1.1}
 SIDES = (32, 128)
+WIDE = (12, 16)  # layers and heads of NLLB-600M, all three kinds of 192 heads
 PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
 SENTENCES = 50
 SETTLE = 500  # ms of rest before each timed act
 MOVES = 40
 # What the pointer moves over, and how many places of it there are at most
-TARGETS = {"a cell of the map": ".map canvas", "a head": ".overview canvas", "a token": ".sentence button"}
+TARGETS = {"a cell of the map": ".map canvas", "a head": ".overview canvas", "a token": ".query_tokens button"}
 
 # In every page before its own scripts: when a message of the server came and how large it was; the frame after next.
 _STOPWATCH = """
@@ -49,7 +52,7 @@ window.explorer = () => {
 window.said = () => explorer()?.querySelector(".readout").textContent;
 window.drawn = (marker) => new Promise((done) => {
   const look = () => {
-    if (!explorer()?.querySelector(".sentence").textContent.includes(marker)) return requestAnimationFrame(look);
+    if (!explorer()?.querySelector(".key_tokens").textContent.includes(marker)) return requestAnimationFrame(look);
     painted(() => done(performance.now()));
   };
   look();
@@ -69,13 +72,20 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often each thing is timed with 32 tokens a side")
-    rounds = parser.parse_args().rounds
-    print(describe_machine("streamlit"))
+    parser.add_argument("--wide", action="store_true", help="the 12 layers of 16 heads alone, which need no BertViz")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+    print(f"{describe_machine('streamlit')}, {describe_load()}")
     with sync_playwright() as playwright, serve("benchmarks/explorer_page.py") as server:
         browser = launch(playwright)
+        if arguments.wide:
+            _wide(browser, server, rounds)
+            _hover(browser, server, [(SIDES[0], WIDE)])
+            return
         _beside_the_peer(browser, server, rounds)
         _long_sentences(browser, playwright, server)
-        _hover(browser, server)
+        _wide(browser, server, rounds)
+        _hover(browser, server, [*((side, (LAYERS, HEADS)) for side in SIDES), (SIDES[0], WIDE)])
         _memory(browser, server)
         browser.close()
 
@@ -83,9 +93,10 @@ def main() -> None:
 class Explorer:
     """A visitor of the page with the explorer on it."""
 
-    def __init__(self, browser: Browser, server: Server, side: int):
+    def __init__(self, browser: Browser, server: Server, side: int, shape: tuple[int, int] = (LAYERS, HEADS)):
         self.page = _page(browser)
-        self.page.goto(f"{server.address}/?side={side}&see_kinds=all+three")
+        of = f"side={side}&of={shape[0]}&by={shape[1]}"
+        self.page.goto(f"{server.address}/?{of}&see_kinds=all+three")
         self.number, self.bytes = 1, 0
         self.page.evaluate("drawn('s1.0')")
 
@@ -160,15 +171,26 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
 
 
-def _hover(browser: Browser, server: Server) -> None:
+def _wide(browser: Browser, server: Server, rounds: int) -> None:
+    """12 layers of 16 heads, without the peer."""
+    explorer = Explorer(browser, server, SIDES[0], WIDE)
+    seconds = [explorer.next_sentence() for _ in range(rounds)]
+    bar, size = verdict(statistics.median(seconds), BARS["drawn wide"], True), f"{explorer.bytes / 1000:,.0f}"
+    explorer.page.context.close()
+    head = ["12 x 16 heads of three kinds", "seconds: median (least - most)", "bar", "kB"]
+    print_table("The same", head, [[f"{SIDES[0]} tokens a side", spread(seconds, 3), bar, size]])
+
+
+def _hover(browser: Browser, server: Server, cases: Sequence[tuple[int, tuple[int, int]]]) -> None:
     rows = []
-    for side in SIDES:
-        explorer = Explorer(browser, server, side)
+    for side, shape in cases:
+        explorer = Explorer(browser, server, side, shape)
         explorer.page.wait_for_timeout(SETTLE)
         for name, selector in TARGETS.items():
             found = _moves(explorer.page, selector)
             bar = verdict(statistics.median(found), BARS["hover"], True)
-            rows.append([f"{name}, {side} tokens a side", bar, f"{max(found):.0f}", len(found)])
+            where = f"{name}, {side} tokens a side" + f", {shape[0]} x {shape[1]} heads" * (shape == WIDE)
+            rows.append([where, bar, f"{max(found):.0f}", len(found)])
         explorer.page.context.close()
     head = ["pointer over", "ms to the frame: median", "slowest", "moves"]
     print_table("From the pointer's move to the frame that says what is there", head, rows)

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
-from benchmarks.random_maps import random_trace
+from benchmarks.random_maps import HEADS, LAYERS, random_trace
 from browser.attention_explorer import attention_explorer
 from views.attention.explorer import read_choice, write_choice
 from views.attention.explorer_payload import explorer_blob
+
+FIRST = "1.1"  # the head to begin with
 
 
 def _next() -> None:
@@ -14,5 +16,9 @@ def _next() -> None:
 
 st.set_page_config(layout="wide")
 st.button("next", on_click=_next)
-trace = random_trace(int(st.query_params.get("side", 32)), st.session_state.setdefault("number", 1))
-attention_explorer(explorer_blob(trace), read_choice(trace), "explorer", lambda choice: write_choice(trace, choice))
+side, layers, heads = (
+    int(st.query_params.get(name, most)) for name, most in (("side", 32), ("of", LAYERS), ("by", HEADS))
+)
+trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads)
+written = read_choice(trace, FIRST)
+attention_explorer(explorer_blob(trace), written, "explorer", lambda choice: write_choice(trace, choice, FIRST))

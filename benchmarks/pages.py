@@ -6,17 +6,21 @@ Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`
 
 import argparse
 import statistics
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from .timing import describe_machine, print_table, spread, verdict
+from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, Visitor, launch, serve
+from .wide import write_wide
 
 BARS = {"cold": 5.0, "sentence": 0.4, "switch": 0.4, "memory": 900.0}
+HEAD = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
 SETTLE = 1.0  # seconds of rest before each timed act: what the browser still does for the last one is not this one's
 
 # link -> the title, and what must stand there and how often: first what carries the sentence's tokens, where there is
@@ -24,7 +28,7 @@ SETTLE = 1.0  # seconds of rest before each timed act: what the browser still do
 CHART = "[data-testid=stPlotlyChart]"
 APP = {
     "Home": ("Headlight", [(".token_lines .row.output button", 3)]),
-    "Translate": ("Translate", [(".st-key-cross_map .xtick text", 1), (f"{CHART} .heatmaplayer image", 1)]),
+    "Translate": ("Translate", [(".row.source .token", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
     "Inside attention": ("Inside attention", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
@@ -51,16 +55,31 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often each thing is timed")
-    rounds = parser.parse_args().rounds
-    print(describe_machine("streamlit", "plotly"))
+    parser.add_argument("--wide", action="store_true", help="a model of 12 layers of 16 heads alone (see `wide`)")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+    print(f"{describe_machine('streamlit', 'plotly')}, {describe_load()}")
     with sync_playwright() as playwright:
         browser = launch(playwright)
+        if arguments.wide:
+            _wide(browser, rounds)
+            return
         cold = [(_cold(browser, "app.py", APP), _cold(browser, "benchmarks/bare.py", BARE)) for _ in range(rounds)]
         with serve("app.py") as server, serve("benchmarks/bare.py") as bare:
             warm = _warm(browser, server, bare, rounds)
             memory = server.megabytes
         browser.close()
     _report(cold, warm, memory)
+
+
+def _wide(browser: Browser, rounds: int) -> None:
+    """The same visits of an app that has but the wide checkpoint."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_wide(Path(folder), Path("checkpoints/en-de"))
+        with serve("app.py", HEADLIGHT_CHECKPOINTS=folder) as server, serve("benchmarks/bare.py") as bare:
+            warm, memory = _warm(browser, server, bare, rounds), server.megabytes
+    print_table("12 layers of 16 heads, from the act to everything drawn", HEAD, _warm_rows(warm))
+    print(f"\nserver memory with one visitor: {memory:.0f} MB")
 
 
 def _cold(browser: Browser, script: str, pages: dict) -> float:
@@ -123,13 +142,15 @@ def _sentence(visitor: Visitor, number: int) -> float:
 def _report(cold: list[tuple[float, float]], warm: dict[str, list[float]], memory: float) -> None:
     ours, bare = zip(*cold, strict=True)
     rows = [_row("cold start to first page", ours, BARS["cold"], bare, warm["bytes: first page"])]
-    rows.append(_row("a new sentence", warm["sentence"], BARS["sentence"], warm["bare"], warm["bytes: sentence"]))
-    rows += [
-        _row(f"to {page}", warm[page], BARS["switch"], warm["bare"], warm[f"bytes: {page}"]) for page in [*APP][1:]
-    ]
-    head = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]
-    print_table("From the act to everything drawn", head, rows)
+    print_table("From the act to everything drawn", HEAD, rows + _warm_rows(warm))
     print(f"\nserver memory with one visitor: {verdict(memory, BARS['memory'], True)} MB")
+
+
+def _warm_rows(warm: dict[str, list[float]]) -> list[list[str]]:
+    """A new sentence, then each change of page."""
+    bare = warm["bare"]
+    rows = [_row("a new sentence", warm["sentence"], BARS["sentence"], bare, warm["bytes: sentence"])]
+    return rows + [_row(f"to {page}", warm[page], BARS["switch"], bare, warm[f"bytes: {page}"]) for page in [*APP][1:]]
 
 
 def _row(what: str, seconds: list[float], bar: float, bare: list[float], sent: list[float]) -> list[str]:

@@ -7,13 +7,13 @@ from transformer.interpret.trace import Trace
 LAYERS, HEADS = 6, 8
 
 
-def random_trace(tokens: int, number: int) -> Trace:
+def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS) -> Trace:
     """Sentence `number`, `tokens` on either side: softmax of normal scores, 6 x 8 heads, the decoder's causal.
 
     Every token names the sentence, so that a page shows which one it has drawn.
     """
     random = np.random.default_rng(number)
-    shape = (LAYERS, HEADS, tokens, tokens)
+    shape = (layers, heads, tokens, tokens)
     scores = [2 * random.standard_normal(shape, dtype=np.float32) for _ in range(3)]
     scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
     source, fed, following = (tuple(f"{side}{number}.{place}" for place in range(tokens)) for side in "sft")

@@ -1,5 +1,6 @@
 """What all benchmarks share: interleaved timing, a description of the machine, tables."""
 
+import os
 import platform
 import statistics
 import time
@@ -36,6 +37,11 @@ def describe_machine(*packages: str) -> str:
     versions = [f"{package} {__import__(package).__version__}" for package in ("torch", *packages)]
     threads = f"{torch.get_num_threads()} threads"
     return ", ".join([_processor(), threads, f"Python {platform.python_version()}", *versions])
+
+
+def describe_load() -> str:
+    """How many processes wanted a core in the last minute: where more than there are, times are long and unsteady."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -55,15 +55,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(script: str) -> Iterator[Server]:
-    """Run `streamlit run SCRIPT` on a free port, on the CPU."""
+def serve(script: str, **environment: str) -> Iterator[Server]:
+    """Run `streamlit run SCRIPT` on a free port, on the CPU, with these variables besides."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
     started = time.monotonic()
+    variables = {**os.environ, "HEADLIGHT_DEVICE": "cpu", **environment}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HEADLIGHT_DEVICE": "cpu"}, **quiet)
+    process = subprocess.Popen(command, cwd=ROOT, env=variables, **quiet)
     address = f"http://localhost:{port}"
     try:
         while True:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import sentencepiece
@@ -38,9 +39,14 @@ LANGUAGES = {  # the source's and the target's in the tests
 _UNUSED = 6  # rows of the embedding that no piece has, as in M2M100
 
 
-def write_family(folder: Path, family: str, seed: int = 1) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A folder of a family: what transformers makes of it, with random biases and norms, no two sizes alike."""
-    tokenizer = _write_byte_level(folder) if family.startswith("bart") else _write_multilingual(folder, family)
+def write_family(
+    folder: Path, family: str, seed: int = 1, more: Sequence[str] = ()
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A folder of a family: what transformers makes of it, with random biases and norms, no two sizes alike.
+
+    more: texts that SentencePiece's pieces are learned from, too.
+    """
+    tokenizer = _write_byte_level(folder) if family.startswith("bart") else _write_multilingual(folder, family, more)
     languages = tokenizer.lang_token_to_id.values() if family == "m2m100" else []  # not counted there
     size = max(len(tokenizer), *languages, 0) + (_UNUSED if family in LANGUAGES else 0)
     make, config = _configuration(family, size, tokenizer)
@@ -74,10 +80,10 @@ def _configuration(family: str, size: int, tokenizer: PreTrainedTokenizerBase):
     return M2M100ForConditionalGeneration, M2M100Config(**common)
 
 
-def train_pieces(kind: str, size: int = 120, rule: str = "nmt_nfkc") -> bytes:
+def train_pieces(kind: str, size: int = 120, rule: str = "nmt_nfkc", more: Sequence[str] = ()) -> bytes:
     """A SentencePiece model of the made-up pairs and the sentences with awkward characters, some of them left out."""
     model = io.BytesIO()
-    lines = [text for pair in make_pairs(400, 1) for text in pair] + 3 * list(SENTENCES)
+    lines = [text for pair in make_pairs(400, 1) for text in pair] + 3 * list(SENTENCES) + [*more]
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
         model_writer=model,
@@ -90,10 +96,11 @@ def train_pieces(kind: str, size: int = 120, rule: str = "nmt_nfkc") -> bytes:
     return model.getvalue()
 
 
-def _write_multilingual(folder: Path, family: str) -> PreTrainedTokenizerBase:
+def _write_multilingual(folder: Path, family: str, more: Sequence[str]) -> PreTrainedTokenizerBase:
     # MBartTokenizer of transformers 5 leaves the model's normalization out: here it has none.
     rule = "identity" if family == "mbart" else "nmt_nfkc"
-    model = train_pieces("unigram" if family.startswith("mbart") else "bpe", rule=rule)
+    size = 900 if more else 120
+    model = train_pieces("unigram" if family.startswith("mbart") else "bpe", size, rule, more)
     (folder / SENTENCEPIECE).write_bytes(model)
     source, target = LANGUAGES[family]
     chosen = {"src_lang": source, "tgt_lang": target}

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -18,9 +19,12 @@ LANGUAGES = (">>deu<<", ">>gos<<")
 SPECIAL = {"<unk>", "<s>", "</s>", "<pad>"}
 
 
-def write_vocabulary(folder: Path, size: int = 60) -> int:
-    """Two SentencePiece models, one a side, and the vocabulary of both as opus-mt has it: </s> 0, <pad> last."""
-    sides = zip(*make_pairs(400, 1), strict=True)
+def write_vocabulary(folder: Path, size: int = 60, more: Sequence[str] = ()) -> int:
+    """Two SentencePiece models, one a side, and the vocabulary of both as opus-mt has it: </s> 0, <pad> last.
+
+    more: texts that the pieces of both are learned from, too.
+    """
+    sides = ([*side, *more] for side in zip(*make_pairs(400, 1), strict=True))
     texts = []
     for name, lines, pieces in zip(("source.spm", "target.spm"), sides, (size, size + 8), strict=True):
         tokenizer = Tokenizer.train(lines, TokenizerConfig(pieces))

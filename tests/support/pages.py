@@ -23,9 +23,9 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
 
 
 def components(app: AppTest) -> list:
-    """The page's components in the browser, without the bar's."""
-    of_the_bar = ("copy_link", "presenter")
-    return [found for found in app.get("bidi_component") if found.proto.component_name not in of_the_bar]
+    """The page's components in the browser, without those of every page."""
+    of_every_page = ("copy_link", "presenter", "figure_downloads")
+    return [found for found in app.get("bidi_component") if found.proto.component_name not in of_every_page]
 
 
 def page_text(app: AppTest) -> str:

@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def serve() -> Iterator[str]:
-    """Run `streamlit run app.py` on a free port; yields its address."""
+def serve(**environment: str) -> Iterator[str]:
+    """Run `streamlit run app.py` on a free port, with these variables; yields its address."""
     port = free_port()
-    server = start(port)
+    server = start(port, **environment)
     address = f"http://localhost:{port}"
     try:
         wait_for(f"{address}/_stcore/health", server)
