@@ -1,6 +1,6 @@
 """Heatmaps: rows are queries from top to bottom, keys stand above the columns, masked cells are blank."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
@@ -12,7 +12,7 @@ from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
 from .layout import SMALLEST_LABEL, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
-from .palette import WEIGHT_SCALE, WEIGHTS, Scale
+from .palette import PAGES_OWN, WEIGHT_SCALE, WEIGHTS, Scale, ink_on
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
@@ -58,6 +58,15 @@ class Cells:
         elif self.hover is not None:  # as an array, since Plotly walks through lists twice, text by text
             hover["hovertext"] = np.array(self.hover, dtype=object)
         return {"type": "heatmap", **cells, **colours, **bar, **hover}
+
+    def inks(self) -> Iterator[tuple[tuple[int, int], str]]:
+        """Of weights the cells, [row, column], where digits in the page's own colour are too weak, and a better one."""
+        if self.scale.colours is not WEIGHT_SCALE:
+            return
+        shares = (self.values - self.scale.low) / (self.scale.high - self.scale.low)
+        for (row, column), share in np.ndenumerate(shares):
+            if ink := ink_on(share):
+                yield (row, column + self.left), ink
 
 
 @dataclass(frozen=True)
@@ -136,12 +145,23 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     if heatmap.room is None:
         beside = _LETTER * SMALLEST_LABEL * max(map(len, heatmap.queries), default=0)
         layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
-    x, y = _axes(heatmap)
+    every = _labelled(heatmap)
+    if every > 1:  # who takes the numbers along gets all labels
+        layout["meta"] = {"rows": heatmap.queries, "columns": _columns(heatmap)}
+    x, y = _axes(heatmap, every)
     return figure_of(traces, heatmap.height, x=x, y=y, legend=None, **layout)
 
 
-def _axes(heatmap: Heatmap) -> tuple[dict, dict]:
-    every = -(-SMALLEST_LABEL // max(1, int(heatmap.cell)))
+def _columns(heatmap: Heatmap) -> tuple[str, ...]:
+    return (*heatmap.keys, "", heatmap.extra) if heatmap.extra else heatmap.keys
+
+
+def _labelled(heatmap: Heatmap) -> int:
+    """Every which row and column has its label: all of them where there is room."""
+    return -(-SMALLEST_LABEL // max(1, int(heatmap.cell)))
+
+
+def _axes(heatmap: Heatmap, every: int) -> tuple[dict, dict]:
     keys = token_axis(heatmap.keys, every=every)
     if heatmap.extra:
         keys["tickvals"].append(len(heatmap.keys) + 1)
@@ -163,10 +183,13 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
 
 
 def _texts(heatmap: Heatmap) -> dict:
-    """Texts in the middle of their cells, in the page's own colour."""
+    """Texts in the middle of their cells, in the page's own colour or in the one that can be read on the cell."""
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
     rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
+    inks = {cell: ink for layer in heatmap.cells for cell, ink in layer.inks()}
     font = {"size": SMALLEST_LABEL}
+    if inks:
+        font["color"] = [inks.get((row, column), PAGES_OWN) for row, column, _ in filled]
     return scatter(columns, rows, "text", text=texts, textfont=font, hoverinfo="skip")
 
 

@@ -13,8 +13,9 @@ from plots.text import token_label
 from .palette import FAINT_GREY, Scale
 
 SMALLEST_LABEL = 12  # pixels, legible from the back row; of labels closer than this, every second or third is shown
-LEGEND_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+_LEGEND = {"orientation": "h", "x": 0, "yanchor": "bottom", "font": {"size": SMALLEST_LABEL}}
+LEGEND_ABOVE = {**_LEGEND, "y": 1.02}
+LEGEND_BELOW = {**_LEGEND, "y": 0, "yref": "container"}
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
@@ -42,6 +43,14 @@ class Figure(go.Figure):
             return super().to_dict()
         layout = {"template": _template(pio.templates.default), **_written(self._given["layout"])}
         return {"data": _written(self._given["data"]), "layout": layout}
+
+
+def captioned(figure: go.Figure, caption: str) -> go.Figure:
+    """The same figure with a caption, plain text that the page does not draw and that goes where the figure goes."""
+    if not isinstance(figure, Figure) or "_data" in vars(figure):
+        return go.Figure(figure).update_layout(meta={**(figure.layout.meta or {}), "caption": caption})
+    layout = figure._given["layout"]
+    return Figure({**figure._given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
 
 
 def figure_of(

@@ -10,11 +10,35 @@ SERIES_COLOURS = (BLUE, BRIGHT_ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f
 SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)"
 
-# From all but transparent to a full blue: on a light page and on a dark one alike, more colour is more weight. One hue,
-# so that no colour vision is excluded. Up to 0.5 it is the ramp of browser/lib/canvas.js. Beyond, that one knows if the
-# page is dark and goes further; a figure does not, so its last blue stands out from both pages, 4 : 1 and more. Of
-# black and white, which both can be read on it, ui/page.css takes the theme's for digits on the cells.
-WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, "rgba(29, 115, 219, 1)"]]
+# A reader may switch between light and dark at any time: in the place of these two the browser puts the first and the
+# last of the ten colours that .streamlit/config.toml names for its theme.
+THEMES_FAINTEST, THEMES_STRONGEST = "#000011", "#000020"
+
+# From all but transparent over a full blue to what stands out most from the page, dark on a light one and light on a
+# dark one: more colour is more weight. One hue, so that no colour vision is excluded. It is the ramp of
+# browser/lib/canvas.js.
+WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, THEMES_STRONGEST]]
+# Digits on its cells: up to this share the page's own black or white, which ui/page.css knows; then black on either
+# page; from the second share on the other of the two.
+PAGES_OWN = "#808080"  # stands for it where each digit needs a colour
+_OWN_UP_TO, _OTHER_FROM = 0.65, 0.7
+_LIGHT = {THEMES_FAINTEST: "#ffffff", THEMES_STRONGEST: "#08306b", PAGES_OWN: "#000000"}
+
+
+def ink_on(share: float) -> str | None:
+    """The colour of digits on a cell of this share of WEIGHT_SCALE, 4.5 : 1 and more; None is the page's own."""
+    if not share > _OWN_UP_TO:  # nor is NaN, a blank cell
+        return None
+    return THEMES_FAINTEST if share >= _OTHER_FROM else "#000000"
+
+
+def outside_the_app(value: object) -> object:
+    """A figure's dict, or a part of it, where no theme is: the light theme's colours in the place of those above."""
+    if isinstance(value, dict):
+        return {key: outside_the_app(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(outside_the_app, value))
+    return _LIGHT.get(value, value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

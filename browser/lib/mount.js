@@ -3,6 +3,9 @@
 
 const REPORT_AFTER = 350; // ms after the last key or click, so that moving quickly asks the server once
 
+let backs = 0; // how often the reader went back or forward
+globalThis.addEventListener?.("popstate", () => (backs += 1));
+
 // The function that Streamlit calls, from a class with receive(data) and leave().
 export function mounted(Component) {
   const components = new WeakMap();
@@ -29,12 +32,15 @@ export class Echo {
   }
 
   forget() {
+    this.backs = backs;
     this.sent = []; // what was reported and has not come back yet
     this.address = undefined;
   }
 
-  // Whether the address says something that was not reported from here: then it decides what is shown.
+  // Whether the address says something that was not reported from here: then it decides what is shown. After Back a
+  // report may never come back, for the page may have been left before it was drawn.
   isNews(text) {
+    if (this.backs !== backs) this.forget();
     const echo = this.sent.indexOf(text);
     const news = echo < 0 && text !== this.address;
     this.sent = this.sent.slice(echo + 1);

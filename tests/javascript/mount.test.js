@@ -35,6 +35,20 @@ test("after forgetting, everything is news", () => {
   assert.equal(echo.isNews("2"), true);
 });
 
+test("after Back the address decides, though a report has not come back", async () => {
+  const page = new EventTarget();
+  globalThis.addEventListener = page.addEventListener.bind(page);
+  const { Echo: EchoInPage } = await import("../../browser/lib/mount.js?in_a_page");
+  delete globalThis.addEventListener;
+  const echo = new EchoInPage();
+  echo.isNews("1");
+  echo.isWorthReporting("2");
+  assert.equal(echo.isNews("1"), false, "drawn anew for another reason before the report arrives");
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(echo.isNews("1"), true);
+  assert.equal(echo.isNews("1"), false);
+});
+
 test("only the last of quick reports is made, a third of a second later", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const echo = new Echo(), reported = [];

@@ -2,18 +2,21 @@
 
 import dataclasses
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from plots.heatmap import attention_map_figure, map_title
-from plots.palette import WEIGHT_SCALE
+from plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
+from plots.palette import PAGES_OWN, THEMES_FAINTEST, THEMES_STRONGEST, WEIGHT_SCALE, Scale, diverging, ink_on
 from plots.text import chance_words, head_name, percent
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import attention_map, masked_maps
 from views.questions.figures import overview_figure
 from views.translate.text import describe_map, least_probable_token, strongest_reading
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -43,25 +46,58 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("page, digits", [((1, 1, 1), (0, 0, 0)), ((0.055, 0.067, 0.09), (1, 1, 1))])
-def test_weights_stand_out_from_either_page_and_digits_from_every_cell(page, digits):
+THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+PAGES = {"light": ((1, 1, 1), (0, 0, 0)), "dark": ((0.055, 0.067, 0.09), (1, 1, 1))}  # and their own digits
+
+
+def parts(colour, theme):
+    """Red, green, blue and opacity from 0 to 1, of one of the theme's colours what Streamlit puts in its place."""
+    first, *_, last = THEMES[theme]["chartSequentialColors"]
+    colour = {THEMES_FAINTEST: first, THEMES_STRONGEST: last}.get(colour, colour)
+    if colour.startswith("#"):
+        return np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] + [1])
+    return np.array([float(part) for part in re.findall(r"[\d.]+", colour)]) / [255, 255, 255, 1]
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_weights_stand_out_from_either_page_and_digits_from_every_cell(theme):
+    page, own = PAGES[theme]
     shares = [share for share, _ in WEIGHT_SCALE]
-    colours = np.array([[float(part) for part in re.findall(r"[\d.]+", colour)] for _, colour in WEIGHT_SCALE])
+    colours = np.array([parts(colour, theme) for _, colour in WEIGHT_SCALE])
     before = 1
-    for weight in np.linspace(0, 1, 41):
+    for weight in np.linspace(0, 1, 201):
         *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
-        cell = opaque * np.array(colour) / 255 + (1 - opaque) * np.array(page)
+        cell = opaque * np.array(colour) + (1 - opaque) * np.array(page)
         assert contrast(cell, page) > before, "more weight stands out more"
-        assert contrast(cell, digits) >= 4.5
+        ink = ink_on(weight)
+        assert contrast(cell, own if ink is None else parts(ink, theme)[:3]) >= 4.5, weight
         before = contrast(cell, page)
-    assert before >= 4
+    assert before >= 7
+    assert len(THEMES[theme]["chartSequentialColors"]) == 10, "with fewer or more Streamlit takes its own"
+    assert ink_on(float("nan")) is None
 
 
-def test_up_to_a_half_the_ramp_is_that_of_the_maps_in_the_browser():
-    source = (Path(__file__).parents[2] / "browser" / "lib" / "canvas.js").read_text()
+def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pages():
+    weights = np.array([[0.1, 0.6, 0.3], [0.31, 0.69, 0.0], [1.0, float("nan"), 0.0]])
+    cells = Cells(weights, None, Scale(WEIGHT_SCALE, 0, 0.8), left=1)
+    texts = [["", *line] for line in weight_texts(weights)]
+    digits = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")).data[1]
+    inks = {(y, x): ink for y, x, ink in zip(digits.y, digits.x, digits.textfont.color, strict=True)}
+    assert {at for at, ink in inks.items() if ink == THEMES_FAINTEST} == {(0, 2), (1, 2), (2, 1)}
+    assert {ink for ink in inks.values() if ink != THEMES_FAINTEST} == {PAGES_OWN}
+    differences = dataclasses.replace(cells, scale=diverging(0.8))
+    plain = Heatmap((differences,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")
+    assert heatmap_figure(plain).data[1].textfont.color is None
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
+    source = (ROOT / "browser" / "lib" / "canvas.js").read_text()
     none, half = (re.search(rf"{name} = \[\.\.\.BLUE, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
     blue = re.search(r"const BLUE = \[([\d, ]+)\]", source)[1]
     assert WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]
+    full = re.search(rf"{theme}: \[NONE, HALF, \[([\d, ]+)\]", source)[1]
+    np.testing.assert_allclose(parts(WEIGHT_SCALE[2][1], theme), parts(f"rgba({full})", theme))
 
 
 def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(trace):

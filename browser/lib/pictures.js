@@ -1,0 +1,77 @@
+// Pictures to take along, made and saved by the visitor's own browser: SVG as text, and PNG of that text.
+
+const NOT_IN_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const SCALE = 2; // pixels of a PNG for one of the page's
+const ADDRESS = /url\(["']?([^"')]+)["']?\)/; // in a style sheet
+// Where the page's own font is not there.
+export const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';
+const HELD = 10_000; // ms that a file is held after the click: Safari reads it later
+
+// The text of an SVG file; what XML cannot hold is replaced.
+export function svgText(svg) {
+  return new XMLSerializer().serializeToString(svg).replace(NOT_IN_XML, "\uFFFD");
+}
+
+// Let the browser save a file.
+export function saveFile(name, type, ...parts) {
+  const address = URL.createObjectURL(new Blob(parts, { type }));
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), HELD);
+}
+
+// The PNG of an SVG file of this size in the page's pixels, on white. An image does not see the page's fonts: they must
+// be in the text (see fontFaces). Fails where the picture is larger than the browser draws.
+export async function pngOf(text, width, height) {
+  const image = new Image(), canvas = document.createElement("canvas");
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  Object.assign(canvas, { width: Math.round(SCALE * width), height: Math.round(SCALE * height) });
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = "#fff";
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done, failed) => {
+    canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("too large for a PNG"))), "image/png");
+  });
+}
+
+// The page's own fonts of these families as rules that bring the font along; "" where they are the visitor's system's.
+export async function fontFaces(families) {
+  const rules = [...document.styleSheets].flatMap(rulesOf).filter((rule) => {
+    return rule instanceof CSSFontFaceRule && families.has(valueOf(rule, "font-family")) && !isItalic(rule);
+  });
+  return (await Promise.all(rules.map(embedded))).join("");
+}
+
+function rulesOf(sheet) {
+  try {
+    return [...sheet.cssRules];
+  } catch {
+    return []; // of another site
+  }
+}
+
+const valueOf = (rule, name) => rule.style.getPropertyValue(name).replace(/["']/g, "");
+const isItalic = (rule) => valueOf(rule, "font-style") === "italic";
+
+async function embedded(rule) {
+  const found = ADDRESS.exec(rule.style.getPropertyValue("src"));
+  if (!found) return "";
+  try {
+    const answer = await fetch(new URL(found[1], rule.parentStyleSheet.href ?? document.baseURI));
+    if (!answer.ok) return "";
+    const family = valueOf(rule, "font-family"), weight = valueOf(rule, "font-weight") || "normal";
+    const data = await asDataAddress(await answer.blob());
+    return `@font-face { font-family: "${family}"; font-weight: ${weight}; src: url(${data}); }\n`;
+  } catch {
+    return ""; // no network: the picture is written in a font of the visitor's system
+  }
+}
+
+function asDataAddress(blob) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    Object.assign(reader, { onload: () => done(reader.result), onerror: () => failed(reader.error) });
+    reader.readAsDataURL(blob);
+  });
+}

@@ -1,0 +1,97 @@
+// What is taken along of a figure: its numbers, its cells' colours, its caption.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { latexCaption } from "../../browser/figure_downloads/caption.js";
+import { rampOf } from "../../browser/figure_downloads/cells.js";
+import { archive, matrixFile, textFile } from "../../browser/figure_downloads/npz.js";
+import { csvOf, matricesOf, plainText, tableOf } from "../../browser/figure_downloads/numbers.js";
+
+const MAP = {
+  traces: [
+    {
+      type: "heatmap", visible: true, xaxis: "x", yaxis: "y", x0: 0, dx: 1, colorbar: { title: { text: "weight" } },
+      z: [Float32Array.of(0.1, NaN, 0.25), Float32Array.of(1, 0, 1 / 3)],
+    },
+    { type: "scatter", visible: true, mode: "text", xaxis: "x", yaxis: "y", x: [0], y: [0], text: ["0.1"] },
+  ],
+  layout: {
+    xaxis: { title: { text: "key" }, tickvals: [0, 1, 2], ticktext: ["=1+1", "&lt;/s&gt;", 'a,"b'] },
+    yaxis: { title: { text: "query" }, tickvals: [0, 1], ticktext: ["-", "▁to"] },
+  },
+};
+const CURVES = {
+  traces: [
+    { type: "scatter", visible: true, xaxis: "x", yaxis: "y", name: "loss", x: [1, 2], y: Float64Array.of(0.5, -0.25) },
+    { type: "scatter", visible: true, xaxis: "x", yaxis: "y", x: [1, 2], y: [null, 4] },
+    { type: "scatter", visible: "legendonly", xaxis: "x", yaxis: "y", x: [1], y: [9] },
+  ],
+  layout: { xaxis: { title: { text: "step" } }, yaxis: { _input: {}, title: { text: "Click to enter Y axis title" } } },
+};
+
+test("a heatmap becomes a row a cell that is not blank, with places and tokens, and no formula", () => {
+  assert.equal(csvOf(tableOf(MAP)), [
+    "row,query,column,key,weight",
+    "0,'-,0,'=1+1,0.1",
+    '0,\'-,2,"a,""b",0.25',
+    "1,▁to,0,'=1+1,1",
+    "1,▁to,1,</s>,0",
+    '1,▁to,2,"a,""b",0.33333334',
+    "",
+  ].join("\n"));
+});
+
+test("curves become a row a point, a series that has no name its number, and what is hidden is left out", () => {
+  assert.equal(csvOf(tableOf(CURVES)), "series,step,y\nloss,1,0.5\nloss,2,-0.25\n2,2,4\n");
+});
+
+test("all labels are written where an axis shows some of them, and axes of one name are told apart", () => {
+  const { traces } = MAP, axis = { title: { text: "token" }, tickvals: [0], ticktext: ["a"] };
+  const layout = { xaxis: axis, yaxis: axis, meta: { rows: ["a", "b"], columns: ["a", "b", "c"] } };
+  const { header, rows } = tableOf({ traces, layout });
+  assert.deepEqual(header, ["row", "token, row", "column", "token, column", "weight"]);
+  assert.deepEqual(rows.at(-1).slice(0, 4), [1, "b", 2, "c"]);
+});
+
+test("a text reads as Plotly would render it", () => {
+  assert.equal(plainText("Layer 1<br>“&lt;b&gt;&amp;lt;”: <b>0.5</b>"), "Layer 1\n“<b>&lt;”: 0.5");
+});
+
+test("matrices and their labels are .npy in a zip archive; tests/browser lets NumPy read them", () => {
+  const [{ values, rows, columns }] = matricesOf(MAP), numbers = matrixFile(values), texts = textFile(columns);
+  assert.deepEqual(rows, ["-", "▁to"]);
+  const text = (bytes) => new TextDecoder("latin1").decode(bytes);
+  assert.deepEqual([...numbers.slice(0, 10)], [0x93, ...Buffer.from("NUMPY"), 1, 0, 118, 0]);
+  assert.match(text(numbers.slice(10)), /^{'descr': '<f8', 'fortran_order': False, 'shape': \(2, 3\), } *\n/);
+  assert.deepEqual([...new Float64Array(numbers.slice(128).buffer)], values.flat());
+  assert.match(text(texts), /'descr': '<U4', 'fortran_order': False, 'shape': \(3,\)/);
+  assert.equal(texts.length, 128 + 3 * 4 * 4);
+  const whole = archive({ values: numbers, columns: texts }), view = new DataView(whole.buffer);
+  assert.equal(view.getUint32(whole.length - 22, true), 0x06054b50); // the archive's end, and where its list begins
+  assert.equal(view.getUint32(view.getUint32(whole.length - 6, true), true), 0x02014b50);
+  // CRC-32 of these bytes as zlib has it: its check value.
+  const checked = archive({ check: new TextEncoder().encode("123456789") });
+  assert.equal(new DataView(checked.buffer).getUint32(14, true), 0xcbf43926);
+});
+
+test("a colour lies between the two that are given around it, opacity too", () => {
+  const scale = [[0, "rgba(0, 10, 20, 0)"], [0.5, "rgb(100, 10, 20)"], [0.5, "#ff0000"], [1, "rgb(55, 0, 0)"]];
+  const colourOf = rampOf(scale, -1, 1);
+  assert.deepEqual(colourOf(-1), [0, 10, 20, 0]);
+  assert.deepEqual(colourOf(-0.5), [50, 10, 20, 0.5]);
+  assert.deepEqual(colourOf(0.5), [155, 0, 0, 1]);
+  assert.deepEqual(colourOf(7), [55, 0, 0, 1]);
+  assert.equal(rampOf([[0, "red"], [1, "blue"]], 0, 1), null);
+});
+
+test("a caption is text to LaTeX", () => {
+  assert.equal(
+    latexCaption("50 % of “▁I_{a}” & \\input{x}\nfor √d_k < 3"),
+    "\\caption{50 \\% of “\\_I\\_\\{a\\}” \\& \\textbackslash{}input\\{x\\} for $\\surd$d\\_k \\textless{} 3}",
+  );
+  assert.equal(
+    latexCaption("ε → 10⁻¹², W₂ ≥ −∞ für “Käse”"),
+    "\\caption{$\\varepsilon$ $\\to$ 10$^{-}$$^{1}$$^{2}$, W$_{2}$ $\\ge$ $-$$\\infty$ für “Käse”}",
+  );
+});
