@@ -41,7 +41,12 @@ def component(name: str, entry: str) -> Callable[..., None]:
 
     def show(data: object, key: str, **heard: Callable[..., None]) -> None:
         def hear(event: str) -> Callable[[], None]:
-            return lambda: heard[event](st.session_state[key].get(event))
+            def told() -> None:
+                # What a component said just before its page was left may come when its state is gone: to nobody.
+                if key in st.session_state:
+                    heard[event](st.session_state[key].get(event))
+
+            return told
 
         mount(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
 

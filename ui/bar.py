@@ -3,6 +3,7 @@
 All of it lives in the address. The sidebar has the pages, and under them a few facts about the model.
 """
 
+import functools
 from pathlib import Path
 
 import streamlit as st
@@ -65,7 +66,7 @@ def show() -> Choice:
     with languages:
         spoken = _languages(translator)
     with st.sidebar:
-        _describe(translator)
+        _describe(checkpoint)
     return Choice(checkpoint, text, strategy, **spoken)
 
 
@@ -162,8 +163,19 @@ def _translator(checkpoint: CheckpointFiles, page: DeltaGenerator) -> Translator
         st.stop()
 
 
-def _describe(translator: Translator) -> None:
+def _describe(checkpoint: CheckpointFiles) -> None:
     """The model in a few facts, its device, and whose data it was trained on."""
+    facts, sources = _facts(checkpoint)
+    st.caption("  \n".join(facts))
+    if len(sources) > 1:
+        with st.popover("Sources and licences"):
+            st.markdown("\n".join(f"- {plain(source)}" for source in sources))
+
+
+@functools.lru_cache(maxsize=16)  # the same in every run of every page
+def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
+    """Facts about a checkpoint's model, a line each, and the sources of its data."""
+    translator = session.translator(checkpoint)
     config, data = translator.model.config, translator.checkpoint.data
     facts = [
         f"{config.num_encoder_layers} + {config.num_decoder_layers} layers of {config.num_heads} heads, d_model "
@@ -179,7 +191,4 @@ def _describe(translator: Translator) -> None:
     if sources:
         whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
         facts.append(plain(whence if len(sources) > 1 else f"{whence}: {sources[0]}"))
-    st.caption("  \n".join(facts))
-    if len(sources) > 1:
-        with st.popover("Sources and licences"):
-            st.markdown("\n".join(f"- {plain(source)}" for source in sources))
+    return facts, sources

@@ -38,7 +38,11 @@ PARAMETERS = {
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
-    "rows": Parameter("the token that names a decoder row: the output token or the input token", "predicted"),
+    "rows": Parameter(
+        "the token that names a decoder row",
+        "output token",
+        {"fed": "input token"},
+    ),
     "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1", 1),
     # Decoding.
     "step": Parameter("the step at which the player stands, from 1", "1"),
@@ -61,7 +65,11 @@ PARAMETERS = {
     "see_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
     "see_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
     "rolled": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "rolled_by": Parameter("rollout: how the residual connection is weighted, or ALTI+", "half and half"),
+    "rolled_by": Parameter(
+        "rollout: how the residual connection is weighted, or ALTI+",
+        "0.5",
+        {"by measured lengths": "norm-based"},
+    ),
     "rolled_layers": Parameter("rollout: up to this layer, from 1"),
     # Inside attention.
     "inside": Parameter("view", "step by step", {"toy numbers": "small example"}),

@@ -21,12 +21,13 @@ def one_number(label: str, count: int, key: str) -> int:
 
 def row_label() -> str:
     """Which token names a decoder row: its input token, "fed", or its output token, "predicted"."""
-    return one_of(
-        "Label decoder rows by the token",
-        ("predicted", "fed"),
+    chosen = one_of(
+        "Label decoder rows by",
+        ("output token", "input token"),
         "rows",
         "While the decoder reads one token it predicts the next: each row has both, and hovering shows both.",
     )
+    return "fed" if chosen == "input token" else "predicted"
 
 
 def choose_step(trace: Trace) -> int:

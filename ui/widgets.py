@@ -9,9 +9,13 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from .figures import show_figure
+
 _SIGNS = frozenset(r"\`*_{}[]()<>#+-.!|$:~&")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
-MOST_KEYS_ON_A_PHONE = 10  # with more, page.css leaves the numbers out of the cells on a narrow screen
+# With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
+# of three.
+MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
 
 
 def plain(text: str) -> str:
@@ -36,7 +40,10 @@ def show_attempt(text: str) -> None:
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
     """A container for a figure of so many columns of tokens, named for what page.css does to it on a phone."""
-    return st.container(key=f"{'crowded' if columns > MOST_KEYS_ON_A_PHONE else 'roomy'}_{key}")
+    if columns <= MOST_KEYS_ON_A_PHONE:
+        return st.container(key=f"roomy_{key}")
+    every = 1 + sum(columns > most for most in (MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS))
+    return st.container(key=f"crowded_{every}_{key}")
 
 
 @dataclass(frozen=True)
@@ -53,13 +60,13 @@ class Panel:
     key: str = ""
 
 
-def show_panels(what: str, *panels: Panel) -> None:
-    """Figures side by side; `what` they show tells screen readers, after each one's title."""
+def show_panels(what: str, *panels: Panel, see: str = "") -> None:
+    """Figures side by side; `what` they show tells screen readers, after each one's title, `see` as for show_figure."""
     for column, panel in zip(st.columns(len(panels)), panels, strict=True):
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            st.plotly_chart(panel.figure, key=key, alt=f"{panel.title}: {what}")
+            show_figure(panel.figure, key, f"{panel.title}: {what}", see)
             if panel.caption:
                 st.caption(panel.caption)
 

@@ -80,7 +80,9 @@ class Explorer {
       this.find(".several").setAttribute("aria-pressed", choice.several);
     };
     this.find(".clear").onclick = () => choice.clear();
-    this.find(".picture").onclick = () => savePicture(this);
+    for (const button of this.root.querySelectorAll("[data-picture]")) {
+      button.onclick = () => savePicture(this, button.dataset.picture);
+    }
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && choice.clear());
   }
 

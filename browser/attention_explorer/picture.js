@@ -3,16 +3,18 @@
 
 import { FRAME, inkOn, shade, shortened, svgElement } from "../lib/canvas.js";
 import { LETTER, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { FALLBACKS, fontFaces, pngOf, saveFile, svgText } from "../lib/pictures.js";
 import { PALETTE, shortWeight } from "./views.js";
 
 const CELL = 34, MARGIN = 8, TITLE = 30, LINE = 17, LEAST_WIDTH = 420; // pixels
 const LABELS = 110, APART = 320, ROW = 26, BESIDE = 4; // of the lines
 const FAINTEST = 0.02; // of a line, as in views.js
 const BLACK = "#000";
-const NOT_IN_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
 
-// The text of an SVG file. shown: the matrix; each: where lines are shown, one Shown a head with a colour of its own.
-function pictureOf({ shown, each, choice, title, caption }) {
+// The text of an SVG file and its size. shown: the matrix; each: where lines are shown, one Shown a head with a colour
+// of its own; faces: a style sheet that brings the page's font along.
+function pictureOf({ shown, each, choice, title, caption, faces }) {
   const { parts, width: drawn, height } = each ? lines(each, shown, choice) : map(shown, choice);
   const width = Math.max(LEAST_WIDTH, drawn), texts = wrapped(caption, (width - 2 * MARGIN) / LETTER);
   const below = texts.map((text, at) => write(text, MARGIN, TITLE + height + (at + 1.2) * LINE));
@@ -20,15 +22,16 @@ function pictureOf({ shown, each, choice, title, caption }) {
   const picture = svgElement(
     "svg",
     { xmlns: namespace, width, height: whole, viewBox: `0 0 ${width} ${whole}`, "font-size": 12,
-      "font-family": "Source Sans 3, Source Sans Pro, Helvetica, Arial, sans-serif" },
+      "font-family": `"${PAGES_FONT}", ${FALLBACKS}` },
     svgElement("title", {}, title),
     svgElement("desc", {}, caption),
+    ...(faces ? [svgElement("style", {}, faces)] : []),
     svgElement("rect", { width, height: whole, fill: "#fff" }),
     write(title, MARGIN, 20, { "font-weight": 600, "font-size": 14 }),
     svgElement("g", { transform: `translate(0 ${TITLE})` }, ...parts),
     ...below,
   );
-  return new XMLSerializer().serializeToString(picture).replace(NOT_IN_XML, "\uFFFD");
+  return { text: svgText(picture), width, height: whole };
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
@@ -100,15 +103,15 @@ function wrapped(text, letters) {
   return lines;
 }
 
-// Let the browser save what an explorer shows as a file, with the sentences that stand around it.
-export function savePicture({ find, shown, choice, lines: drawn }) {
+// Let the browser save what an explorer shows as a file, "svg" or "png", with the sentences that stand around it.
+export async function savePicture({ find, shown, choice, lines: drawn }, kind) {
   if (shown.isEmpty) return;
   const [title, axes, scale, notes] = ["heads_name", "axes", "scale_legend", "notes"].map((name) => {
     return find(`.${name}`).textContent;
   });
   const caption = `${axes} ${scale[0].toUpperCase()}${scale.slice(1)}. ${notes}`.trim();
-  const text = pictureOf({ shown, each: choice.view === "lines" ? drawn.each : null, choice, title, caption });
-  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  Object.assign(document.createElement("a"), { href: address, download: "attention.svg" }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000); // Safari reads it after the click
+  const each = choice.view === "lines" ? drawn.each : null, faces = await fontFaces(new Set([PAGES_FONT]));
+  const { text, width, height } = pictureOf({ shown, each, choice, title, caption, faces });
+  if (kind === "svg") saveFile("attention.svg", "image/svg+xml", text);
+  else saveFile("attention.png", "image/png", await pngOf(text, width, height));
 }

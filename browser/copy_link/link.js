@@ -1,6 +1,6 @@
-// Copies the page's address. A page that is not served over https or from this machine has no clipboard of its own:
-// there the text is selected and copied as by hand.
+// Copies the page's address.
 
+import { copyText } from "../lib/clipboard.js";
 import { mounted } from "../lib/mount.js";
 
 const SAID_FOR = 2000; // ms that the button says that it is done
@@ -15,7 +15,7 @@ class CopyLink {
   receive() {}
 
   async copy(address) {
-    const copied = await toClipboard(address);
+    const copied = await copyText(address);
     this.words.textContent = copied ? "Copied" : "Copy the address above";
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.words.textContent = this.saying), SAID_FOR);
@@ -24,25 +24,6 @@ class CopyLink {
   leave() {
     clearTimeout(this.timer);
   }
-}
-
-async function toClipboard(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return bySelection(text);
-  }
-}
-
-function bySelection(text) {
-  const field = document.createElement("textarea");
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const copied = document.execCommand("copy");
-  field.remove();
-  return copied;
 }
 
 export default mounted(CopyLink);

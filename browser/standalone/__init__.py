@@ -1,7 +1,8 @@
 """A component as one HTML file that needs no server and no network: to be sent, kept, and opened from a disk.
 
 The file's Content-Security-Policy lets nothing in from outside and nothing out: its one style and its one script are
-named by their hashes, and all else is forbidden. What comes from users and models is text in it, whatever it says.
+named by their hashes, an image has to be in it (the script makes a PNG of one), and all else is forbidden. What comes
+from users and models is text in it, whatever it says.
 """
 
 import base64
@@ -59,7 +60,8 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 
 def _policy(script: str, style: str) -> str:
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
     )
 
 

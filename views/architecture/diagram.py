@@ -1,13 +1,14 @@
 """The paper's figure for the loaded checkpoint: choose a block and see what it is and what it did to this sentence."""
 
+import functools
+
 import pandas as pd
 import streamlit as st
 
 import session
 from browser.architecture_diagram import architecture_diagram
 from plots.text import counted, signed
-from session import Choice
-from transformer import Translator
+from session import CheckpointFiles, Choice
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 from transformer.interpret.trace import Trace
 from ui import url_state
@@ -40,7 +41,7 @@ def show(choice: Choice) -> None:
     with details:
         _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
     st.subheader("All parameters")
-    _show_parameters(translator)
+    _show_parameters(choice.checkpoint)
 
 
 def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
@@ -58,7 +59,7 @@ def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None
             values = statistics(array)
             rows += [
                 (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
-                for what, line in zip(("mean", "spread", "norm"), values, strict=True)
+                for what, line in zip(("mean", "std. dev.", "norm"), values, strict=True)
             ]
     show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
     if block.kind == "softmax":
@@ -70,15 +71,21 @@ def _sizes(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
 
 
-def _show_parameters(translator: Translator) -> None:
-    rows = parameter_rows(translator.model)
-    total = sum(row.count for row in rows)
-    columns = ["parameter", "shape", "values", "share", "shared with"]
-    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
-    frame = pd.DataFrame(cells, columns=columns)
-    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
-    st.markdown(f"{total:,} values in {tensors}, as the file names them.")
+def _show_parameters(checkpoint: CheckpointFiles) -> None:
+    summary, frame = _parameters(checkpoint)
+    st.markdown(summary)
     formats = {"values": "localized", "share": "percent"}
     shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
     st.dataframe(frame, hide_index=True, height=320, column_config=shown)
     offer_table("Download as CSV", lambda: frame, "parameters.csv")
+
+
+@functools.lru_cache(maxsize=8)  # whatever the sentence
+def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
+    """How many parameters there are, and the table of all."""
+    rows = parameter_rows(session.translator(checkpoint).model)
+    total = sum(row.count for row in rows)
+    columns = ["parameter", "shape", "values", "share", "shared with"]
+    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
+    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
+    return f"{total:,} values in {tensors}, as the file names them.", pd.DataFrame(cells, columns=columns)

@@ -4,18 +4,26 @@ import streamlit as st
 
 import session
 from plots.text import quoted
-from session import Choice
+from session import Choice, measures
 from transformer.config import Norm
 from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import trajectory
 from ui.choices import one_of, slider, view_of
+from ui.figures import show_figure
 from ui.selectors import choose_side, choose_token, one_number
 from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from . import diagram
 from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
-from .text import ACTIVATIONS, describe_embedding, describe_gradients, describe_trajectory, describe_units
+from .text import (
+    ACTIVATIONS,
+    describe_embedding,
+    describe_gradients,
+    describe_trajectory,
+    describe_units,
+    sum_words,
+)
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (
@@ -44,8 +52,9 @@ def _show_trajectory(choice: Choice) -> None:
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
     followed = trajectory(getattr(stream, stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
-    st.plotly_chart(trajectory_figure(followed), key="walk", alt=alt)
-    show_finding(describe_trajectory(followed, tokens[token]))
+    see = describe_trajectory(followed, tokens[token])
+    show_figure(trajectory_figure(followed), "walk", alt, see)
+    show_finding(see)
     show_attempt(
         "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
         "checkpoint with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back on the way."
@@ -71,16 +80,15 @@ def _show_embeddings(choice: Choice) -> None:
     st.markdown(plain(f"{quoted(tokens[token])} is piece {id} of {len(matrix):,}: row {id} of the matrix") + shared)
     parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
-    factor = "√d_model" if model.config.scale_embeddings else "1: not scaled"
-    enters = "a LayerNorm" if model.config.embedding_norm else "the stack"
-    st.plotly_chart(sum_figure(*parts, side.summed[token], factor, enters), key="embedding", alt=alt)
-    show_finding(describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config))
+    see = describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config)
+    show_figure(sum_figure(*parts, side.summed[token], *sum_words(model.config)), "embedding", alt, see)
+    show_finding(see)
     if model.config.embedding_norm:
         st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
     st.subheader("Nearest pieces")
     neighbours = neighbours_figure(nearest(matrix, id), piece_text)
     alt = f"The pieces whose rows point most the way of {tokens[token]}, with cosines"
-    st.plotly_chart(neighbours, key="neighbours", alt=alt)
+    show_figure(neighbours, "neighbours", alt)
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
 
 
@@ -98,11 +106,12 @@ def _show_feed_forward(choice: Choice) -> None:
     st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
     st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
     alt = f"The strongest hidden units for {tokens[token]} after {name}"
-    st.plotly_chart(units_figure(units[token], name), key="units", alt=alt)
-    show_finding(describe_units(units, token, tokens, name))
+    see = describe_units(units, token, tokens, name)
+    show_figure(units_figure(units[token], name), "units", alt, see)
+    show_finding(see)
     st.subheader("Which units fire across the sentence")
     alt = "The units that fire most, tokens by units"
-    st.plotly_chart(sentence_figure(units, tokens), key="sentence_units", alt=alt)
+    show_figure(sentence_figure(units, tokens), "sentence_units", alt)
     blank = "that ReLU silenced" if name == "ReLU" else "not above 0"
     st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
 
@@ -120,18 +129,20 @@ def _show_norm_placement(choice: Choice) -> None:
         layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
         seed = slider("Seed", 1, 20, "norm_seed", width=200)
     with session.turns.aside():
-        measured = session.gradients(choice.checkpoint, layers, seed)
+        measured = measures.gradients(choice.checkpoint, layers, seed)
+    see = describe_gradients(measured)
     show_panels(
         "gradient norm of every layer's W_2, pre-norm and post-norm",
         *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),
+        see=see,
     )
     st.caption(
-        f"Two new models in this checkpoint's width, with the same random matrices; {session.PAIRS_FOR_GRADIENTS} of "
+        f"Two new models in this checkpoint's width, with the same random matrices; {measures.PAIRS_FOR_GRADIENTS} of "
         "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
         f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
         f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
     )
-    show_finding(describe_gradients(measured))
+    show_finding(see)
     show_attempt(
         "Try 12 layers, and then “compare runs” with the hyperparameter “norm” on the page Training, where both learn "
         "side by side."

@@ -252,6 +252,12 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     )
 
 
+def sum_words(config: ModelConfig) -> tuple[str, str]:
+    """What a model multiplies a token's row by, and what the sum with the position's vector enters."""
+    factor = "√d_model" if config.scale_embeddings else "1: not scaled"
+    return factor, "a LayerNorm" if config.embedding_norm else "the stack"
+
+
 def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> str:
     """The norms of a token's row, of what the model makes of it, and of the position's vector."""
     times = max(1e-9, row)

@@ -10,6 +10,7 @@ from plots.text import chance_words, head_name, quoted, signed
 from session import Choice, contributions
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
 from transformer.interpret.trace import Trace
+from ui.figures import show_figure
 from ui.head_choice import choose_layer
 from ui.line import part_by_part
 from ui.selectors import choose_step
@@ -85,14 +86,15 @@ def _show_measures(
         )
     )
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    st.plotly_chart(measures_figure(values, trace.source_tokens), key="beyond", alt=alt)
     found = correlations(values)
     findings = (
         captions.describe_measures(values, trace.source_tokens),
         captions.describe_disagreement(values, trace.source_tokens),
         captions.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, trace.fed_tokens[: step + 1]),
     )
-    show_finding(" ".join(filter(None, findings)))
+    see = " ".join(filter(None, findings))
+    show_figure(measures_figure(values, trace.source_tokens), "beyond", alt, see)
+    show_finding(see)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
     show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(found))
     st.caption(plain(captions.describe_agreement(found, len(trace.source_tokens))))

@@ -8,6 +8,7 @@ from session import Choice, contributions
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 from ui.choices import one_of
+from ui.figures import show_figure
 from ui.selectors import row_label
 from ui.sentences import show_translation
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
@@ -24,7 +25,7 @@ def show(choice: Choice) -> None:
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         side = one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = one_of("Residual connection weighted", tuple(captions.FORMULAS), "rolled_by")
+        mixed = one_of("Residual weighting", tuple(captions.FORMULAS), "rolled_by")
         layer = _layer(len(trace.attention(KINDS[side])))
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
@@ -60,17 +61,17 @@ def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str,
     weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
     title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
     shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
-    show_panels("heatmap of queries by keys", weights, shares)
+    see = captions.describe_shares(raw, rolled)
+    if kind != "cross":
+        parts = getattr(mixing, kind)[: layer + 1] if mixing else None
+        see += " " + captions.describe_diagonal(rolled, parts)
+    show_panels("heatmap of queries by keys", weights, shares, see=see)
     st.caption(
         f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
         + ("to what the step has of the source, the rest is prefix." if kind == "cross" else "too.")
     )
-    text = captions.describe_shares(raw, rolled)
-    if kind != "cross":
-        parts = getattr(mixing, kind)[: layer + 1] if mixing else None
-        text += " " + captions.describe_diagonal(rolled, parts)
-    show_finding(text)
+    show_finding(see)
     show_attempt(
         "Try layer 1, the first that mixes, and go up layer by layer: do the rows become alike, and does one column "
         "grow?"
@@ -84,5 +85,6 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
         "does the same row of self-attention. Multiplying the layers divides the row between both."
     )
     alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
-    st.plotly_chart(parts_figure(trace, rollout, layer), key="rollout_parts", alt=alt)
-    show_finding(captions.describe_parts(trace, rollout, layer, mixed))
+    see = captions.describe_parts(trace, rollout, layer, mixed)
+    show_figure(parts_figure(trace, rollout, layer), "rollout_parts", alt, see)
+    show_finding(see)

@@ -8,7 +8,7 @@ from transformer.interpret.trace import AttentionMap, Trace
 
 from .rollout_figure import parts_of_steps
 
-HALVES, MEASURED, ALTI = "half and half", "by measured lengths", "ALTI+"
+HALVES, MEASURED, ALTI = "0.5", "norm-based", "ALTI+"
 # Of one token, with its vector v in the sum that a block gives out, y.
 _CONTRIBUTION = r"C_{tj} \propto \max(0, \lVert y_t \rVert_1 - \lVert y_t - v_{tj} \rVert_1)"
 FORMULAS = {

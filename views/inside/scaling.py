@@ -5,6 +5,7 @@ import streamlit as st
 from session import Choice
 from transformer.experiments.dot_product_scaling import measure_random_products
 from ui.choices import whole_number
+from ui.figures import show_figure
 from ui.widgets import Panel, show_attempt, show_finding, show_panels
 
 from .scaling_figure import largest_figure, rows_figure, spread_figure
@@ -19,21 +20,24 @@ def show(choice: Choice) -> None:
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)
     rows = rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
-    st.plotly_chart(rows, key="rows", alt="The largest weight of every query, with the division and without")
+    see = describe_head(stages, view.head, view.queries)
+    show_figure(rows, "rows", "The largest weight of every query, with the division and without", see)
     st.caption(
         "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
         "so this is what would happen to these weights, not what a model trained without it would do."
     )
-    show_finding(describe_head(stages, view.head, view.queries))
+    show_finding(see)
     st.subheader("Random vectors")
     seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
     spread = measure_random_products(seed)
+    see = describe_random(spread)
     show_panels(
         "over d_k, with the division and without",
-        Panel("Spread of the scores", spread_figure(spread, stages.d_k)),
+        Panel("Standard deviation of the scores", spread_figure(spread, stages.d_k)),
         Panel("What softmax makes of them", largest_figure(spread, stages.d_k)),
+        see=see,
     )
-    show_finding(describe_random(spread))
+    show_finding(see)
     show_attempt(
         "Try the heads of other layers: where the trained products are already small, the division hardly matters; and "
         "d_k 1, where it does nothing at all."

@@ -4,12 +4,13 @@ import streamlit as st
 
 import session
 from plots.text import quoted
-from session import CheckpointFiles, Choice
+from session import CheckpointFiles, Choice, measures
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row
 from ui.choices import slider, view_of
+from ui.figures import show_figure
 from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
@@ -36,7 +37,7 @@ def _show_step(choice: Choice) -> None:
     plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4){plus}."))
     alt = f"The {SHOWN} largest logits of this step, with their pieces"
-    st.plotly_chart(logits_figure(own, name), key="logits_bars", alt=alt)
+    show_figure(logits_figure(own, name), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
     show_calculation(f"{name(best)}: {by_hand}")
@@ -47,13 +48,14 @@ def _show_step(choice: Choice) -> None:
         top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
     tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
     alt = "Probabilities of the same pieces before and after the cut"
-    st.plotly_chart(cut_figure(tempered, name), key="cut_bars", alt=alt)
+    see = describe_cut(tempered, name, temperature)
+    show_figure(cut_figure(tempered, name), "cut_bars", alt, see)
     st.caption(
-        "Bars: what would be drawn from. Diamonds: softmax of the logits as they are; a cross marks a piece that is "
+        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross marks a piece that is "
         "cut off. First the logits are divided by the temperature, then top-k keeps the best, then top-p the fewest "
         "of these that hold so much of their mass (Holtzman et al. 2020)."
     )
-    show_finding(describe_cut(tempered, name, temperature))
+    show_finding(see)
     taken = trace.next_ids[step]
     show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.next_probabilities[step]))}")
     show_attempt(
@@ -81,7 +83,7 @@ def _show_lens(choice: Choice) -> None:
     st.subheader("How the final piece rises")
     step = choose_step(trace)
     alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"
-    st.plotly_chart(ranks_figure(lens, trace.next_tokens, step), key="ranks", alt=alt)
+    show_figure(ranks_figure(lens, trace.next_tokens, step), "ranks", alt, describe_lens(lens, trace.next_tokens))
     caption = (
         f"Blue: {quoted(trace.next_tokens[step])}. The lens reads each layer with an output projection that was "
         "trained for the last one only: a layer whose prediction looks strange may know more than the lens can "
@@ -102,12 +104,14 @@ def _show_calibration(choice: Choice) -> None:
         "reference is fed, and the **top-1 prediction**, the most probable next piece, is compared with the "
         "reference's."
     )
+    see = describe_confidence(measured, epsilon, reachable)
     show_panels(
-        f"{plain(choice.checkpoint.name)} on its sentence pairs",
-        Panel("How sure it is", histogram_figure(measured, reachable)),
+        f"{choice.checkpoint.name} on its sentence pairs",
+        Panel("Confidence", histogram_figure(measured, reachable)),
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
+        see=see,
     )
-    show_finding(describe_confidence(measured, epsilon, reachable))
+    show_finding(see)
     show_attempt(
         "Try the other checkpoints, and compare with “label smoothing” on the page Training, where the least of the "
         "loss is computed."
@@ -119,7 +123,7 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
     progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
     for part in range(_PARTS):
         session.turns.let_others_go_first()
-        parts.append(session.confidence(checkpoint, part, _PARTS))
+        parts.append(measures.confidence(checkpoint, part, _PARTS))
         progress.progress((part + 1) / _PARTS, "Reading the sentence pairs …")
     progress.empty()
     return concatenate(parts)

@@ -13,6 +13,7 @@ from transformer import UserError
 from transformer.data.batching import OpenedBatch
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 from ui.choices import from_list, line, one_of, view_of
+from ui.figures import show_figure
 from ui.head_choice import choose_head_of
 from ui.selectors import row_label
 from ui.sentences import show_doubts, show_translation
@@ -155,13 +156,15 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     before = "Q K^T / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
     after = "Masked cells become minus infinity; the others stay as they are."
     softmax = "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0."
+    see = captions.describe_head(head)
     show_panels(
         f"{name}, sentence {head.sentence + 1}",
         Panel("1. Scores", figures.scores_figure(head, rows), plain(before)),
         Panel("2. After the mask", figures.masked_scores_figure(head, rows), after),
         Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
+        see=see,
     )
-    show_finding(captions.describe_head(head))
+    show_finding(see)
     st.markdown("**One row by hand**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
@@ -201,9 +204,10 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
         show_finding(f"{leak} {answer}")
     st.subheader("What it does to the next tokens")
     alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-    st.plotly_chart(figures.next_tokens_figure(masked, disabled, sentence), key="next_tokens", alt=alt)
-    if disabled.disabled == "causal" or padded:
-        show_finding(captions.describe_predictions(masked, disabled, sentence))
+    see = captions.describe_predictions(masked, disabled, sentence) if disabled.disabled == "causal" or padded else ""
+    show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see)
+    if see:
+        show_finding(see)
     if disabled.disabled == "padding" and padded:
         show_attempt(captions.describe_reading_padding(masked, sentence))
     if disabled.disabled == "causal":

@@ -9,6 +9,7 @@ import streamlit as st
 from transformer.interpret.positions import position_rows
 from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
+from ui.figures import show_figure
 from ui.widgets import plain, show_finding
 
 from .learned_figure import similarity_figure, table_figure
@@ -22,10 +23,12 @@ def show(model: Transformer, view: str) -> None:
     st.info(plain(describe_absence(view, tables[Stack.ENCODER])), icon=":material/info:")
     similar = view in ("similarity", "rotation", "wavelengths")
     shown = {stack: table[:SHOWN] for stack, table in tables.items()}
+    found = describe_likeness if similar else describe_norms
+    see = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
     for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
         column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
         figure = similarity_figure(table) if similar else table_figure(table)
         what = "cosines of all pairs of rows" if similar else "values"
-        column.plotly_chart(figure, key=f"learned_{stack}", alt=f"Learned positions of the {stack}: {what}")
-    found = describe_likeness if similar else describe_norms
-    show_finding(" ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items()))
+        with column:
+            show_figure(figure, f"learned_{stack}", f"Learned positions of the {stack}: {what}", see)
+    show_finding(see)

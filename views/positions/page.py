@@ -8,6 +8,7 @@ from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.positions import Encoding, encoding
 from ui.choices import one_of, slider, slider_of, some_of, view_of, whole_number
+from ui.figures import show_figure
 from ui.sentences import show_translation
 from ui.widgets import phone_container, plain, show_finding
 
@@ -42,25 +43,29 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
     own = model.first(settings.length)
+    see = captions.describe_curves(settings, own, dimensions)
     alt = f"Curves over position, dimensions {', '.join(map(str, dimensions))}"
     for column, name, shown in _beside(settings, own):
         missing = captions.missing_dimensions(shown, dimensions)
         if missing:
             column.caption(plain(missing))
         curves = figures.curves_figure(shown, dimensions)
-        column.plotly_chart(curves, key=f"curves_{name}", alt=f"{alt}, {captions.describe_size(shown)}")
+        with column:
+            show_figure(curves, f"curves_{name}", f"{alt}, {captions.describe_size(shown)}", see)
     st.caption("Positions are whole numbers; the lines only join them.")
-    show_finding(captions.describe_curves(settings, own, dimensions), captions.try_curves(settings, dimensions))
+    show_finding(see, captions.try_curves(settings, dimensions))
 
 
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
     """The whole tables."""
     st.subheader("The whole matrix: one row for each position")
     own = model.first(settings.length)
+    see = captions.describe_matrix(settings, own)
     for column, name, shown in _beside(settings, own):
         alt = f"Heatmap of the positional encoding, {captions.describe_size(shown)}"
-        column.plotly_chart(figures.matrix_figure(shown), key=f"matrix_{name}", alt=alt)
-    show_finding(captions.describe_matrix(settings, own), captions.try_matrix(settings))
+        with column:
+            show_figure(figures.matrix_figure(shown), f"matrix_{name}", alt, see)
+    show_finding(see, captions.try_matrix(settings))
 
 
 def _show_similarity(settings: Encoding, model: Encoding) -> None:
@@ -70,12 +75,14 @@ def _show_similarity(settings: Encoding, model: Encoding) -> None:
     for column, name, shown in _beside(settings, model.first(settings.length)):
         products = positions.dot_products(shown)
         alt = f"Heatmap of the dot products of all positions, {captions.describe_size(shown)}"
-        column.plotly_chart(figures.products_figure(products), key=f"products_{name}", alt=alt)
+        with column:
+            show_figure(figures.products_figure(products), f"products_{name}", alt)
         laws.append(positions.distance_law(products))
     st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
     alt = "Dot product over the distance of two positions"
-    st.plotly_chart(figures.distance_figure(*laws), key="distance", alt=alt)
-    show_finding(captions.describe_products(*laws), captions.try_products(settings))
+    see = captions.describe_products(*laws)
+    show_figure(figures.distance_figure(*laws), "distance", alt, see)
+    show_finding(see, captions.try_products(settings))
 
 
 def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
@@ -86,8 +93,9 @@ def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
         "the way from their first position to the last, the horizontal line; hollow ones do not."
     )
     alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
-    st.plotly_chart(figures.wavelengths_figure(settings, model), key="wavelengths", alt=alt)
-    show_finding(captions.describe_wavelengths(settings, model), captions.try_wavelengths(settings))
+    see = captions.describe_wavelengths(settings, model)
+    show_figure(figures.wavelengths_figure(settings, model), "wavelengths", alt, see)
+    show_finding(see, captions.try_wavelengths(settings))
 
 
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
@@ -113,7 +121,7 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
                 )
                 continue
             alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
-            st.plotly_chart(figures.rotation_figure(shown, pair, position, offset), key=f"rotation_{name}", alt=alt)
+            show_figure(figures.rotation_figure(shown, pair, position, offset), f"rotation_{name}", alt)
             st.latex(captions.rotation_formula(shown, pair, position, offset))
     show_finding(captions.describe_rotation(enough, model, pair, offset), captions.try_rotation(enough, pair, offset))
 
@@ -127,13 +135,14 @@ def _show_sum(choice: Choice) -> None:
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
-    st.plotly_chart(figures.embedding_sum_figure(summed, dimensions), key="sum", alt=alt)
-    show_finding(captions.describe_sum(summed), captions.try_dimensions(summed))
+    see = captions.describe_sum(summed)
+    show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
+    show_finding(see, captions.try_dimensions(summed))
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
     with phone_container(len(summed.tokens), "norms"):
-        st.plotly_chart(figures.norms_figure(summed), key="norms", alt="Bars: lengths of embedding, position and sum")
+        show_figure(figures.norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same piece twice**")
     repetition = captions.describe_repetition(summed)
     show_finding(repetition or "No piece occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")

@@ -25,7 +25,7 @@ def share_of_parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure
     return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
 
 
-def closed_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
+def fully_masked_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """The weights of a fully masked row: −1e9 and the fused kernel; −∞ has no numbers to draw."""
     traces = []
     for name, values, colour in (("−1e9", row.with_large_number, ORANGE), ("fused kernel", row.fused, BLUE)):

@@ -5,6 +5,7 @@ import streamlit as st
 import session
 from session import Choice
 from ui.choices import from_list
+from ui.figures import show_figure
 from ui.widgets import show_finding
 
 from . import questions_attention, questions_model
@@ -22,7 +23,7 @@ def show_page(choice: Choice) -> None:
     st.subheader(question.question)
     st.markdown(question.answer)
     shown = question.show(asked)
-    st.plotly_chart(shown.figure, key=f"question_{question.name}", alt=shown.alt)
+    show_figure(shown.figure, f"question_{question.name}", shown.alt, shown.see)
     show_finding(shown.see)
     link = question.link
     st.page_link(link.page, label=link.label, icon=":material/arrow_forward:", query_params=dict(link.query))

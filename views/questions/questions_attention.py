@@ -15,7 +15,7 @@ from views.inside.scaling_figure import largest_figure
 from views.inside.scaling_text import describe_random
 from views.translate.text import describe_map
 
-from .figures import closed_row_figure, overview_figure, share_of_parameters_figure
+from .figures import fully_masked_row_figure, overview_figure, share_of_parameters_figure
 from .question import Asked, Link, Question, Shown
 
 
@@ -77,7 +77,7 @@ def _infinity(asked: Asked) -> Shown:
     scores = stages.scores[0, 0, 0].tolist()
     result = fully_masked_row(scores)
     return Shown(
-        closed_row_figure(result, asked.trace.source_tokens),
+        fully_masked_row_figure(result, asked.trace.source_tokens),
         "Weights of a row without an unmasked key, by the three ways",
         f"The scores of {quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder, with every key "
         f"masked: −1e9 gives each of {len(scores)} keys {result.with_large_number[0]:.4f}, the fused kernel "

@@ -12,6 +12,7 @@ from transformer.interpret.positions import MODEL_BASE, encoding
 from transformer.interpret.residual import trajectory
 from transformer.training.optimization import Noam
 from views.architecture.figures import sum_figure, trajectory_figure
+from views.architecture.text import sum_words
 from views.logits.figures import logits_figure
 from views.logits.text import logit_by_hand
 from views.positions.figures import curves_figure
@@ -66,12 +67,11 @@ def _scale(asked: Asked) -> Shown:
     side, place = asked.stream.encoder, min(1, len(asked.trace.source_ids) - 1)
     row = asked.translator.model.source_embedding.weight[asked.trace.source_ids[place]].detach().cpu().numpy()
     position = side.summed[place] - side.embedded[place]
-    scaled = asked.translator.model.config.scale_embeddings
-    factor, after = ("√d_model", "after scaling") if scaled else ("1: not scaled", "as this model takes it, not scaled")
-    enters = "a LayerNorm" if asked.translator.model.config.embedding_norm else "the stack"
+    config = asked.translator.model.config
+    after = "after scaling" if config.scale_embeddings else "as this model takes it, not scaled"
     lengths = [float(np.linalg.norm(part)) for part in (row, side.embedded[place], position)]
     return Shown(
-        sum_figure(row, side.embedded[place], position, side.summed[place], factor, enters),
+        sum_figure(row, side.embedded[place], position, side.summed[place], *sum_words(config)),
         "A token's row, scaled, its position, and the sum",
         f"The row of “{asked.trace.source_tokens[place]}” is {lengths[0]:.2f} long, {lengths[1]:.2f} {after}; "
         f"its position's vector {lengths[2]:.2f}.",
@@ -177,7 +177,7 @@ QUESTIONS = (
     ),
     Question(
         "generator",
-        "What does the generator do?",
+        "What does the output projection do, which the Annotated Transformer calls the generator?",
         "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
         "logit a piece. Softmax makes probabilities of the logits. The paper gives it no bias, later models do; "
         "and often its matrix is the embedding's (paper, 3.4; Press and Wolf 2017).",
@@ -188,8 +188,8 @@ QUESTIONS = (
         "scale",
         "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
         "The paper gives no reason for the factor. Here the rows are initialised with a standard deviation of 1 / "
-        "√d_model, so that as the generator's matrix they give logits of a moderate size; times √d_model it is 1, of "
-        "the order of the positions that are added (sine and cosine over whole turns: 0.71). One matrix for both "
+        "√d_model, so that as the output projection's matrix they give logits of a moderate size; times √d_model it is "
+        "1, of the order of the positions that are added (sine and cosine over whole turns: 0.71). One matrix for both "
         "languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. It "
         "saves two thirds of these parameters, and a piece that is written alike in both languages is learned once.",
         _scale,

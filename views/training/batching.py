@@ -11,6 +11,7 @@ from session import Choice
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
 from ui.choices import from_list, one_of, slider, slider_of
+from ui.figures import show_figure
 from ui.widgets import plain, show_finding, show_table
 
 from . import batching_text as captions
@@ -90,7 +91,7 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
         with column, st.container(key=f"crowded_batch_{side}"):
             st.markdown(f"**{'Source' if side == 'source' else 'Target, as it is to be predicted'}**")
             alt = f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions"
-            st.plotly_chart(batch_figure(tokens, lengths, end, side, row), key=f"batch_{side}", alt=alt)
+            show_figure(batch_figure(tokens, lengths, end, side, row), f"batch_{side}", alt)
     st.caption(
         f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones are padding. The sentence chosen has a "
         "frame."
@@ -128,7 +129,7 @@ def _show_row(opened: OpenedBatch, row: int) -> None:
         st.markdown("**The target mask**: which fed token may read which")
         figure = mask_figure(opened.target_mask[row, 0], fed, reasons, ROOM_OF_THE_MASK)
         alt = f"Target mask of sentence {row + 1}: padding mask and causal mask together"
-        st.plotly_chart(figure, key="batch_mask", alt=alt)
+        show_figure(figure, "batch_mask", alt)
     with text:
         st.markdown(
             "Blue cells are open. All positions are trained at once, so no row may read what comes later (the causal "
@@ -151,16 +152,16 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
     """The padding ratio of every batch, and of all, for both ways."""
     ratios = {name: [count_padding(batch).ratio for batch in batches] for name, batches in both.items()}
     alt = "Share of padding in every batch, batched by length and at random"
-    st.plotly_chart(ratios_figure(ratios, (way, ratio)), key="shares", alt=alt)
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
+    see = captions.describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
+    show_figure(ratios_figure(ratios, (way, ratio)), "shares", alt, see)
     rows = [
         (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
         for name, p in paddings.items()
     ]
     show_table("All batches, both ways", "batched", ("batches", "cells", "tokens", "padding", "share"), rows)
-    counts = {name: len(batches) for name, batches in both.items()}
     attempt = "a smaller and a larger budget: what becomes of the share in either way?"
-    show_finding(captions.describe_both_ways(paddings, counts), attempt)
+    show_finding(see, attempt)
 
 
 def _show_effect_of_size(

@@ -11,6 +11,7 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 from ui.choices import one_of
+from ui.figures import show_figure
 from ui.line import fragment
 from ui.widgets import plain, show_finding
 
@@ -133,10 +134,10 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
             live_run.show_numbers(view)
             st.caption(plain(state_text(view)))
     replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
+    outcome = comparison(list(zip(called, views, strict=True)))
     if replays:
         alt = f"Loss and exact match over the updates of {' and '.join(called)}"
-        st.plotly_chart(runs_figure(replays), key="runs", alt=alt)
-    outcome = comparison(list(zip(called, views, strict=True)))
+        show_figure(runs_figure(replays), "runs", alt, outcome)
     if outcome:
         show_finding(outcome)
     st.caption(plain(f"First run: {model_text(views[0].settings)}."))

@@ -9,6 +9,7 @@ from session import Choice
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from ui.choices import one_of, slider
+from ui.figures import show_figure
 from ui.widgets import phone_container, plain, show_finding, show_table
 
 from . import label_smoothing_text as captions
@@ -34,6 +35,7 @@ def show(choice: Choice) -> None:
         vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
         classes = slider("V, classes with padding", 4, len(WORDS), "classes", explanation=vocabulary, width=260)
     forms = {form: Smoothing(form, epsilon, classes) for form in SmoothingForm}
+    see = captions.describe_targets(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         with column:
             st.markdown(f"**{TITLES[form]}**")
@@ -41,7 +43,7 @@ def show(choice: Choice) -> None:
             st.latex(captions.FORMULAS[form])
             alt, key = f"Heatmap of the target distribution, spread over {form}", f"targets_{_number(form)}"
             with phone_container(classes, key):
-                st.plotly_chart(targets_figure(forms[form]), key=key, alt=alt)
+                show_figure(targets_figure(forms[form]), key, alt, see)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
     st.markdown(
         "Trained towards 1 for the right piece and 0 for all others, a model is pushed to be ever surer. Label "
@@ -49,7 +51,7 @@ def show(choice: Choice) -> None:
         "ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score”. "
         "Two forms are in use, and differ."
     )
-    show_finding(captions.describe_targets(*forms.values()), captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
+    show_finding(see, captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(choice, session.translator(choice.checkpoint))
 
@@ -63,20 +65,20 @@ def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> N
     )
     st.latex(captions.LOSSES)
     measure = one_of("Measure", MEASURES, "measure")
-    drawn = sorted({*EPSILONS, epsilon})
+    drawn, see = sorted({*EPSILONS, epsilon}), captions.describe_losses(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
             alt = f"{measure} over the probability of the right class, spread over {form}"
-            st.plotly_chart(loss_figure(smoothings, epsilon, measure), key=f"loss_{_number(form)}", alt=alt)
+            show_figure(loss_figure(smoothings, epsilon, measure), f"loss_{_number(form)}", alt, see)
             header, rows = ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
             st.caption(
                 "“Found” is what a search along the curve finds, which knows nothing of the formula. "
                 + plain(captions.describe_check(smoothings))
             )
-    show_finding(captions.describe_losses(*forms.values()), captions.try_losses(forms[SmoothingForm.ALL], measure))
+    show_finding(see, captions.try_losses(forms[SmoothingForm.ALL], measure))
 
 
 def _show_checkpoint(choice: Choice, translator: Translator) -> None:
@@ -94,8 +96,9 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = session.trace(choice)
     alt = "Probability of each next token of the translation, and the probability at which the loss is least"
-    st.plotly_chart(confidence_figure(trace, own.right), key="confidence", alt=alt)
-    show_finding(captions.describe_confidence(trace, own), "other sentences: does any step come near 1?")
+    see = captions.describe_confidence(trace, own)
+    show_figure(confidence_figure(trace, own.right), "confidence", alt, see)
+    show_finding(see, "other sentences: does any step come near 1?")
 
 
 def _number(form: SmoothingForm) -> int:

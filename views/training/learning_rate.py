@@ -10,6 +10,7 @@ from session import Choice
 from transformer import Translator, UserError
 from transformer.training.optimization import Noam
 from ui.choices import any_number, one_of, slider
+from ui.figures import show_figure
 from ui.widgets import plain, show_finding, show_table
 
 from . import learning_rate_text as captions
@@ -73,9 +74,10 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     last = SHOWN * max(curve.warmup_steps for curve in curves)
     rates = [curve.rates(last) for curve in curves]
     alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
-    drawing.plotly_chart(rates_figure(curves, rates, axes), key="rates", alt=alt)
     logarithmic = axes == AXES[1]
     look, attempt = captions.describe_rates(curves, rates, logarithmic), captions.try_rates(curves, logarithmic)
+    with drawing:
+        show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
     show_finding(look, attempt)
     table, formula = st.columns(2, gap="medium")
     with table:
@@ -108,9 +110,9 @@ def _show_trained(translator: Translator, axes: str) -> None:
         and 1 <= row["step"] <= settings.max_steps
     ]
     alt = f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's"
-    st.plotly_chart(trained_figure(settings, config.d_model, recorded, axes), key="trained_rate", alt=alt)
     kept = checkpoint.training.get("steps")
     look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
+    show_figure(trained_figure(settings, config.d_model, recorded, axes), "trained_rate", alt, look)
     show_finding(look)
     st.markdown(
         "**Why a warm-up?** The paper does not say. Reasons have been offered since. Adam divides by a running "

@@ -8,6 +8,7 @@ from plots.heatmap import attention_map_figure, map_title
 from session import Choice
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
+from ui.figures import show_figure
 from ui.head_choice import choose_head_of
 from ui.selectors import row_label
 from ui.sentences import show_pieces, show_probabilities, show_translation
@@ -50,7 +51,7 @@ def _show_depth(choice: Choice, trace: Trace) -> None:
 def _show_map(shown: AttentionMap) -> None:
     with phone_container(len(shown.keys), "cross_map"):
         alt = f"Heatmap. {map_title(shown)}"
-        st.plotly_chart(attention_map_figure(shown, _SIDE), key="cross_map", alt=alt)
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown) or "")
 
 
 def _show_tokens(trace: Trace, unknown_id: int) -> None:

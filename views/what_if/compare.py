@@ -16,6 +16,7 @@ from transformer.interpret.what_if.parsing import text_of
 from transformer.model.names import Name
 from ui import url_state
 from ui.choices import from_list, line, one_of
+from ui.figures import show_figure
 from ui.head_choice import Head, choose_head
 from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
@@ -52,13 +53,14 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         head = choose_head(shapes, lambda kind: differences[kind].ranked()[0][:2], "cross")
     difference = differences[head.kind]
-    _show_maps(first, second, difference, head)
-    show_finding(describe_difference(difference, head.layer, head.head, first, second))
+    see = describe_difference(difference, head.layer, head.head, first, second)
+    _show_maps(first, second, difference, head, see)
+    show_finding(see)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         st.markdown(f"**How much each head differs: {KIND_NAMES[head.kind]}**")
         alt = "Heatmap of layers and heads: half the sum of a row's absolute differences, mean over rows"
-        st.plotly_chart(distances_figure(difference), key="distances", alt=alt)
+        show_figure(distances_figure(difference), "distances", alt)
     with right:
         st.caption(matching_words(difference))
         show_attempt(
@@ -87,7 +89,7 @@ def _second(choice: Choice, against: With) -> tuple[Trace, str]:
     return what_if.changed_trace(choice, text_of(map(Zero, off))), f"Without {heads_words(off)}"
 
 
-def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head) -> None:
+def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:
     maps = [attention_map(trace, *head, "predicted") for trace in (first, second)]
     show_panels(
         f"attention weights of {KIND_NAMES[head.kind]}",
@@ -99,4 +101,5 @@ def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Hea
             columns=len(difference.columns),
             key="difference_map",
         ),
+        see=see,
     )

@@ -4,6 +4,7 @@ import streamlit as st
 
 import session
 from session import Choice, what_if
+from ui.figures import show_figure
 from ui.selectors import write_line
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding
@@ -33,9 +34,10 @@ def show(choice: Choice) -> None:
         "its first candidate: below stands what it would have written there. Look for the strongest orange: that is "
         "where your translation is least expected."
     )
-    show_finding(f"{describe_own(own, model)} {describe_where(own)}")
+    see = f"{describe_own(own, model)} {describe_where(own)}"
+    show_finding(see)
     alt = "Log P of both translations, added up token by token"
-    st.plotly_chart(sums_figure(own, model), key="own_translation", alt=alt)
+    show_figure(sums_figure(own, model), "own_translation", alt, see)
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:

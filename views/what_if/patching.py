@@ -11,6 +11,7 @@ from transformer import Greedy, UserError
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import PatchingMap, Question, Site, question_of
 from ui.choices import from_list, line, one_of, slider_over
+from ui.figures import show_figure
 from ui.sentences import show_doubts, show_pieces
 from ui.widgets import phone_container, plain, show_attempt, show_finding, show_table
 
@@ -95,8 +96,9 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
         alt = f"Restored share of the logit difference for each cell: {patched.meaning}"
         with phone_container(len(columns), "patching_map"):
             figure = patching_figure(found.shares, rows, columns, patched.columns, (row, column))
-            st.plotly_chart(figure, key="patching", alt=alt)
-        show_finding(captions.describe_map(found, columns, tokens))
+            see = captions.describe_map(found, columns, tokens)
+            show_figure(figure, "patching", alt, see)
+        show_finding(see)
         st.caption(
             plain(
                 f"A cell is {patched.meaning}. It alone is taken from the clean run and put into the corrupted one; "

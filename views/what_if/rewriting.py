@@ -11,6 +11,7 @@ from session import Choice, what_if
 from transformer.interpret.trace import Trace
 from ui import url_state
 from ui.choices import from_list, one_of, slider
+from ui.figures import show_figure
 from ui.head_choice import Head, choose_head_of
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding
@@ -83,8 +84,6 @@ def _show_next(choice: Choice, rewriting: Rewriting, before: Trace, forced: Trac
     old, new = (what_if.next_probabilities(choice, asked, step) for asked in ("", str(rewriting)))
     name = session.translator(choice.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {before.fed_tokens[step]}"))
-    figure = candidates_figure(old, new, name)
-    st.plotly_chart(
-        figure, key="next_tokens", alt="The most probable next tokens of both runs with their probabilities"
-    )
-    show_finding(describe_next(old, new, name))
+    alt, see = "The most probable next tokens of both runs with their probabilities", describe_next(old, new, name)
+    show_figure(candidates_figure(old, new, name), "next_tokens", alt, see)
+    show_finding(see)

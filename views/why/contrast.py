@@ -7,6 +7,7 @@ from plots.text import chance_words, quoted, signed
 from session import Choice, contributions
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out
 from transformer.interpret.trace import Trace
+from ui.figures import show_figure
 from ui.line import part_by_part
 from ui.selectors import choose_among, choose_output_token
 from ui.sentences import show_translation
@@ -44,8 +45,9 @@ def show(choice: Choice) -> None:
         "token that both methods have far out on the same side."
     )
     alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
-    st.plotly_chart(contrast_figure(contrast), key="contrast", alt=alt)
-    show_finding(describe_contrast(contrast))
+    see = describe_contrast(contrast)
+    show_figure(contrast_figure(contrast), "contrast", alt, see)
+    show_finding(see)
     st.caption(
         "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
         "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "

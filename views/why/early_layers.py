@@ -6,6 +6,7 @@ import session
 from session import Choice, what_if
 from transformer import Sampling
 from ui.choices import one_of
+from ui.figures import show_figure
 from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import phone_container, plain, show_attempt, show_finding
@@ -58,12 +59,13 @@ def _show_parts(choice: Choice) -> None:
     against = None if other is None else translator.tokenizer.piece_text(other)
     what = captions.logit_words(trace.next_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")
+    see = captions.describe_parts(found, what)
     with left:
-        st.plotly_chart(kinds_figure(found), key="logit_kinds", alt=f"What each kind of part adds to {what}")
-    with right, phone_container(2 * found.cross.shape[1] + 3, "logit_map"):
+        show_figure(kinds_figure(found), "logit_kinds", f"What each kind of part adds to {what}", see)
+    with right, phone_container(2 * found.cross.shape[1], "logit_map"):
         alt = f"What each head and each feed-forward of the decoder adds to {what}"
-        st.plotly_chart(layers_figure(found), key="logit_layers", alt=alt)
-    show_finding(captions.describe_parts(found, what))
+        show_figure(layers_figure(found), "logit_layers", alt, see)
+    show_finding(see)
     st.caption(
         plain(
             "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, "

@@ -7,6 +7,7 @@ import session
 from plots.text import quoted
 from session import Choice, contributions
 from transformer.interpret.rollout import measured_mixing, roll_out
+from ui.figures import show_figure
 from ui.line import part_by_part
 from ui.selectors import choose_output_token
 from ui.sentences import show_shares, show_translation
@@ -35,14 +36,15 @@ def show(choice: Choice) -> None:
         "before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars."
     )
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
-    st.plotly_chart(shares_figure(shares, step), key="source_or_prefix", alt=alt)
+    see = f"{describe_shares(shares)} {describe_token(trace, step, found.across[-1][step])}"
+    show_figure(shares_figure(shares, step), "source_or_prefix", alt, see)
     _show_token(trace, step, found.across[-1][step])
-    show_finding(f"{describe_shares(shares)} {describe_token(trace, step, found.across[-1][step])}")
+    show_finding(see)
     st.caption(
         "ALTI+ (Ferrando et al. 2022) asks how near the vector of each token comes to what an attention block gives "
         "out, through residual connection and LayerNorm, and multiplies the layers as rollout does; feed-forwards are "
         "left out. Rollout (Abnar and Zuidema 2020) sees attention weights alone, here with residual connections "
-        "weighted by measured lengths. A low source share is a known sign of hallucination, of text that the source "
+        "weighted by norms. A low source share is a known sign of hallucination, of text that the source "
         "does not bear (Voita et al. 2021); it is no proof: the end of a sentence and parts of words need little of "
         "the source in any translation."
     )

@@ -14,7 +14,6 @@ from transformer.interpret.trace import SPECIAL_TOKENS
 _BLUE, _ORANGE = "rgba(31, 119, 224, {})", "rgba(232, 113, 10, {})"
 _HEIGHT = 290  # pixels
 _WIDTH = 0.4  # of a bar; a token has 1
-_UPRIGHT = 20  # tokens whose names fit side by side
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +55,8 @@ def shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
             look = {"line": {"color": GREY, "dash": dash, "width": 2}, "hoverinfo": "skip"}
             traces.append(scatter(ends, [value, value], "lines", name=f"{name}, ALTI+: {value:.2f}", **look))
     frame = {"type": "rect", "x0": chosen - 0.47, "x1": chosen + 0.47, "y0": 0, "y1": 1, "line": {"color": GREY}}
-    angle = 0 if len(shares.tokens) <= _UPRIGHT else -60
-    x = {**token_axis(shares.tokens), "range": ends, "tickfont": {"size": SMALLEST_LABEL}, "tickangle": angle}
+    slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
+    x = {**token_axis(shares.tokens), "range": ends, "tickfont": {"size": SMALLEST_LABEL}, **slanted}
     y = {**GRID, "range": [0, 1.01], "title": "share", "tickfont": {"size": SMALLEST_LABEL}, "dtick": 0.25}
     legend = {**LEGEND_ABOVE, "font": {"size": SMALLEST_LABEL}}
     return figure_of(traces, _HEIGHT, x=x, y=y, bottom=30, legend=legend, shapes=[frame], barmode="overlay")
