@@ -29,7 +29,7 @@ from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]
 # The files that take longest come first, so that all workers end at about the same time.
-LONGEST = ("test_live", "test_lesson", "test_access", "test_distributed", "test_explorer", "test_inside", "test_killed")
+LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_explorer", "test_inside", "test_killed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

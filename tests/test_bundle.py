@@ -1,11 +1,12 @@
 """The bundler: a component's modules as one, each once and in order, and a clear word for what it cannot hold."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from browser.bundle import FOLDER, BundleError, bundle, joined
+from browser.bundle import FOLDER, BundleError, bundle, component, joined
 from browser.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
@@ -135,3 +136,15 @@ def test_a_page_holds_json_and_bytes_alone():
         standalone("token_lines/lines", {"tokens": {1}}, Words("x"))
     with pytest.raises(ValueError):
         standalone("token_lines/lines", {"weight": float("nan")}, Words("x"))
+
+
+def test_what_a_component_says_after_its_page_was_left_is_told_to_nobody(monkeypatch):
+    """Streamlit calls back for it, but the state under the component's key is gone by then."""
+    mounted, said, state = {}, [], {"steps": {"choice": "3"}}
+    monkeypatch.setattr("streamlit.components.v2.component", lambda *names, **parts: partial(dict.update, mounted))
+    monkeypatch.setattr("streamlit.session_state", state)
+    component("head_switches", "head_switches/switches")({}, "steps", choice=said.append)
+    mounted["on_choice_change"]()
+    state.clear()
+    mounted["on_choice_change"]()
+    assert said == ["3"]

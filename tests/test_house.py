@@ -68,6 +68,12 @@ def test_what_is_drawn_and_said_is_to_be_had_without_a_page():
         assert not {"streamlit", "torch"} & {name.split(".")[0] for name in imports(path)}, path.relative_to(ROOT)
 
 
+def test_no_two_files_of_tests_have_one_name():
+    """pytest collects one of them alone, for the folders of tests are no packages."""
+    found = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(found) > 100 and not {name for name in found if found.count(name) > 1}
+
+
 def test_no_room_holds_more_than_can_be_overlooked():
     entries = [path for path in (ROOT / "transformer").iterdir() if path.name not in ("__init__.py", "__pycache__")]
     assert len(entries) <= 17, sorted(path.name for path in entries)

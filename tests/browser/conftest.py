@@ -36,17 +36,28 @@ def windows(browser) -> Callable[..., Page]:
 
 @pytest.fixture(scope="session")
 def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dict[str, Page]]]:
-    """Visitors of this name, one before each screen, who have arrived and go from page to page until they are done."""
+    """Visitors of this name, one before each screen, who have arrived and go from page to page until they are done.
+
+    No script may fail before any of them.
+    """
 
     def arrive(name: str, screens: dict[str, dict]) -> Iterator[dict[str, Page]]:
         pages = {each: windows(name, **screen) for each, screen in screens.items()}
+        errors = []
+
+        def note(error) -> None:
+            errors.append(str(error))
+
         for page in pages.values():
+            page.on("pageerror", note)
             page.goto(f"{address}/decoding")
             expect(page.locator(".place")).to_be_visible()
             at_rest(page)
         yield pages
         for page in pages.values():
+            page.remove_listener("pageerror", note)
             page.goto("about:blank")
+        assert not errors
 
     return arrive
 

@@ -1,6 +1,7 @@
 """A page that was taken away: opened from a disk without a network, it is as alive as in the app."""
 
 import dataclasses
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -125,6 +126,17 @@ def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace
     rects = picture.findall(f".//{SVG}g/{SVG}g/{SVG}rect")
     opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(weights.shape)
     np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+
+
+def test_a_png_is_twice_as_large_as_the_vector_graphic(open_alone, trace, tmp_path):
+    page = open_alone(explorer_page(trace, choice=explorer_choice(trace, "cross", 1, 2)))
+    picture = picture_of(page, tmp_path)
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="PNG", exact=True).click()
+    saving.value.save_as(tmp_path / "attention.png")
+    size = struct.unpack(">II", (tmp_path / "attention.png").read_bytes()[16:24])
+    assert '"Source Sans 3", ' in picture.get("font-family"), "a name with a digit is none without quotes"
+    assert size == tuple(round(2 * float(picture.get(side))) for side in ("width", "height"))
 
 
 def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tmp_path):

@@ -72,7 +72,7 @@ def test_half_and_half_is_said_to_be_no_finding_of_this_sentence():
 
 
 def test_the_url_restores_side_mixing_layer_and_row_names():
-    query = {"rolled": "decoder", "rolled_by": captions.MEASURED, "rolled_layers": "1", "rows": "fed"}
+    query = {"rolled": "decoder", "rolled_by": captions.MEASURED, "rolled_layers": "1", "rows": "input token"}
     app = open_rollout(**query)
     for key, value in query.items():
         assert app.segmented_control(key=key).value == value

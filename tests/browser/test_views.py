@@ -1,0 +1,259 @@
+"""Every view: its figure is in sight at once, no text in it is too small, and no one is shut out, on any screen."""
+
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest, at_rest_for_good, follow
+
+from ui.navigation import GROUPS
+
+WINDOWS = ((1366, 768), (1280, 720))  # a projector, a small laptop
+ZOOMED, PHONE = (1093, 614), (390, 844)  # the projector's at 125 %
+SCREENS = (("light", WINDOWS[0]), ("dark", PHONE), ("dark", WINDOWS[0]), ("light", PHONE))  # looked at by axe in turns
+SMALLEST = 12  # pixels
+BAR, CHART = ".st-key-bar", "[data-testid=stPlotlyChart]"
+EXPLORER = (".explorer .bar", ".overview canvas", ".readout:not(:empty)")
+TEXT, LONGER = "I love my teacher.", "I can't swim, and I don't want to learn it."
+LONGEST = "The old man next door says that he has never seen such a beautiful garden."
+# Of every view the figure that it is about, and what one chooses it by. The batches of Training are not among them: a
+# batch has as many rows as it has sentences.
+VIEWS = {
+    "/": (BAR, ".token_lines .stage"),
+    "/translate": (".token_lines .stage", CHART, ".st-key-compact_head"),
+    "/decoding": (".controls", ".candidates table", ".st-key-compact_head"),
+    "/attention": (*EXPLORER, ".map canvas"),
+    "/attention?see_view=lines": (*EXPLORER, ".lines canvas"),
+    f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
+    "/attention?attention=rollout": (CHART, ".st-key-rolled_layers"),
+    f"/attention?attention={quote('attribution methods')}": (CHART, ".st-key-layer_buttons"),
+    "/inside?at_step=products": (".rail", ".chooser", ".products .maps", ".st-key-compact_head"),
+    "/inside?at_step=values": (".rail", ".chooser", ".values .own", ".st-key-compact_head"),
+    f"/inside?inside={quote('small example')}": (".st-key-toy_editor", ".chooser", "li.input .maps"),
+    f"/inside?inside={quote('splitting into heads')}": (".numbered", ".st-key-split_heads"),
+    f"/inside?inside={quote('why √d_k')}": (CHART, ".st-key-compact_head"),
+    "/architecture": (".diagram svg",),
+    "/architecture?architecture=trajectory": (CHART, ".st-key-token"),
+    "/architecture?architecture=embeddings": (CHART, ".st-key-token"),
+    "/architecture?architecture=feed-forward": (CHART, ".st-key-token"),
+    f"/architecture?architecture={quote('pre-norm and post-norm')}": (CHART, ".st-key-norm_layers"),
+    "/logits": (CHART, ".st-key-logit_step"),
+    f"/logits?logits={quote('logit lens')}": (".places table",),
+    "/logits?logits=calibration": (CHART,),
+    **{f"/positions?positions={view}": (CHART, ".st-key-d_model") for view in ("curves", "matrix", "similarity")},
+    "/positions?positions=wavelengths": (CHART, ".st-key-d_model"),
+    "/positions?positions=rotation": (CHART, ".st-key-offset"),
+    f"/positions?positions={quote('embedding sum')}": (CHART, ".st-key-first_dims"),
+    "/masks": (CHART, ".st-key-row"),
+    f"/masks?masks={quote('one head')}": (CHART, ".st-key-compact_head"),
+    f"/masks?masks={quote('without the mask')}": (CHART, ".st-key-compact_head"),
+    f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
+    f"/training?training={quote('learning-rate schedule')}": (CHART,),
+    f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
+    "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    f"/what_if?what_if={quote('rewrite attention')}": (
+        ".rows",
+        ".compared table",
+        ".st-key-rewrite",
+        ".st-key-rewrite_row",
+    ),
+    "/what_if?what_if=compare": (CHART, ".st-key-compare", ".st-key-compact_head"),
+    "/what_if?what_if=beam%20tree": (".beam_tree .scroll", ".beam_tree .readout", ".st-key-tree_beam"),
+    "/what_if?what_if=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
+    "/why": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
+    f"/why?why={quote('source or prefix')}": (CHART, ".pieces", ".st-key-share_of_slider"),
+    "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
+    f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
+    "/questions": (CHART, ".st-key-question"),
+    # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
+    "/decoding?decoding=beam&beam=3&prefix=258": (),
+    f"/attention?see_kind=decoder&see_view=lines&see_heads={quote('1.1-2.3')}": (),
+    "/training": (),
+    f"/training?training={quote('compare runs')}": (),
+    "/training?training=batches": (),
+    "/inside?kind=decoder": (),
+    f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": (),
+    "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": (),
+    "/what_if?what_if=patching&minimal_pair=name&patched=cross%20heads": (),
+    f"/what_if?what_if=patching&minimal_pair={quote('your own')}": (),
+    "/why?logit_of=lead+over+the+runner-up": (),
+}
+TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()} | {"/": "Headlight"}
+WITHOUT_FIGURE = {"/training", f"/training?training={quote('compare runs')}"}  # until something is started
+FIGURES = (
+    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd, "
+    ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"
+)
+# Views whose figure grows with the sentence: of a short one it is in sight.
+HIGHER_WITH_A_LONGER_SENTENCE = {
+    "/decoding",
+    f"/attention?attention={quote('attribution methods')}",
+    "/inside?at_step=products",
+    "/inside?at_step=values",
+    f"/logits?logits={quote('logit lens')}",
+    f"/positions?positions={quote('embedding sum')}",
+    f"/masks?masks={quote('without the mask')}",
+    "/what_if",
+    f"/what_if?what_if={quote('rewrite attention')}",
+    f"/why?why={quote('source or prefix')}",
+    "/why?why=contrast",
+}
+# What does not fit at 125 %: steps, maps and tables of cells whose digits would have to shrink.
+TOO_HIGH_AT_125 = {
+    "/decoding",
+    "/inside?at_step=products",
+    f"/inside?inside={quote('small example')}",
+    "/architecture",
+    "/logits",
+    f"/logits?logits={quote('logit lens')}",
+    f"/positions?positions={quote('embedding sum')}",
+    f"/training?training={quote('training replay')}&checkpoint=en-fr",
+    "/what_if",
+    "/why",
+}
+
+_SMALLEST_TEXT = """place => {
+    const sizes = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const { parentElement, textContent } = texts.currentNode;
+        if (textContent.trim() && parentElement.checkVisibility()) {
+            sizes.push(parseFloat(getComputedStyle(parentElement).fontSize));
+        }
+    }
+    return Math.min(100, ...sizes);
+}"""
+# What a canvas writes cannot be asked for afterwards: its pens are listened to, if it is still on the page.
+_LISTEN = """() => {
+    const own = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        const size = Number(/([\\d.]+)px/.exec(this.font)[1]);
+        if (String(text).trim() && this.canvas.isConnected) window.written.push(size);
+        return own.call(this, text, ...place);
+    };
+}"""
+
+
+# Of a heatmap the page's colour, and of every cell its digits, their colour and what is painted under them.
+_CELLS = """async chart => {
+    const image = chart.querySelector(".heatmaplayer image"), place = image.getBoundingClientRect();
+    const copy = new Image();
+    copy.src = image.href.baseVal;
+    await copy.decode();
+    const canvas = new OffscreenCanvas(copy.width, copy.height), pen = canvas.getContext("2d");
+    pen.drawImage(copy, 0, 0);
+    const colours = text => text.match(/[\\d.]+/g).map(Number);
+    const cells = [...chart.querySelectorAll(".scatterlayer text")].map(text => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        const x = (left + right) / 2 - place.left, y = (top + bottom) / 2 - place.top;
+        const at = [x * copy.width / place.width, y * copy.height / place.height].map(Math.round);
+        const ink = colours(getComputedStyle(text).fill);
+        return { weight: Number(text.textContent), ink, paint: [...pen.getImageData(...at, 1, 1).data] };
+    });
+    return { page: colours(getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor), cells };
+}"""
+# Until what follows from another size of the window is drawn.
+_DRAWN = """() => new Promise(done => {
+    let frames = 4;
+    const next = () => (frames-- ? requestAnimationFrame(next) : done());
+    next();
+})"""
+
+
+@pytest.fixture(scope="module")
+def visitors(wanderers):
+    """One visitor in the light and one in the dark, who go from page to page and listen to what canvases write."""
+    width, height = WINDOWS[0]
+    screens = {scheme: {"width": width, "height": height, "scheme": scheme} for scheme in ("light", "dark")}
+    for pages in wanderers("projector", screens):
+        for page in pages.values():
+            page.evaluate(_LISTEN)
+        yield pages
+
+
+def resize(page: Page, size: tuple[int, int]) -> None:
+    """Give the page a window of another size, in which all texts of canvases are written anew."""
+    page.evaluate("window.written = []")
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.evaluate(_DRAWN)
+
+
+def out_of_sight(page: Page, selectors: tuple[str, ...]) -> list[str]:
+    """What of these is not wholly within the window, with its place."""
+    width, height = page.viewport_size["width"], page.viewport_size["height"]
+    outside = []
+    for selector in selectors:
+        box = page.locator(selector).first.bounding_box()
+        right, bottom = box["x"] + box["width"], box["y"] + box["height"]
+        if box["x"] < 0 or box["y"] < 0 or right > width or bottom > height:
+            outside.append(f"{selector} from {box['x']:.0f}, {box['y']:.0f} to {right:.0f}, {bottom:.0f}")
+    return outside
+
+
+def smallest_text(page: Page) -> float:
+    """The size of the smallest letters in the page's figures, whoever writes them."""
+    figures = page.locator(f"{CHART} svg.main-svg, .player").all()
+    sizes = [figure.evaluate(_SMALLEST_TEXT) for figure in figures if figure.is_visible()]
+    return min([*sizes, *page.evaluate("window.written")], default=SMALLEST)
+
+
+def visit(page: Page, size: tuple[int, int], path: str, text: str) -> None:
+    """Go there, and wait until the page stands: its title, what it is about, and no script running."""
+    resize(page, size)
+    follow(page, path if "text=" in path else f"{path}{'&' if '?' in path else '?'}text={quote(text)}")
+    expect(page.get_by_role("heading", name=TITLES[path.split("?")[0]], exact=True)).to_be_visible()
+    if path in WITHOUT_FIGURE:
+        at_rest_for_good(page)
+        return
+    for selector in VIEWS[path] or (FIGURES,):
+        expect(page.locator(selector).first).to_be_visible()
+    at_rest(page)
+
+
+@pytest.mark.parametrize("path", VIEWS)
+def test_every_view_is_in_sight_can_be_read_and_shuts_no_one_out(visitors, path):
+    """Whether anyone is shut out is looked at on one screen, and with the longer sentence; the home on two."""
+    scheme, looked_at = SCREENS[list(VIEWS).index(path) % len(SCREENS)]
+    page = visitors[scheme]
+    if VIEWS[path]:
+        visit(page, WINDOWS[0], path, TEXT if path in HIGHER_WITH_A_LONGER_SENTENCE else LONGER)
+        for size in (*WINDOWS, ZOOMED, PHONE):
+            resize(page, size)
+            if size in WINDOWS or (size == ZOOMED and path not in TOO_HIGH_AT_125):
+                assert not out_of_sight(page, VIEWS[path]), size
+            assert smallest_text(page) >= SMALLEST, size
+    if VIEWS[path] and path not in HIGHER_WITH_A_LONGER_SENTENCE:
+        resize(page, looked_at)
+        at_rest(page)
+    else:
+        visit(page, looked_at, path, LONGER)
+    shuts_no_one_out(page)
+    if path == "/":
+        visit(visitors["dark"], PHONE, path, LONGER)
+        shuts_no_one_out(visitors["dark"])
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """As WCAG 2 defines it, of red, green and blue from 0 to 255."""
+    shares = np.array([one, other]) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    low, high = sorted(linear @ [0.2126, 0.7152, 0.0722])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_weight_of_one_stands_out_from_the_page_and_digits_from_every_cell(visitors, scheme):
+    page = visitors[scheme]
+    resize(page, WINDOWS[0])
+    follow(page, f"/translate?text={quote(TEXT)}")
+    expect(page.locator(f"{CHART} .scatterlayer text").first).to_be_visible()
+    drawn = page.locator(CHART).first.evaluate(_CELLS)
+    background, strongest = np.array(drawn["page"][:3]), 0.0
+    for cell in drawn["cells"]:
+        *paint, opaque = cell["paint"]
+        colour = opaque / 255 * np.array(paint) + (1 - opaque / 255) * background
+        assert contrast(colour, np.array(cell["ink"][:3])) >= 4.5, cell
+        if cell["weight"] > 0.985:
+            strongest = max(strongest, contrast(colour, background))
+    assert strongest >= 7
