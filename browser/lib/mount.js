@@ -1,6 +1,8 @@
 // How a component stands on its page: made once for each place, given data whenever they come, and reporting back
 // without being moved by the echo of its own report.
 
+import { isLeaving, received, reportIn } from "./leaving.js";
+
 const REPORT_AFTER = 350; // ms after the last key or click, so that moving quickly asks the server once
 
 let backs = 0; // how often the reader went back or forward
@@ -15,7 +17,8 @@ export function mounted(Component) {
       component = new Component(parentElement);
       components.set(parentElement, component);
     }
-    component.setTriggerValue = setTriggerValue;
+    component.setTriggerValue = (...report) => isLeaving() || setTriggerValue(...report);
+    received();
     component.receive(data);
     return () => {
       component.leave();
@@ -27,7 +30,7 @@ export function mounted(Component) {
 // What was reported to the server and what the address says: its texts (or numbers) are compared as they are.
 export class Echo {
   constructor() {
-    this.timer = null;
+    this.cancel = () => {}; // take back what is to be reported in a while
     this.forget();
   }
 
@@ -58,10 +61,6 @@ export class Echo {
   // Report in a while, unless something else is reported before.
   later(report) {
     this.cancel();
-    this.timer = setTimeout(report, REPORT_AFTER);
-  }
-
-  cancel() {
-    clearTimeout(this.timer);
+    this.cancel = reportIn(REPORT_AFTER, report);
   }
 }

@@ -1,15 +1,19 @@
 """What a person does in the explorer: points, clicks, types on the keys, merges words, shares the place."""
 
+import contextlib
 import dataclasses
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from support.access import shuts_no_one_out
+from support.chromium import PATIENCE
 from support.rest import at_rest
 
 from browser.bundle import bundle
@@ -283,6 +287,40 @@ def test_what_the_server_answers_draws_nothing_anew(page, address):
     at_rest(page)
     expect(page.get_by_role("link", name="Inside this head: layer 1, head 5")).to_be_visible()
     assert cell.evaluate("cell => cell.isConnected"), "a choice made meanwhile would be undone by one's own echo"
+
+
+def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_is_silent(browser, address):
+    """What it would say before the other page has come, Streamlit takes for a wish to be back: a page without content.
+
+    The network is slow: what the server sends is held until the test has looked at what the page sent.
+    """
+    sent, held, slow = [], [], threading.Event()
+
+    def between(page_side: WebSocketRoute) -> None:
+        server = page_side.connect_to_server()
+        page_side.on_message(lambda message: (sent.append(message), server.send(message)))
+        server.on_message(lambda message: held.append(message) if slow.is_set() else page_side.send(message))
+        sides.append(page_side)
+
+    sides: list[WebSocketRoute] = []
+    with contextlib.closing(browser.new_page(viewport={"width": 1366, "height": 768})) as page:
+        page.set_default_timeout(PATIENCE)
+        page.route_web_socket(re.compile("_stcore/stream"), between)
+        open_explorer(page, address, heads="1.1")
+        slow.set()
+        sent.clear()
+        page.locator(".overview canvas").click(position=thumbnail(page, 2, 5))
+        page.get_by_role("link", name="Decoding", exact=True).click()
+        page.wait_for_timeout(200)
+        page.locator(".overview canvas").click(position=thumbnail(page, 3, 2))
+        page.wait_for_timeout(800)
+        asked = [BackMsg.FromString(message).rerun_script for message in sent]
+        assert [bool(each.fragment_id) for each in asked] == [True, False], "the head, then the page"
+        slow.clear()
+        for message in held:
+            sides[-1].send(message)
+        expect(page.locator(".place")).to_contain_text("Step 1 of")
+        expect(page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5")).to_be_checked()
 
 
 def test_another_checkpoint_brings_its_own_heads_and_no_token_of_the_sentence_before(page, address):

@@ -1,0 +1,96 @@
+// The silence between a link's click and the page that it leads to.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+let page, copies = 0;
+
+class Click extends Event {
+  constructor(link, held = {}) {
+    super("click", { cancelable: true });
+    Object.assign(this, held);
+    Object.defineProperty(this, "target", { value: { closest: () => link } });
+  }
+}
+
+function linkTo(path, more = {}) {
+  const link = { href: `http://here${path}`, clicks: 0, hasAttribute: () => false, ...more };
+  link.click = () => (link.clicks += 1) && page.dispatchEvent(new Click(link));
+  return link;
+}
+
+// The module in a page of its own at /attention.
+async function leaving() {
+  page = new EventTarget();
+  globalThis.addEventListener = page.addEventListener.bind(page);
+  globalThis.location = { href: "http://here/attention", origin: "http://here", pathname: "/attention" };
+  const module = await import(`../../browser/lib/leaving.js?${(copies += 1)}`);
+  delete globalThis.addEventListener;
+  return module;
+}
+
+test("nothing is reported from a link's click until its page is there", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { isLeaving, reportIn } = await leaving(), reported = [];
+  assert.equal(isLeaving(), false);
+  page.dispatchEvent(new Click(linkTo("/decoding?text=a")));
+  assert.equal(isLeaving(), true);
+  reportIn(350, () => reported.push("late"));
+  t.mock.timers.tick(350);
+  assert.deepEqual(reported, []);
+  globalThis.location.pathname = "/decoding";
+  assert.equal(isLeaving(), false);
+});
+
+test("what was to be reported is reported before the link is followed", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { isLeaving, reportIn } = await leaving(), reported = [], link = linkTo("/decoding");
+  reportIn(350, () => reported.push("first"));
+  reportIn(350, () => reported.push("taken back"))();
+  const click = new Click(link);
+  page.dispatchEvent(click);
+  assert.deepEqual([reported, click.defaultPrevented, link.clicks, isLeaving()], [["first"], true, 0, false]);
+  t.mock.timers.tick(50);
+  assert.deepEqual([link.clicks, isLeaving()], [1, true]);
+  t.mock.timers.tick(1000);
+  assert.deepEqual([reported, link.clicks], [["first"], 1]);
+});
+
+test("a link that leads nowhere else leaves nothing", async () => {
+  const { isLeaving } = await leaving();
+  const others = [
+    new Click(null),
+    new Click(linkTo("/attention?layer=2")),
+    new Click({ ...linkTo("/x"), href: "http://elsewhere/decoding" }),
+    new Click(linkTo("/decoding", { target: "_blank" })),
+    new Click(linkTo("/decoding", { hasAttribute: (name) => name === "download" })),
+    ...["ctrlKey", "metaKey", "shiftKey", "altKey"].map((key) => new Click(linkTo("/decoding"), { [key]: true })),
+    new Click(linkTo("/decoding"), { button: 1 }),
+  ];
+  for (const click of others) {
+    page.dispatchEvent(click);
+    assert.equal(isLeaving(), false);
+  }
+});
+
+test("after Back to another page, until something comes; Back on the same page silences nothing", async () => {
+  const { isLeaving, received } = await leaving();
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(isLeaving(), false);
+  globalThis.location.pathname = "/translate";
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(isLeaving(), true);
+  received();
+  assert.equal(isLeaving(), false);
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(isLeaving(), false, "it is this page's now");
+});
+
+test("a page that does not come is not waited for longer than five seconds", async (t) => {
+  const { isLeaving } = await leaving(), now = t.mock.method(performance, "now", () => 1000);
+  page.dispatchEvent(new Click(linkTo("/decoding")));
+  now.mock.mockImplementation(() => 5999);
+  assert.equal(isLeaving(), true);
+  now.mock.mockImplementation(() => 6000);
+  assert.equal(isLeaving(), false);
+});
