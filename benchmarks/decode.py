@@ -210,9 +210,9 @@ def print_batches(translator: Translator, peers: dict[str, CTranslate2Peer], tex
 def count_alike(translator: Translator, peer: CTranslate2Peer, groups: Sequence[Sequence[str]], sources: list) -> str:
     """How many of all sentences a peer translates token for token as here; in float32 it has to be all."""
     pairs = [
-        (tuple(ours.ids), theirs)
+        (ours, theirs)
         for group, batch in zip(groups, sources, strict=True)
-        for ours, theirs in zip(translator.best(group), peer.translate(batch), strict=True)
+        for ours, theirs in zip(translator.best_ids(group), peer.translate(batch), strict=True)
     ]
     said = f"{sum(ours == theirs for ours, theirs in pairs)} of {len(pairs)}"
     if peer.weights == "float32" and not all(ours == theirs for ours, theirs in pairs):

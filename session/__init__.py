@@ -214,16 +214,16 @@ def _is_greedy(choice: Choice) -> bool:
     return isinstance(choice.strategy, Greedy) and not choice.prefix
 
 
-def _greedy_translation(choice: Choice) -> Hypothesis | None:
+def _greedy_translation(choice: Choice) -> tuple[int, ...] | None:
     """Made in one batch with those of the visitors who wait for theirs; None for a text that cannot be translated."""
     waiting = (wish for wish in turns.wishes() if _is_greedy(wish) and wish.checkpoint == choice.checkpoint)
     return _greedy.result(choice, waiting)
 
 
-def _decode(choices: Sequence[Choice]) -> list[Hypothesis | None]:
+def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
     own = translator(choices[0].checkpoint)
     readable = [choice for choice in choices if own.can_read(choice.source)]
-    found = dict(zip(readable, own.best([choice.source for choice in readable]), strict=True)) if readable else {}
+    found = dict(zip(readable, own.best_ids([choice.source for choice in readable]), strict=True)) if readable else {}
     return [found.get(choice) for choice in choices]
 
 
@@ -277,7 +277,8 @@ def masked_pass(choice: Choice, second: str, disabled: str) -> MaskedPass:
 @_cached(show_spinner=False, on_release=Jobs.close)
 def jobs() -> Jobs:
     """The trainings of all users of this server; they end with it."""
-    atexit.register((started := Jobs()).close)
+    started = Jobs()
+    atexit.register(started.close)
     return started
 
 

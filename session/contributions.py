@@ -31,7 +31,7 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
 @_cached(max_entries=64, show_spinner=False)
 def gradient(choice: Choice, step: int, against: int | None = None) -> Attribution:
     """Gradient times input for the token after a step, from 0; with `against`, for why not the one of this id."""
-    return gradient_times_input(*_asked(choice, step), against)
+    return gradient_times_input(translator(choice.checkpoint).model, *trace(choice).before(step), against)
 
 
 @_cached(max_entries=256, show_spinner=False)
@@ -40,10 +40,4 @@ def left_out(choice: Choice, step: int, places: range, against: int | None = Non
 
     With `against`, log P less that of the token of this id.
     """
-    return leave_out(*_asked(choice, step), places, against)
-
-
-def _asked(choice: Choice, step: int) -> tuple:
-    sentence = trace(choice)
-    model = translator(choice.checkpoint).model
-    return model, sentence.source_ids, sentence.fed_ids[: step + 1], sentence.next_ids[step]
+    return leave_out(translator(choice.checkpoint).model, *trace(choice).before(step), places, against)

@@ -59,8 +59,7 @@ def changed_trace(choice: Choice, asked: str) -> Trace:
 def same_target_trace(choice: Choice, asked: str) -> Trace:
     """The unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
     own, sentence = translator(choice.checkpoint), trace(choice)
-    target = Hypothesis(sentence.next_ids, 0.0, 0.0, sentence.finished)
-    return own.trace(choice.source, target=target, **_under(choice, asked))
+    return own.trace(choice.source, target=sentence.next_ids, **_under(choice, asked))
 
 
 @_cached(max_entries=64, show_spinner=False)
@@ -118,8 +117,8 @@ def second_sentence(choice: Choice) -> str:
     tried = [replace(choice, text=text) for text in sentences_like(choice.text)[:MOST_TRIED]]
     count = len(own.pieces(choice.source))
     fitting = [one for one in tried if len(own.pieces(one.source)) == count]
-    found = own.best([one.source for one in fitting]) if fitting else []
-    others = (one.text for one, best in zip(fitting, found, strict=True) if best.ids != first.next_ids)
+    found = own.best_ids([one.source for one in fitting]) if fitting else []
+    others = (one.text for one, ids in zip(fitting, found, strict=True) if ids != first.next_ids)
     return next(others, "")
 
 
@@ -148,9 +147,7 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
 @_cached(max_entries=64, show_spinner=False)
 def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
     """What each part adds to the logit of a step's token; with `against`, to its lead over this one."""
-    sentence, model = trace(choice), translator(choice.checkpoint).model
-    fed = sentence.fed_ids[: step + 1]
-    return attribute_logit(model, sentence.source_ids, fed, sentence.next_ids[step], against)
+    return attribute_logit(translator(choice.checkpoint).model, *trace(choice).before(step), against)
 
 
 @_cached(max_entries=64, show_spinner="Reading your translation …")

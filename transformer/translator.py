@@ -84,19 +84,18 @@ class Translator(TextReader, FiguresOfTranslator):
         translations: dict[int, str] = {}
         for indices in batches_by_length(sources, batch):
             some, prefixes = [sources[index] for index in indices], [given[index] for index in indices]
-            self._check_prefixes(some, prefixes)
             with intervened(self.model, interventions, means):
-                found = best_ids(self.model, some, strategy, prefixes)
+                found = self._best_ids(some, strategy, prefixes)
             for index, ids in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(ids)
             if progress:
                 progress(len(translations))
         return [translations[index] for index in range(len(sources))]
 
-    def best(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[Hypothesis]:
-        """The best hypothesis for each of a few texts, in one batch; raises as `translate`."""
+    def best_ids(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[tuple[int, ...]]:
+        """The best translation of each of a few texts as token ids, decoded in one batch; raises as `translate`."""
         sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
-        return [hypotheses[0] for hypotheses in self._search(sources, strategy or Greedy(), given)]
+        return [tuple(ids) for ids in self._best_ids(sources, strategy or Greedy(), given)]
 
     def hypotheses(
         self,
@@ -131,7 +130,7 @@ class Translator(TextReader, FiguresOfTranslator):
         self,
         text: str,
         *,
-        target: str | Hypothesis | None = None,
+        target: str | Ids | Hypothesis | None = None,
         prefix: str | Ids = (),
         beam: int = 1,
         strategy: Strategy | None = None,
@@ -142,11 +141,12 @@ class Translator(TextReader, FiguresOfTranslator):
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
-        A decoded translation may be made to begin with `prefix` (text or ids). A target is a text, or one of the
-        `hypotheses` that a search has found. The source is encoded once; the target is replayed in one teacher-forced
-        pass, which gives the same attention as its decoding did. All of it runs under the `interventions`, given as
-        such or as their texts, `trace.interventions` then (see `intervened`). Raises EmptyTextError, TooLongError,
-        InterventionError, and ValueError for a target and a prefix at once or ids that are not the model's.
+        A decoded translation may be made to begin with `prefix` (text or ids). A target is a text, one of the
+        `hypotheses` that a search has found, or a translation's ids. The source is encoded once; the target is replayed
+        in one teacher-forced pass, which gives the same attention as its decoding did. All of it runs under the
+        `interventions`, given as such or as their texts, `trace.interventions` then (see `intervened`). Raises
+        EmptyTextError, TooLongError, InterventionError, and ValueError for a target and a prefix at once or ids that
+        are none or not the model's.
         """
         text = self.addressed(text, target_language, source_language)
         strategy = strategy or strategy_for(beam)
@@ -159,7 +159,7 @@ class Translator(TextReader, FiguresOfTranslator):
         text: str,
         *,
         keep: tuple[str, ...] = (),
-        target: str | Hypothesis | None = None,
+        target: str | Ids | Hypothesis | None = None,
         prefix: str | Ids = (),
         strategy: Strategy | None = None,
         interventions: Asked = (),
@@ -178,9 +178,7 @@ class Translator(TextReader, FiguresOfTranslator):
         with intervened(self.model, asked, means):
             encoder = record_encoder(self.model, [source_ids], request)
             if target_ids is None:
-                self._check_prefixes([source_ids], [prefix_ids])
-                strategy = strategy or Greedy()
-                (target_ids,) = best_ids(self.model, [source_ids], strategy, [prefix_ids], encoder.memory)
+                (target_ids,) = self._best_ids([source_ids], strategy or Greedy(), [prefix_ids], encoder.memory)
             fed = [self.tokenizer.begin_id, *target_ids[:-1]]
             activations = record_decoder(self.model, encoder, [fed], request)
         return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked), activations
@@ -194,8 +192,7 @@ class Translator(TextReader, FiguresOfTranslator):
         for indices in batches_by_length(sources, _TRACED):
             batch, prefixes = [sources[index] for index in indices], [self._given(texts[index]) for index in indices]
             encoder = record_encoder(self.model, batch)
-            self._check_prefixes(batch, prefixes)
-            ids = best_ids(self.model, batch, strategy_for(beam), prefixes, encoder.memory)
+            ids = self._best_ids(batch, strategy_for(beam), prefixes, encoder.memory)
             seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *each[:-1]] for each in ids])
             for at, index in enumerate(indices):
                 traces[index] = make_trace(seen, self.tokenizer, texts[index], pieces[index], ids[at], "decoded", at=at)
@@ -213,9 +210,9 @@ class Translator(TextReader, FiguresOfTranslator):
         examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
         return measure_importance(self.model, examples, progress=progress)
 
-    def _target_ids(self, target: str | Hypothesis, text: str) -> list[int]:
+    def _target_ids(self, target: str | Ids | Hypothesis, text: str) -> list[int]:
         if not isinstance(target, str):
-            return self._known(target.ids)
+            return self._known_target(target.ids if isinstance(target, Hypothesis) else target)
         ids = self._checked_ids(target, "target", self.tokenizer.encode_target)
         return [*self._given(text), *ids, self.tokenizer.end_id]
 
@@ -224,6 +221,13 @@ class Translator(TextReader, FiguresOfTranslator):
         if isinstance(strategy, Beam):
             return beam_search(self.model, sources, strategy, prefixes)
         return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes)]
+
+    def _best_ids(
+        self, sources: Sequence[Ids], strategy: Strategy, prefixes: Sequence[Ids], memory: torch.Tensor | None = None
+    ) -> list[list[int]]:
+        """The best hypothesis' ids of each sentence; `memory` is what the encoder made of them, if it has run."""
+        self._check_prefixes(sources, prefixes)
+        return best_ids(self.model, sources, strategy, prefixes, memory)
 
     def _check_prefixes(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> None:
         """Refuse a prefix that leaves a translation nothing to add."""

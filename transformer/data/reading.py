@@ -83,6 +83,14 @@ class TextReader:
             raise ValueError(f"ids must be in 0 to {size - 1}, got {known}")
         return known
 
+    def _known_target(self, ids: Ids) -> list[int]:
+        """The same for a whole translation, which has at least one and no more than the model has positions."""
+        if not len(ids):
+            raise ValueError("a target given as ids needs at least one")
+        if len(ids) > self._config.max_length:
+            raise TooLongError(f"The target has {len(ids)} tokens; the model has {self._config.max_length}.")
+        return self._known(ids)
+
     def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
         """What a translation begins with: what is given, then a text's ids; where ids are asked for, these alone."""
         if isinstance(prefix, str):

@@ -5,7 +5,7 @@ looks at an infinitely small change, leaving out at sentences unlike any seen in
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -159,6 +159,18 @@ def summed_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarra
     """
     weights = np.asarray(stages.weights, dtype=np.float64)
     return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, transformed_values(stages, parameters)), axis=-1)
+
+
+def norm_weighted(layers: Sequence[tuple[Stages, BlockParameters]], query: int) -> np.ndarray:
+    """The shares of the lengths that a query of the first sentence is handed by each key, the mean over layers: [keys].
+
+    After Kobayashi et al. 2020, all heads of a layer together.
+    """
+    rows = []
+    for stages, parameters in layers:
+        row = replace(stages, weights=stages.weights[:, :, query : query + 1])
+        rows.append(shares(summed_value_norms(row, parameters))[0, 0])
+    return np.mean(rows, axis=0)
 
 
 def transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:

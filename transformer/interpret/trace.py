@@ -75,6 +75,10 @@ class Trace(FiguresOfTrace):
         """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
         return getattr(self, AttentionKind(kind))
 
+    def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
+        return self.source_ids, self.fed_ids[: step + 1], self.next_ids[step]
+
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
         save_fields(path, vars(self))

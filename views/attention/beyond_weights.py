@@ -1,18 +1,16 @@
 """“Attention is not all”: four measures of the source tokens for one target token, side by side."""
 
-import dataclasses
-
 import numpy as np
 import streamlit as st
 
 import session
 from plots.text import chance_words, head_name, quoted, signed
 from session import Choice, contributions
-from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out, shares, summed_value_norms
+from transformer.interpret.attribution import Attribution, norm_weighted
 from transformer.interpret.trace import Trace
 from ui.figures import show_figure
 from ui.head_choice import choose_layer
-from ui.line import part_by_part
+from ui.leaving_out import leave_out
 from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding, show_table
@@ -43,34 +41,15 @@ def show(choice: Choice) -> None:
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = contributions.gradient(choice, step), _left_out(choice, step)
+    gradient, left_out = contributions.gradient(choice, step), leave_out(choice, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: _norm_weighted(choice, step, chosen),
+        NORMED: norm_weighted([session.stages(choice, "cross", each)[:2] for each in chosen], step),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
     _show_measures(trace, step, values, head_name(layer, None, layers, heads), gradient, left_out)
     _show_formulas()
-
-
-def _left_out(choice: Choice, step: int) -> Attribution:
-    """Leave-one-out part by part, each kept once it is there, with a bar where it takes long."""
-    source = len(session.trace(choice).source_ids)
-    parts = parts_to_leave_out(source, step + 1)
-    words = "Leaving out one token after the other …"
-    done = part_by_part(parts, lambda part: contributions.left_out(choice, step, part), words)
-    return concatenate(done, source)
-
-
-def _norm_weighted(choice: Choice, step: int, layers: list[int]) -> np.ndarray:
-    """The shares of the lengths that a step is handed by each source token, the mean over the layers: [source]."""
-    rows = []
-    for layer in layers:
-        stages, parameters, _ = session.stages(choice, "cross", layer)
-        row = dataclasses.replace(stages, weights=stages.weights[:, :, step : step + 1])
-        rows.append(shares(summed_value_norms(row, parameters))[0, 0])
-    return np.mean(rows, axis=0)
 
 
 def _show_measures(

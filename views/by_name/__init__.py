@@ -21,7 +21,8 @@ from .of_traces import OF_TRACES
 
 def trace_figure(trace: Trace, name: str, /, **options: object) -> go.Figure:
     """A figure that a trace alone suffices for; raises ValueError for another, with the names that there are."""
-    if name in OF_RUNS or name in OF_MODELS:
+    _check_name(name)
+    if name not in OF_TRACES:
         asked = f"{name!r}, trace" if name in OF_RUNS else f"{name!r}"
         raise ValueError(f"the figure {name!r} needs the model: translator.figure({asked})")
     return _drawn(name, OF_TRACES, trace, **options)
@@ -32,11 +33,12 @@ def translator_figure(translator: Translator, name: str, text: str | Trace | Non
 
     Raises ValueError as `trace_figure`, and as `Translator.trace` for the text.
     """
+    _check_name(name)
     if name in OF_MODELS:
         if text is not None:
             raise ValueError(f"the figure {name!r} is of the model alone: it takes no text")
         return _drawn(name, OF_MODELS, translator, **options)
-    if not isinstance(text, str | Trace) and (name in OF_TRACES or name in OF_RUNS):
+    if not isinstance(text, str | Trace):
         raise ValueError(f"the figure {name!r} needs a text or a trace: translator.figure({name!r}, text)")
     trace = translator.trace(text) if isinstance(text, str) else text
     if name in OF_TRACES:
@@ -49,11 +51,14 @@ def names() -> tuple[str, ...]:
     return (*OF_TRACES, *OF_RUNS, *OF_MODELS)
 
 
-def _drawn(name: str, drawers: dict[str, Callable[..., go.Figure]], *subjects: object, **options) -> go.Figure:
-    if name not in drawers:
+def _check_name(name: str) -> None:
+    if name not in names():
         near = difflib.get_close_matches(str(name), names(), n=1)
         meant = f", perhaps {near[0]!r}" if near else ""
         raise ValueError(f"no figure is called {name!r}{meant}; there are {', '.join(map(repr, names()))}")
+
+
+def _drawn(name: str, drawers: dict[str, Callable[..., go.Figure]], *subjects: object, **options) -> go.Figure:
     draw = drawers[name]
     known = dict(list(inspect.signature(draw).parameters.items())[len(subjects) :])
     if unknown := [option for option in options if option not in known]:

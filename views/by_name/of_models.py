@@ -93,7 +93,7 @@ def _norm_parameters(translator: Translator):
 
 
 def _spread(translator: Translator, seed=1):
-    """The spread of the products of random vectors over d_k, with the division by its root and without."""
+    """The standard deviation of the products of random vectors over d_k, with the division by its root and without."""
     return spread_figure(measure_random_products(seed), translator.model.config.d_k)
 
 

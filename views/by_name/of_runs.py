@@ -1,7 +1,6 @@
 """Figures of a sentence in its model: what is read off passes that are run for them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from transformer.decoding.sampling import truncate
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.activations import Request, record
 from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.attribution import gradient_times_input, leave_one_out, shares, summed_value_norms
+from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted
 from transformer.interpret.mask_ablation import MaskedHead, masked_head, run_masked
 from transformer.interpret.parameters import nearest
 from transformer.interpret.positions import embedding_sum
@@ -45,6 +44,7 @@ from views.what_if import patching_text
 from views.what_if.patching_figure import patching_figure
 from views.what_if.rewriting_figure import candidates_figure
 from views.why.contrast_figure import Contrast, contrast_figure
+from views.why.contrast_text import other_candidates
 from views.why.early_layers_figure import kinds_figure, layers_figure
 from views.why.source_or_prefix_figure import SourceShares
 from views.why.source_or_prefix_figure import shares_figure as source_or_prefix_figure
@@ -78,15 +78,14 @@ def _rollout_parts(translator: Translator, trace: Trace, layer=-1, residual=HALV
 def _attribution(translator: Translator, trace: Trace, step=0, layer=None):
     """Raw weights, norm-weighted attention, gradient x input and leave-one-out for the token after a step."""
     layers = range(len(trace.cross)) if layer is None else [layer]
-    asked = _asked(translator, trace, step)
-    normed = []
-    for each in layers:
-        stages = record_stages(translator.model, trace.source_ids, trace.fed_ids, "cross", each)
-        row = replace(stages, weights=stages.weights[:, :, step : step + 1])
-        normed.append(shares(summed_value_norms(row, block_parameters(translator.model, "cross", each)))[0, 0])
+    model, asked = translator.model, (translator.model, *trace.before(step))
+    blocks = [
+        (record_stages(model, trace.source_ids, trace.fed_ids, "cross", each), block_parameters(model, "cross", each))
+        for each in layers
+    ]
     values = {
         RAW: trace.cross[list(layers), :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: np.mean(normed, axis=0),
+        NORMED: norm_weighted(blocks, step),
         GRADIENT: gradient_times_input(*asked).source,
         LEFT_OUT: leave_one_out(*asked).source,
     }
@@ -95,29 +94,21 @@ def _attribution(translator: Translator, trace: Trace, step=0, layer=None):
 
 def _contrast(translator: Translator, trace: Trace, step=0, other=None):
     """Why a step's token and not another, given by its text; the most probable other candidate without."""
-    others = {
-        token: int(id)
-        for token, id in reversed(list(zip(trace.candidate_tokens[step], trace.candidate_ids[step], strict=True)))
-        if id != trace.next_ids[step]
-    }
-    other = list(others)[-1] if other is None else other
+    others = other_candidates(trace, step)
+    other = next(iter(others)) if other is None else other
     if other not in others:
-        raise ValueError(f"{other!r} is no other candidate of step {step}; there are {', '.join(reversed(others))}")
-    asked, fed = _asked(translator, trace, step), trace.fed_tokens[: step + 1]
-    gradient, left_out = (measure(*asked, others[other]) for measure in (gradient_times_input, leave_one_out))
+        raise ValueError(f"{other!r} is no other candidate of step {step}; there are {', '.join(others)}")
+    asked, fed = (translator.model, *trace.before(step), others[other][0]), trace.fed_tokens[: step + 1]
+    gradient, left_out = (measure(*asked) for measure in (gradient_times_input, leave_one_out))
     return contrast_figure(Contrast(trace.next_tokens[step], other, trace.source_tokens, fed, gradient, left_out))
 
 
-def _asked(translator: Translator, trace: Trace, step: int) -> tuple:
-    return translator.model, trace.source_ids, trace.fed_ids[: step + 1], trace.next_ids[step]
-
-
 def _logit_parts(translator: Translator, trace: Trace, step=0):
-    return layers_figure(attribute_logit(*_asked(translator, trace, step)))
+    return layers_figure(attribute_logit(translator.model, *trace.before(step)))
 
 
 def _logit_kinds(translator: Translator, trace: Trace, step=0):
-    return kinds_figure(attribute_logit(*_asked(translator, trace, step)))
+    return kinds_figure(attribute_logit(translator.model, *trace.before(step)))
 
 
 def _source_or_prefix(translator: Translator, trace: Trace, step=0):

@@ -1,1 +1,1 @@
-"""Logits: how the decoder's last vector becomes a word."""
+"""Why this token: what speaks for it and what against, and which part of the model wrote it."""

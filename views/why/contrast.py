@@ -5,16 +5,14 @@ import streamlit as st
 import session
 from plots.text import chance_words, quoted, signed
 from session import Choice, contributions
-from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out
-from transformer.interpret.trace import Trace
 from ui.figures import show_figure
-from ui.line import part_by_part
+from ui.leaving_out import leave_out
 from ui.selectors import choose_among, choose_output_token
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding
 
 from .contrast_figure import Contrast, contrast_figure
-from .contrast_text import describe_contrast
+from .contrast_text import describe_contrast, most_doubtful, other_candidates
 
 
 def show(choice: Choice) -> None:
@@ -28,7 +26,7 @@ def show(choice: Choice) -> None:
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
     gradient = contributions.gradient(choice, step, against)
-    left_out = _left_out(choice, step, against)
+    left_out = leave_out(choice, step, against)
     names = trace.next_tokens[step], other
     fed = trace.fed_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
@@ -59,32 +57,3 @@ def show(choice: Choice) -> None:
         "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "
         "is tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
     )
-
-
-def most_doubtful(trace: Trace) -> int:
-    """The step, from 0, whose best other candidate has the highest probability."""
-    best = [max(chance for _, chance in other_candidates(trace, step).values()) for step in range(len(trace.next_ids))]
-    return best.index(max(best))
-
-
-def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
-    """Id and probability of each of a step's best candidates but the chosen token, best first, by the token's text."""
-    found: dict[str, tuple[int, float]] = {}
-    candidates = zip(
-        trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
-    )
-    for token, id, probability in candidates:
-        if id != trace.next_ids[step]:
-            found.setdefault(token, (int(id), float(probability)))
-    return found
-
-
-def _left_out(choice: Choice, step: int, against: int) -> Attribution:
-    """Leave-one-out part by part, each kept once it is there."""
-    source = len(session.trace(choice).source_ids)
-
-    def compute(part: range):
-        return contributions.left_out(choice, step, part, against)
-
-    done = part_by_part(parts_to_leave_out(source, step + 1), compute, "Leaving out one token after the other …")
-    return concatenate(done, source)

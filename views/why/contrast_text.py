@@ -4,11 +4,30 @@ import numpy as np
 
 from plots.text import counted, quoted, quoted_at, signed
 from transformer.interpret.attribution import rank_correlation
+from transformer.interpret.trace import Trace
 
 from .contrast_figure import Contrast
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
 _LEAST = 0.005  # what two digits do not show
+
+
+def most_doubtful(trace: Trace) -> int:
+    """The step, from 0, whose best other candidate has the highest probability."""
+    best = [max(chance for _, chance in other_candidates(trace, step).values()) for step in range(len(trace.next_ids))]
+    return best.index(max(best))
+
+
+def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
+    """Id and probability of each of a step's best candidates but the chosen token, best first, by the token's text."""
+    found: dict[str, tuple[int, float]] = {}
+    candidates = zip(
+        trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
+    )
+    for token, id, probability in candidates:
+        if id != trace.next_ids[step]:
+            found.setdefault(token, (int(id), float(probability)))
+    return found
 
 
 def describe_contrast(contrast: Contrast) -> str:

@@ -66,8 +66,8 @@ def test_greedy_and_beam_search_find_what_generate_finds(both, family):
         ids = torch.tensor([source_ids(ours.tokenizer, text)])
         most = min(ids.shape[1] + LENGTH_MARGIN, ours.model.config.max_length)
         found = theirs.generate(input_ids=ids, max_new_tokens=most, num_beams=size, **options)[0, 1:].tolist()
-        own = ours.best([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
-        assert len(own.ids) > 1 and found[: len(own.ids)] == list(own.ids)
+        own = ours.best_ids([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
+        assert len(own) > 1 and found[: len(own)] == list(own)
 
 
 def test_every_text_becomes_the_tokens_of_their_tokenizer(both, family):

@@ -53,8 +53,8 @@ def test_greedy_and_beam_search_find_what_generate_finds(both):
         most = min(ids.shape[1] + LENGTH_MARGIN, ours.model.config.max_length)
         options = {"num_beams": size, "do_sample": False, "length_penalty": 1.0, "early_stopping": False}
         found = theirs.generate(input_ids=ids, max_new_tokens=most, **options)[0, 1:].tolist()
-        own = ours.best([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
-        assert len(own.ids) > 1 and found[: len(own.ids)] == list(own.ids)
+        own = ours.best_ids([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
+        assert len(own) > 1 and found[: len(own)] == list(own)
 
 
 def test_every_text_becomes_the_tokens_of_marians_tokenizer(both):
@@ -135,9 +135,9 @@ def test_transformers_translates_a_hundred_sentences_with_the_exported_model_tok
         [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id] for text in sources
     ]
     found = model.generate(**batch, num_beams=1, do_sample=False)
-    own = shipped.best(sources)
-    for row, hypothesis in zip(found.tolist(), own, strict=True):
-        assert row[1 : len(hypothesis.ids) + 1] == list(hypothesis.ids)
+    own = shipped.best_ids(sources)
+    for row, ids in zip(found.tolist(), own, strict=True):
+        assert row[1 : len(ids) + 1] == list(ids)
     assert [tokenizer.decode(row, skip_special_tokens=True) for row in found] == shipped.translate(sources)
 
 

@@ -58,8 +58,8 @@ def test_greedy_and_beam_search_find_what_generate_finds(both, size):
         most = min(ids.shape[1] + LENGTH_MARGIN, 40)
         options = {"num_beams": size, "do_sample": False, "length_penalty": 1.0, "early_stopping": False}
         found = theirs.generate(input_ids=ids, max_new_tokens=most, **options)[0, 1:].tolist()
-        own = ours.best([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
-        assert len(own.ids) > 1 and found[: len(own.ids)] == list(own.ids)
+        own = ours.best_ids([text], Beam(size, alpha=1.0, penalty="length") if size > 1 else Greedy())[0]
+        assert len(own) > 1 and found[: len(own)] == list(own)
 
 
 def test_each_side_has_the_ids_and_texts_of_its_own_vocabulary(both, folder):

@@ -5,6 +5,7 @@ import pytest
 import torch
 from support.small import random_sources, unlike_model
 
+from transformer.errors import TooLongError
 from transformer.interpret.attribution import gradient_times_input, leave_one_out, leave_out, rank_correlation, shares
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
@@ -36,6 +37,14 @@ def test_every_field_of_a_trace_is_the_models(translator, tokenizer):
     assert trace.candidate_tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in best.indices.tolist())
     cut = translator.trace(text, target=translator.hypotheses(text)[0])
     assert cut.finished == (cut.next_ids[-1] == tokenizer.end_id)
+    assert translator.trace(text, target=cut.next_ids).next_ids == cut.next_ids
+
+
+def test_ids_that_are_no_translation_are_refused(translator):
+    too_many, size = [4] * (translator.model.config.max_length + 1), translator.model.config.output_size
+    for ids, error in (([], ValueError), ([4, size], ValueError), ([-1], ValueError), (too_many, TooLongError)):
+        with pytest.raises(error, match="target|ids must be"):
+            translator.trace("big red dog.", target=ids)
 
 
 @pytest.mark.parametrize("layer, head", [(0, 1), (1, None), (None, 0), (None, None)])

@@ -8,9 +8,8 @@ from support.pages import numbers, open_page, page_text, specs
 from support.streams import loaded, stream_of, trace_of
 
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
-from views.why.contrast import most_doubtful, other_candidates
 from views.why.contrast_figure import Contrast, contrast_figure
-from views.why.contrast_text import describe_contrast
+from views.why.contrast_text import describe_contrast, most_doubtful, other_candidates
 
 PAGE, VIEW = "pages/why.py", "contrast"
 TEXT = "I love my teacher."
