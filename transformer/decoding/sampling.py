@@ -14,6 +14,7 @@ from torch import Tensor
 from ..arrays import softmax
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
+from ..model.fused_step import decoding_step
 from ..model.transformer import Transformer
 
 # Of a step's logits [rows, vocab]: what each row gains by its token, asked for once the tokens [rows] are chosen.
@@ -70,15 +71,15 @@ class DecodingState:
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
-        self.model = model
         self.source_mask = None if same_length else padding_mask(source, config.pad_id)
         if memory is None:
             memory = model.encode(source, self.source_mask)
         self.caches = model.start_caches(memory, capacity)
+        self._step = decoding_step(model)
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab]."""
-        return self.model.step(tokens[:, None], self.caches, self.source_mask)
+        return self._step(tokens, self.caches, self.source_mask)
 
     def select(self, rows: Tensor) -> None:
         """Keep these sentences only, in this order; repeats are allowed."""
