@@ -19,6 +19,8 @@ from support.rest import follow
 from transformer import Beam
 from transformer.decoding.beam import Outcome
 from transformer.decoding.search_tree import search_tree
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.intervention import Uniform
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,7 +85,7 @@ def picture_of(page: Page, taken: dict[str, Path]) -> ElementTree.Element:
     """The vector graphic, after looking whether it is light and text alone, and the PNG twice as large as it."""
     written, picture = taken["svg"].read_text(encoding="utf-8"), ElementTree.parse(taken["svg"]).getroot()
     tags = {each.tag.removeprefix(SVG) for each in picture.iter()}
-    assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "line", "text", "tspan"}
+    assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "line", "circle", "text", "tspan"}
     assert picture.find(f"{SVG}desc").text == page.locator(f"{MENU} .caption").inner_text()
     assert picture.get("font-family").startswith('"Source Sans", "Source Sans 3", ') and "@font-face" in written
     assert picture.get("fill") == INK and STRONGEST_IN_THE_DARK not in written
@@ -268,6 +270,27 @@ def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take,
     np.testing.assert_allclose([float(row["weight"]) for row in rows_of(taken)], every, atol=1e-5)
     opaque = numbers(all_of(picture, "cells", "rect"), "fill-opacity")
     np.testing.assert_allclose(opaque, np.interp(every, [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+
+
+def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visited, take, shipped):
+    page, trace = visited("/what_if?off=none&ablated_by=uniform"), shipped.trace(EVIL)
+    taken = take(page, ".switches .download", "svg png csv npz")
+    assert taken["svg"].name == "head_importance.svg"
+    picture, rows = picture_of(page, taken), rows_of(taken)
+    found = head_importance(shipped.model, trace.source_ids, trace.next_ids, Uniform, None)
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        for kind in ("encoder", "decoder", "cross"):
+            np.testing.assert_allclose(read[f"values_{kind}"], found.total(kind), atol=6e-5)
+    losses = np.array([float(row["loss of log P in nats"]) for row in rows])
+    every = np.concatenate([found.total(kind).ravel() for kind in ("encoder", "decoder", "cross")])
+    np.testing.assert_allclose(losses, every, atol=6e-5)
+    boxes = all_of(picture, "cells", "rect")
+    np.testing.assert_allclose(
+        numbers(boxes, "fill-opacity"), 0.03 + 0.69 * np.abs(every) / np.abs(every).max(), atol=1e-3
+    )
+    assert [box.get("fill") == "rgb(31, 119, 224)" for box in boxes] == [loss < 0 for loss in losses]
+    turned = sum(int(found.turned[kind].sum()) for kind in ("encoder", "decoder", "cross"))
+    assert len(picture.findall(f".//{SVG}circle")) == turned
 
 
 def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take, checkpoints):

@@ -10,6 +10,7 @@ import { headsFigure, stepFigure } from "../../browser/decoding_player/picture.j
 import { csvOf } from "../../browser/export/csv.js";
 import { svgText } from "../../browser/export/svg.js";
 import { Grid } from "../../browser/lib/format.js";
+import { figureOf as importance } from "../../browser/head_switches/picture.js";
 import { filmFigure, headFigure } from "../../browser/replay_player/picture.js";
 import { Snapshots } from "../../browser/replay_player/snapshots.js";
 import { figureOf as lines } from "../../browser/token_lines/picture.js";
@@ -177,6 +178,28 @@ test("every head of a step has a line of cells", () => {
   assert.deepEqual(opaque, [0.03, 0.375, 0.375, 0.72]);
   assert.deepEqual(matrices().map(({ values }) => values), [[[0, 0.25], [0.25, 0.5]], [[0], [0.25]]]);
   assert.deepEqual(table().rows.at(-1), ["masked self attention", "layer 1, head 2", 0, "<s>", 0.25]);
+});
+
+const HEADS = {
+  limit: 2, ablated_by: "mean",
+  kinds: ["encoder", "cross"].map((kind, at) => ({
+    kind, name: kind, losses: [[2 - at, -1]], digits: [["2.0", "−1.0"]], turned: [[at === 1, false]], words: [[EVIL, "b"]],
+  })),
+};
+
+test("heads have the colour of what is lost without them, and a dot where the translation turns", () => {
+  const { caption, drawing, table, matrices } = importance(HEADS), drawn = drawing();
+  holds(drawn);
+  assert.match(caption, /ablated by mean: orange, a loss; blue, a gain; the full colours stand for 2\.00\. A dot: /);
+  const grids = every(drawn.parts, "g").filter(({ attributes }) => attributes.class === "cells");
+  const boxes = grids.map(({ children }) => every(children, "rect"));
+  assert.deepEqual(boxes.map((all) => numbersOf(all, "fill-opacity")), [[0.72, 0.375], [0.375, 0.375]]);
+  assert.deepEqual(boxes[1].map(({ attributes }) => attributes.fill), ["rgb(232, 113, 10)", "rgb(31, 119, 224)"]);
+  const [{ attributes: dot }, ...others] = every(drawn.parts[1].children, "circle"), cell = boxes[1][0].attributes;
+  assert.ok(dot.cx > cell.x && dot.cx < cell.x + cell.width && dot.cy > cell.y && dot.cy < cell.y + cell.height);
+  assert.deepEqual([others, every(drawn.parts[0].children, "circle")], [[], []]);
+  assert.deepEqual(table().rows[3], ["cross", 0, "layer 1", 1, "head 2", -1]);
+  assert.deepEqual(matrices().map(({ name }) => name), ["encoder", "cross"]);
 });
 
 const WEIGHTS = [65535, 0, 13107, 52428, 0, 0, 65535, 0].concat([13107, 0, 65535, 0, 0, 65535, 0, 0]);
