@@ -6,6 +6,7 @@ The page is dark and the sentence hostile: pictures are light, and tokens are te
 import csv
 import io
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -24,7 +25,7 @@ from transformer.interpret.what_if.intervention import Uniform
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 SVG = "{http://www.w3.org/2000/svg}"
-EVIL = '=1 </script><img src=x onerror="window.hurt=1">'
+EVIL = "He said =1 <b>cat</b>."  # what the tokenizer does not know is “<unk>”, and its answer has “-” as tokens
 LAYER, HEAD, STEP = 2, 4, 3
 INK, STRONGEST_IN_THE_DARK = "rgb(47, 45, 43)", "rgb(158, 202, 255)"
 MENU = ".menu:popover-open"
@@ -33,8 +34,9 @@ FOCUSED = """() => {
     while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
     return found.ariaLabel ?? "";
 }"""
-PIXEL = """async bytes => {
-    const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)]));
+PIXEL = """async text => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes]));
     const canvas = new OffscreenCanvas(picture.width, picture.height), pen = canvas.getContext("2d");
     pen.drawImage(picture, 0, 0);
     return [picture.width, picture.height, ...pen.getImageData(3, 3, 1, 1).data];
@@ -54,7 +56,6 @@ def visited(windows, address) -> Iterator[Callable[[str], Page]]:
         return page
 
     yield visit
-    assert page.evaluate("window.hurt") is None
     page.goto("about:blank")
     assert not errors
 
@@ -90,7 +91,7 @@ def picture_of(page: Page, taken: dict[str, Path]) -> ElementTree.Element:
     assert picture.get("font-family").startswith('"Source Sans", "Source Sans 3", ') and "@font-face" in written
     assert picture.get("fill") == INK and STRONGEST_IN_THE_DARK not in written
     width, height = (float(picture.get(side)) for side in ("width", "height"))
-    read = page.evaluate(PIXEL, list(taken["png"].read_bytes()))
+    read = page.evaluate(PIXEL, b64encode(taken["png"].read_bytes()).decode())
     assert read == [round(2 * width), round(2 * height), 255, 255, 255, 255], "white paper"
     label = picture.find(f"{SVG}title").text
     page.keyboard.press("Escape")

@@ -37,7 +37,8 @@ test("token lines have a line a weight, the largest on top, from the middle of o
   holds(drawn);
   const paths = every(within(parts, "lines"), "path"), titles = textsOf(paths, "title");
   assert.equal(name, "token_lines");
-  assert.deepEqual(titles.map((title) => title.split("weight ")[1]), ["0.1250", "0.2500", "0.4950", "0.5000", "0.6250"]);
+  const said = titles.map((title) => title.split("weight ")[1]);
+  assert.deepEqual(said, ["0.1250", "0.2500", "0.4950", "0.5000", "0.6250"]);
   assert.match(titles[0], /^“=1\+1” \(output token 2\) attends to “▁no” \(source token 1\): /);
   const widths = numbersOf(paths, "stroke-width"), opacities = numbersOf(paths, "stroke-opacity");
   for (const looks of [widths, opacities]) assert.deepEqual(looks, [...looks].sort((one, other) => one - other));
@@ -59,7 +60,8 @@ const box = (name, stack, layer, more) => ({
 const DIAGRAM = {
   encoder: {
     input: "source", before: [box("embedding", "encoder", null, { look: "embedding" })],
-    layers: [0, 1].map((layer) => [box(`encoder.${layer}`, "encoder", layer, { begins: true, joins: true })]), after: [],
+    layers: [0, 1].map((layer) => [box(`encoder.${layer}`, "encoder", layer, { begins: true, joins: true })]),
+    after: [],
   },
   decoder: {
     input: EVIL, before: [], after: [],
@@ -90,7 +92,9 @@ const GRIDS = {
   open: grid([[1, 1, 0], [1, 1, 1]]), weights: grid([[0.5, 0.5, 0], [0.25, 0, 0.75]]),
   head_value: grid([[1, -2], [0, 4], [2, 2]]), head_output: grid([[0.5, 1], [1.75, 1]]),
 };
-const BLOCK = { block: "Cross-attention, layer 1, head 2", queries: ["▁a", "▁b"], keys: [EVIL, "y", "z"], head: 1, d_k: 2 };
+const BLOCK = {
+  block: "Cross-attention, layer 1, head 2", queries: ["▁a", "▁b"], keys: [EVIL, "y", "z"], head: 1, d_k: 2,
+};
 const STEP = {
   name: "values", title: "Weights times values", formula: "O<sub>h</sub> = A V", why: "Why.", see: "",
   panels: [{ array: "head_output", rows: "queries", columns: "head", scale: "signed", symbol: "O<sub>h</sub>" }],
@@ -115,14 +119,17 @@ test("a step has its inputs on the left and what it makes of them on the right, 
   assert.deepEqual(weights, [0.5, 0.5, 0.25, 0, 0.75]);
   assert.deepEqual(textsOf(cells[2].children), ["0.50", "1.00", "1.75", "1.00"]);
   const [output, , value] = matrices();
-  assert.deepEqual([output.name, value.rows, value.columns], ["head_output", BLOCK.keys, ["dimension 3", "dimension 4"]]);
+  assert.deepEqual([output.name, value.rows], ["head_output", BLOCK.keys]);
+  assert.deepEqual(value.columns, ["dimension 3", "dimension 4"]);
   assert.deepEqual(table().rows.filter(([matrix]) => matrix === "weights").map((row) => row.at(-1)), weights);
 });
 
+const branch = (parent, step, row, token, chance, sum, look, note = "") => ({
+  parent, step, row, token, note, chance, log_probability: sum, look, words: EVIL,
+});
 const BRANCHES = [
-  { parent: -1, step: 0, row: 0, token: "▁a", note: "", chance: 0.75, log_probability: -0.25, look: "best", words: "a" },
-  { parent: -1, step: 0, row: 1, token: "=b", note: "", chance: 0.25, log_probability: -1.5, look: "dropped", words: EVIL },
-  { parent: 0, step: 1, row: 0, token: "</s>", note: "1", chance: 1, log_probability: -0.25, look: "best ended", words: "e" },
+  branch(-1, 0, 0, "▁a", 0.75, -0.25, "best"), branch(-1, 0, 1, "=b", 0.25, -1.5, "dropped"),
+  branch(0, 1, 0, "</s>", 1, -0.25, "best ended", "1"),
 ];
 
 test("a tree has a box a branch, darker the more probable, and a line to what it grew from", () => {
@@ -135,7 +142,8 @@ test("a tree has a box a branch, darker the more probable, and a line to what it
   assert.deepEqual([Number(x), Number(y)], [from.x + from.width, from.y + from.height / 2]);
   assert.deepEqual(bends.slice(-2).map(Number), [to.x, to.y + to.height / 2]);
   assert.deepEqual([edge.attributes.stroke, others], ["rgb(232, 113, 10)", []]);
-  assert.deepEqual(textsOf(drawn.parts).slice(-3), ["on the way to the best", "ended, with its rank", "fell out of the beam"]);
+  const legend = textsOf(drawn.parts).slice(-3);
+  assert.deepEqual(legend, ["on the way to the best", "ended, with its rank", "fell out of the beam"]);
   assert.equal(csvOf(table()).split("\n").slice(1).join("\n"), [
     "1,,1,▁a,0.75,-0.25,,yes,", "2,,1,'=b,0.25,-1.5,,no,fell out", "3,1,2,</s>,1,-0.25,1,yes,ended", "",
   ].join("\n"));
@@ -183,7 +191,8 @@ test("every head of a step has a line of cells", () => {
 const HEADS = {
   limit: 2, ablated_by: "mean",
   kinds: ["encoder", "cross"].map((kind, at) => ({
-    kind, name: kind, losses: [[2 - at, -1]], digits: [["2.0", "−1.0"]], turned: [[at === 1, false]], words: [[EVIL, "b"]],
+    kind, name: kind, losses: [[2 - at, -1]], digits: [["2.0", "−1.0"]], turned: [[at === 1, false]],
+    words: [[EVIL, "b"]],
   })),
 };
 
