@@ -1,16 +1,15 @@
 // What the explorer shows as a vector graphic, for a paper or a slide: always on white, with its title and its caption.
-// It is made of elements, so that token text is text in it, too.
 
-import { FRAME, inkOn, shade, shortened, svgElement } from "../lib/canvas.js";
-import { LETTER, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
-import { FALLBACKS, fontFaces, pngOf, saveFile, svgText } from "../lib/pictures.js";
+import { heatmap } from "../export/matrix.js";
+import { fontFaces, pngOf, saveFile } from "../export/pictures.js";
+import { PAGES_FONT, group, rounded, shape, svgFile, wrapped, write } from "../export/svg.js";
+import { shortened } from "../lib/canvas.js";
+import { Geometry, LETTER, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { PALETTE, shortWeight } from "./views.js";
 
 const CELL = 34, MARGIN = 8, TITLE = 30, LINE = 17, LEAST_WIDTH = 420; // pixels
 const LABELS = 110, APART = 320, ROW = 26, BESIDE = 4; // of the lines
 const FAINTEST = 0.02; // of a line, as in views.js
-const BLACK = "#000";
-const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
 
 // The text of an SVG file and its size. shown: the matrix; each: where lines are shown, one Shown a head with a colour
 // of its own; faces: a style sheet that brings the page's font along.
@@ -18,55 +17,23 @@ function pictureOf({ shown, each, choice, title, caption, faces }) {
   const { parts, width: drawn, height } = each ? lines(each, shown, choice) : map(shown, choice);
   const width = Math.max(LEAST_WIDTH, drawn), texts = wrapped(caption, (width - 2 * MARGIN) / LETTER);
   const below = texts.map((text, at) => write(text, MARGIN, TITLE + height + (at + 1.2) * LINE));
-  const whole = TITLE + height + (texts.length + 1) * LINE, namespace = "http://www.w3.org/2000/svg";
-  const picture = svgElement(
-    "svg",
-    { xmlns: namespace, width, height: whole, viewBox: `0 0 ${width} ${whole}`, "font-size": 12,
-      "font-family": `"${PAGES_FONT}", ${FALLBACKS}` },
-    svgElement("title", {}, title),
-    svgElement("desc", {}, caption),
-    ...(faces ? [svgElement("style", {}, faces)] : []),
-    svgElement("rect", { width, height: whole, fill: "#fff" }),
-    write(title, MARGIN, 20, { "font-weight": 600, "font-size": 14 }),
-    svgElement("g", { transform: `translate(0 ${TITLE})` }, ...parts),
-    ...below,
-  );
-  return { text: svgText(picture), width, height: whole };
+  const heading = write(title, MARGIN, 20, { "font-weight": 600, "font-size": 14 });
+  const whole = { width, height: TITLE + height + (texts.length + 1) * LINE };
+  return svgFile({ title, caption, ...whole, parts: [heading, group(0, TITLE, ...parts), ...below] }, faces);
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
 function map(shown, choice) {
-  const { rows, columns } = shown, full = shown.full(choice.scale);
-  const texts = (groups) => groups.map(({ text }) => text), parts = [];
-  const left = MARGIN + rowLabelsWidth(texts(rows)), top = slantedHeight(texts(columns));
-  rows.forEach(({ text }, row) => {
-    const y = top + row * CELL;
-    parts.push(write(shortened(text), left - 6, y + CELL / 2 + 4, { "text-anchor": "end" }));
-    columns.forEach((_, column) => {
-      if (shown.isShown(row, column)) parts.push(cell(shown, row, column, full, left + column * CELL, y));
-    });
+  const full = shown.full(choice.scale), texts = (groups) => groups.map(({ text }) => text);
+  const rows = texts(shown.rows), columns = texts(shown.columns);
+  const geometry = new Geometry({
+    rows: rows.length, columns: columns.length, left: MARGIN + rowLabelsWidth(rows), top: slantedHeight(columns),
+    wide: CELL, after: CELL + MARGIN, below: 0,
   });
-  columns.forEach(({ text }, column) => {
-    const x = left + (column + 0.5) * CELL + 4, y = top - 5;
-    parts.push(write(shortened(text), x, y, { transform: `rotate(-60 ${x} ${y})` }));
-  });
-  const wide = columns.length * CELL, high = rows.length * CELL;
-  parts.push(svgElement("rect", { x: left, y: top, width: wide, height: high, fill: "none", stroke: FRAME }));
-  return { parts, width: left + wide + CELL + MARGIN, height: top + high };
-}
-
-function cell(shown, row, column, full, x, y) {
-  const weight = shown.at(row, column), share = weight / full, [red, green, blue, opaque] = shade(share).map(rounded);
-  const colour = { fill: `rgb(${[red, green, blue].map(Math.round).join(", ")})`, "fill-opacity": opaque };
-  return svgElement(
-    "g",
-    {},
-    svgElement("title", {}, shown.cellText(row, column)),
-    svgElement("rect", { x: x + 0.5, y: y + 0.5, width: CELL - 1, height: CELL - 1, ...colour }),
-    write(shortWeight(weight), x + CELL / 2, y + CELL / 2 + 4, {
-      "text-anchor": "middle", fill: inkOn(share, false, BLACK),
-    }),
-  );
+  const share = (row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : NaN);
+  const valueText = (row, column) => shortWeight(shown.at(row, column));
+  const titleOf = (row, column) => shown.cellText(row, column);
+  return { parts: heatmap({ geometry, rows, columns, share, gap: 1, valueText, titleOf }), ...geometry };
 }
 
 function lines(each, shown, choice) {
@@ -81,7 +48,7 @@ function lines(each, shown, choice) {
       const ends = { x1: LABELS, y1: middle(row) + down, x2: end, y2: middle(column) + down };
       const wide = rounded(1 + 2 * weight), opaque = rounded(weight);
       const look = { stroke: PALETTE[number], "stroke-opacity": opaque, "stroke-width": wide };
-      parts.push(svgElement("line", { ...ends, ...look }, svgElement("title", {}, one.cellText(row, column))));
+      parts.push(shape("line", { ...ends, ...look }, shape("title", {}, one.cellText(row, column))));
     }));
   });
   rows.forEach(({ text }, at) => {
@@ -89,18 +56,6 @@ function lines(each, shown, choice) {
   });
   columns.forEach(({ text }, at) => parts.push(write(shortened(text), end + 6, middle(at) + 4)));
   return { parts, width: end + LABELS, height };
-}
-
-const rounded = (number) => Number(number.toFixed(3));
-const write = (text, x, y, look = {}) => svgElement("text", { x: rounded(x), y: rounded(y), ...look }, text);
-
-function wrapped(text, letters) {
-  const lines = [];
-  for (const word of text.split(" ")) {
-    if (lines.length && lines.at(-1).length + word.length < letters) lines.push(`${lines.pop()} ${word}`);
-    else lines.push(word);
-  }
-  return lines;
 }
 
 // Let the browser save what an explorer shows as a file, "svg" or "png", with the sentences that stand around it.

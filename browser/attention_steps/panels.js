@@ -28,6 +28,14 @@ export function inputsOf(step, data, grids) {
   return panelsOf({ panels: step.inputs }, data, grids).map((panel) => ({ ...panel, recipe: null, small: true }));
 }
 
+// The chosen cell of a panel; a column of -1 where the chosen dimension is another head's.
+export function cellIn(panel, { query, key, dimension }, { head, d_k }) {
+  const row = { queries: query, keys: key, query: 0 }[panel.rows];
+  const inside = dimension - head * d_k;
+  const column = { keys: key, model: dimension, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
+  return { row, column };
+}
+
 // Query against every key, or every value by its weight, one dimension a column, one under the other.
 export function neuronsOf(name, data, grids, query) {
   const token = `“${shortened(data.queries[query])}”`;

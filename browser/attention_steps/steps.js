@@ -1,11 +1,14 @@
 // The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
+import { offerDownload } from "../export/menu.js";
+import { widthOf } from "../export/pictures.js";
 import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Echo, mounted } from "../lib/mount.js";
-import { inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
 import { Sums, sumText } from "./sums.js";
 
@@ -86,15 +89,6 @@ class Steps {
     return { ...byRow, ...(panel.columns === "keys" ? { key: column } : { dimension }) };
   }
 
-  // The chosen cell of a panel; -1 where the chosen dimension is another head's.
-  cellIn(panel) {
-    const { query, key, dimension } = this.chosen, { head, d_k } = this.data;
-    const row = { queries: query, keys: key, query: 0 }[panel.rows];
-    const inside = dimension - head * d_k;
-    const column = { keys: key, model: dimension, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
-    return { row, column };
-  }
-
   layOutChooser() {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
@@ -118,11 +112,16 @@ class Steps {
     const order = this.data.steps.map(({ name }) => name).join();
     if (order !== this.order) {
       this.order = order;
-      this.entries = this.data.steps.map((step) => new Entry(step.name));
+      this.entries = this.data.steps.map((step, index) => new Entry(step.name, () => this.figureAt(index)));
       this.list.replaceChildren(...this.entries.map(({ item }) => item));
     }
     this.entries.forEach((entry, index) => entry.describe(this.data.steps[index], index + 1));
     this.rail.layOut(this.data.steps);
+  }
+
+  figureAt(index) {
+    const { data, grids, chosen } = this;
+    return figureOf({ data, grids, step: data.steps[index], chosen, measure: widthOf });
   }
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
@@ -186,7 +185,7 @@ class Steps {
     panels.forEach((panel, index) => {
       const most = this.chosen.step === ALL ? Infinity : ONE_SCREEN;
       const picture = pictureOf(panel, this.data, this.chosen.query, this.widthOf(entry, group), most);
-      entry.figures[group][index].draw(panel, picture, this.cellIn(panel));
+      entry.figures[group][index].draw(panel, picture, cellIn(panel, this.chosen, this.data));
     });
     if (group !== OWN) return;
     const small = panels.length === 1 && panels[0].columns === "keys";
@@ -207,7 +206,7 @@ class Steps {
   // Write out the sum of the cell that is pointed at; otherwise of the chosen one in the step's first matrix.
   writeSum(entry, pointed) {
     const { group, index, cell } = pointed ?? { group: OWN, index: 0, cell: null };
-    const panel = entry.panels[group][index], { row, column } = cell ?? this.cellIn(panel);
+    const panel = entry.panels[group][index], { row, column } = cell ?? cellIn(panel, this.chosen, this.data);
     const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
     const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
     const text = row < 0 || column < 0 ? elsewhere : sum();
@@ -217,7 +216,8 @@ class Steps {
 
 // One step on the page.
 class Entry {
-  constructor(name) {
+  // figureOf() gives what can be taken of the step.
+  constructor(name, figureOf) {
     this.name = name;
     this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
     this.title = element("h3");
@@ -230,12 +230,15 @@ class Entry {
     hand.setAttribute("aria-live", "polite");
     const maps = element("div", "maps", this.groups[INPUTS], this.groups[OWN]);
     const equation = element("div", "equation", this.formula, shape);
-    const parts = [this.title, equation, why, maps, hand, see, ...neurons, gap];
+    this.download = offerDownload("", figureOf);
+    const heading = element("div", "heading", this.title, this.download);
+    const parts = [heading, equation, why, maps, hand, see, ...neurons, gap];
     this.item = element("li", `step ${name}`, ...parts);
   }
 
   describe(step, number) {
     this.title.replaceChildren(element("span", "number", number), step.title);
+    this.download.setAttribute("aria-label", `Download: ${step.title}`);
     setFormula(this.formula, step.formula);
     for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
     const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;

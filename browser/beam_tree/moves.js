@@ -1,5 +1,5 @@
 // From branch to branch by the arrows: along what a branch grew from and its best continuation, and up and down within
-// a step.
+// a step. And the lines between branches.
 
 export function moved(branches, number, [down, right]) {
   const { parent, step, row } = branches[number];
@@ -12,4 +12,10 @@ export function moved(branches, number, [down, right]) {
   const further = beside.filter((each) => (each.row - row) * down > 0);
   further.sort((one, other) => (one.row - other.row) * down);
   return further.length ? further[0].at : number;
+}
+
+// The line from the right side of a branch to the left side of what grew from it, bent in the gap before that.
+export function way(from, to, gap) {
+  const half = to.x - gap / 2;
+  return `M${from.x} ${from.y} C${half} ${from.y} ${half} ${to.y} ${to.x} ${to.y}`;
 }

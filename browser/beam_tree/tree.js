@@ -1,9 +1,12 @@
 // A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch
 // says what it is and where its step reads in the source; a click goes on from there.
 
+import { offerDownload } from "../export/menu.js";
+import { widthOf } from "../export/pictures.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
-import { moved } from "./moves.js";
+import { moved, way } from "./moves.js";
+import { figureOf } from "./picture.js";
 
 const WIDE = 78, APART = 12, HIGH = 33; // pixels of a button, between two columns, from row to row
 
@@ -12,6 +15,7 @@ class BeamTree {
     const find = (selector) => root.querySelector(selector);
     Object.assign(this, { stage: find(".stage"), edges: find(".edges") });
     Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
+    find(".under").append(offerDownload("the tree", () => figureOf(this.data, widthOf)));
     this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
     this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);
@@ -53,8 +57,7 @@ class BeamTree {
   edge(branch) {
     if (branch.parent < 0) return [];
     const from = this.place(this.data.branches[branch.parent]), to = this.place(branch), middle = HIGH / 2 - 3;
-    const begin = from.top + middle, end = to.top + middle, half = to.left - APART / 2;
-    const d = `M${from.left + WIDE} ${begin} C${half} ${begin} ${half} ${end} ${to.left} ${end}`;
+    const d = way({ x: from.left + WIDE, y: from.top + middle }, { x: to.left, y: to.top + middle }, APART);
     return [svgElement("path", { d, class: branch.look.includes("best") ? "best" : "" })];
   }
 

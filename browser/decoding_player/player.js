@@ -1,10 +1,13 @@
 // The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
 // Token text is hostile until it is set as text.
 
+import { offerDownload } from "../export/menu.js";
+import { widthOf } from "../export/pictures.js";
 import { element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
+import { headsFigure, stepFigure } from "./picture.js";
 import { Strip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
@@ -24,6 +27,10 @@ class Player {
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), readOut, choose));
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
+    const step = () => stepFigure(this.data, this.maps, this.playhead.at, widthOf);
+    const heads = () => headsFigure(this.data, this.strips.map((strip) => strip.shown), this.playhead.at);
+    this.find(".candidates .title").append(offerDownload("this step and its candidates", step));
+    this.find(".heads .title").append(offerDownload("every head in this step", heads));
     this.resized = new ResizeObserver(() => this.data && this.drawStrips());
     this.resized.observe(this.find(".heads"));
   }

@@ -84,9 +84,14 @@ export class Strip {
   }
 
   weight(layer, head, key) {
-    const steps = this.data.steps.length;
-    const row = (layer * this.data.heads + head) * steps + this.step - 1;
-    return this.weights[row * this.keys.length + key] / FULL;
+    return weightOf(this, layer, head, key);
+  }
+
+  // What is drawn now, to be kept: the keys that are read, and weight(layer, head, key).
+  get shown() {
+    const { data, keys, weights, step, unmasked } = this;
+    const weight = (...place) => weightOf({ data, keys, weights, step }, ...place);
+    return { keys: keys.slice(0, unmasked), weight };
   }
 
   under(event) {
@@ -104,4 +109,9 @@ export class Strip {
     const { layer, head, key } = found;
     return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key).toFixed(4));
   }
+}
+
+function weightOf({ data, keys, weights, step }, layer, head, key) {
+  const row = (layer * data.heads + head) * data.steps.length + step - 1;
+  return weights[row * keys.length + key] / FULL;
 }

@@ -1,10 +1,10 @@
 // A figure of Plotly's as one SVG: its layers upon one another, as the page shows it, but always in the light theme.
 
 import { isDark, setAttributes, svgElement } from "../lib/canvas.js";
-import { FALLBACKS, svgText } from "../lib/pictures.js";
+import { FALLBACKS, INK, PAPER, inXml } from "../export/svg.js";
 import { boxes } from "./cells.js";
 
-const INK = "rgb(47, 45, 43)", PAPER = "rgb(255, 255, 255)", GRID = "rgb(230, 234, 241)"; // of the light theme
+const GRID = "rgb(230, 234, 241)"; // of the light theme
 // Of figures of weights, by .streamlit/config.toml: the strongest colour, and that of digits on strong cells.
 const OF_WEIGHTS = [["rgb(158, 202, 255)", "rgb(8, 48, 107)"], ["rgb(1, 0, 0)", PAPER]];
 const FOR_THE_POINTER = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
@@ -23,7 +23,7 @@ export function composed(figure, { title, caption }, faces = "") {
     if (faces) picture.append(svgElement("style", {}, faces));
     picture.append(svgElement("rect", { class: "paper", width, height, fill: PAPER }));
     for (const layer of stage.children) picture.append(svgElement("g", {}, ...layer.childNodes));
-    return { text: svgText(picture), width, height, families };
+    return { text: inXml(new XMLSerializer().serializeToString(picture)), width, height, families };
   } finally {
     stage.remove();
   }

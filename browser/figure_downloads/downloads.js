@@ -1,25 +1,16 @@
-// A button beside every figure of the page, and one menu for all of them: the figure as SVG and PNG, its numbers as CSV
-// and NPZ, its caption to copy. Nothing is made before somebody asks for it.
+// A button beside every figure of the page that Plotly draws, and one menu for all of them.
 
-import { element, svgElement } from "../lib/canvas.js";
-import { copyText } from "../lib/clipboard.js";
+import { DownloadMenu, downloadButton } from "../export/menu.js";
+import { fontFaces } from "../export/pictures.js";
 import { mounted } from "../lib/mount.js";
-import { fontFaces, pngOf, saveFile } from "../lib/pictures.js";
-import { latexCaption } from "./caption.js";
 import { composed } from "./compose.js";
-import { archive, matrixFile, textFile } from "./npz.js";
-import { csvOf, matricesOf, tableOf } from "./numbers.js";
+import { matricesOf, tableOf } from "./numbers.js";
 
 const FIGURE = "js-plotly-plot", PLACE = "[data-testid=stElementContainer]", BUTTON = "figure_download";
-const ARROW = "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10";
-const GAP = 4; // pixels between a button and the menu, and between the menu and the window's edge
 
 class FigureDownloads {
   constructor(root) {
-    this.menu = root.querySelector(".menu");
-    this.find = (selector) => this.menu.querySelector(selector);
-    for (const button of this.menu.querySelectorAll("button")) button.onclick = () => this.take(button.dataset.take);
-    this.menu.onkeydown = (event) => event.key === "Escape" && this.close(event);
+    this.menu = new DownloadMenu(root.querySelector(".figure_downloads"));
     this.kept = new WeakSet(); // figures whose size is watched
     this.figures = document.getElementsByClassName(FIGURE); // always those that are there
     this.watch = new MutationObserver(() => (this.frame ??= requestAnimationFrame(() => this.offer())));
@@ -53,85 +44,26 @@ class FigureDownloads {
   }
 
   button(place) {
-    const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svgElement("path", { d: ARROW }));
-    const button = element("button", BUTTON, icon);
-    Object.assign(button, { type: "button", title: "Download the figure, its numbers or its caption" });
-    button.setAttribute("aria-haspopup", "dialog");
+    const button = downloadButton(BUTTON);
     button.setAttribute("aria-label", `Download: ${labelOf(place)}`);
-    button.onclick = () => this.open(button, place);
+    button.onclick = () => this.menu.open(button, figureIn(place));
     return button;
   }
+}
 
-  open(button, place) {
-    Object.assign(this, { place, opener: button });
-    this.find(".said").textContent = "";
-    this.find(".caption").textContent = this.caption;
-    this.find("[data-take=npz]").hidden = !matricesOf(numbersOf(this.figure)).length;
-    this.menu.showPopover();
-    const zoom = this.menu.currentCSSZoom ?? 1, { right, top, bottom } = button.getBoundingClientRect();
-    const { width, height } = this.menu.getBoundingClientRect();
-    const below = bottom + GAP + height <= window.innerHeight;
-    const down = below ? bottom + GAP : Math.max(GAP, top - GAP - height);
-    this.menu.style.left = `${Math.max(GAP, right - width) / zoom}px`;
-    this.menu.style.top = `${down / zoom}px`;
-    this.find("button").focus();
-  }
-
-  // By its key: the page has another use for it, to end a presentation.
-  close(event) {
-    event.stopPropagation();
-    this.menu.hidePopover();
-    this.opener.focus();
-  }
-
-  get figure() {
-    return this.place.querySelector(`.${FIGURE}`);
-  }
-
+// What the menu can make of the figure that a place holds at that moment; Plotly may draw another one there meanwhile.
+function figureIn(place) {
+  const now = () => place.querySelector(`.${FIGURE}`), label = labelOf(place);
   // What the page says of it; without more, what it tells screen readers.
-  get caption() {
-    return this.figure.layout.meta?.caption ?? labelOf(this.place);
-  }
-
-  get name() {
-    return /st-key-([\w-]+)/.exec(this.place.className)?.[1] ?? "figure";
-  }
-
-  async take(what) {
-    try {
-      await this.make(what);
-    } catch { // the page has drawn another figure meanwhile, or the picture is too large for the browser
-      this.say("This could not be made. Please close the menu and try again.");
-    }
-  }
-
-  async make(what) {
-    const { name, caption } = this;
-    if (what === "copy") return this.sayCopied(what, await copyText(caption));
-    if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
-    if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(tableOf(numbersOf(this.figure))));
-    else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(filesOf(this.figure)));
-    else await this.savePicture(what);
-    this.say(`${name}.${what} is saved.`);
-  }
-
-  async savePicture(what) {
-    const { figure, name } = this, about = { title: labelOf(this.place), caption: this.caption };
-    const faces = await fontFaces(composed(figure, about).families);
-    const { text, width, height } = composed(figure, about, faces);
-    if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", text);
-    else saveFile(`${name}.png`, "image/png", await pngOf(text, width, height));
-  }
-
-  // Copying by selection takes the keys away from the menu.
-  sayCopied(what, done) {
-    this.find(`[data-take=${what}]`).focus();
-    this.say(done ? "Copied." : "The browser does not let this page copy: select the text above.");
-  }
-
-  say(words) {
-    this.find(".said").textContent = words;
-  }
+  const caption = now().layout.meta?.caption ?? label, about = { title: label, caption };
+  const matrices = () => matricesOf(numbersOf(now()));
+  return {
+    name: /st-key-([\w-]+)/.exec(place.className)?.[1] ?? "figure",
+    label, caption,
+    picture: async () => composed(now(), about, await fontFaces(composed(now(), about).families)),
+    table: () => tableOf(numbersOf(now())),
+    matrices: matrices().length ? matrices : undefined,
+  };
 }
 
 // Plotly writes the part of the room that square cells take into the layout, by which Streamlit draws the figure anew
@@ -144,16 +76,5 @@ function keepDomains({ layout, _fullLayout: full }) {
 
 const labelOf = (place) => place.querySelector("[role=figure]")?.getAttribute("aria-label") ?? "the figure";
 const numbersOf = (figure) => ({ traces: figure._fullData, layout: figure._fullLayout });
-
-function filesOf(figure) {
-  const found = matricesOf(numbersOf(figure)), files = {};
-  found.forEach(({ values, rows, columns }, at) => {
-    const number = found.length > 1 ? `_${at + 1}` : "";
-    files[`values${number}`] = matrixFile(values);
-    files[`rows${number}`] = textFile(rows);
-    files[`columns${number}`] = textFile(columns);
-  });
-  return files;
-}
 
 export default mounted(FigureDownloads);

@@ -2,7 +2,6 @@
 
 const TAGS = /<\/?(?:b|i|u|s|em|strong|span|sub|sup|a)\b[^>]*>/gi;
 const SIGNS = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
-const FORMULA = /^[=+\-@\t\r]/; // what a cell begins with that spreadsheets take for a formula
 
 // A text that Plotly would render, as it reads: line breaks for <br>, no markup, tokens as they are.
 export function plainText(text) {
@@ -47,28 +46,6 @@ export function matricesOf({ traces, layout }) {
       columns: labels(axisOf(layout, trace.xaxis), columns, places(trace, "x", width)),
     };
   });
-}
-
-// The table as CSV. A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, as
-// in all tables of the app.
-export function csvOf({ header, rows }) {
-  return [header, ...rows].map((row) => `${row.map(cellText).join(",")}\n`).join("");
-}
-
-function cellText(cell) {
-  if (typeof cell === "number") return shortest(cell);
-  const text = FORMULA.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-// As few digits as tell it from every other number of its precision: what travels is mostly float32.
-function shortest(number) {
-  if (Math.fround(number) !== number) return String(number);
-  for (let digits = 1; digits < 9; digits++) {
-    const text = number.toPrecision(digits);
-    if (Math.fround(Number(text)) === number) return String(Number(text));
-  }
-  return String(Number(number.toPrecision(9)));
 }
 
 const isData = (trace) => trace.visible === true && trace.mode !== "text";

@@ -1,8 +1,10 @@
 // All heads of the model, a grid for each kind of attention: a click or Enter switches a head off or on again, the
 // arrows go from head to head, Escape switches all on.
 
+import { offerDownload } from "../export/menu.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
+import { figureOf } from "./picture.js";
 
 const WIDEST = 36, NARROWEST = 17, ROOM_FOR_DIGITS = 26, BESIDE = 22, APART = 2; // pixels
 
@@ -14,6 +16,7 @@ class HeadSwitches {
     this.echo = new Echo();
     this.buttons = new Map();
     this.off = [];
+    find(".under").append(offerDownload("what is lost without each head", () => figureOf(this.data)));
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
     find(".switches").onkeydown = (event) => this.key(event);

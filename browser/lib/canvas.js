@@ -179,7 +179,8 @@ export function signedColour(share) {
   return `rgba(${red}, ${green}, ${blue_}, ${opaque.toFixed(3)})`;
 }
 
-const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
+// The same as red, green, blue and opacity.
+export const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
 
 // Numbers as an image of a pixel a cell, to be stretched without blur.
 export class Raster {

@@ -1,12 +1,14 @@
 // The training replay. All numbers and sentences come from Python; here they are only shown, one snapshot at a time.
 // Token text is hostile until it is set as text.
 
+import { offerDownload } from "../export/menu.js";
 import { POINTED, element } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
+import { filmFigure, headFigure } from "./picture.js";
 import { Snapshots, Strip } from "./snapshots.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
@@ -29,6 +31,10 @@ class Player {
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
+    const film = () => filmFigure(this.data, this.snapshots);
+    const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
+    this.find(".controls").append(offerDownload("the head at every snapshot", film));
+    this.find(".head .title").append(offerDownload("the head at this snapshot", map));
     this.curves = [];
     this.resized = new ResizeObserver(() => this.data && this.arrange());
     this.resized.observe(this.find(".player"));

@@ -17,6 +17,8 @@ export function linesOf(weights) {
 
 export const widthOf = (weight) => 0.75 + 4.25 * weight;
 export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
+// How opaque the blue of an output token of this probability is.
+export const tintOf = (probability) => 0.04 + 0.6 * probability;
 
 // From the middle of a source token, above, to that of an output token, `high` pixels below it.
 export function curve(from, to, high) {

@@ -1,14 +1,17 @@
 // Source tokens above, output tokens below, and between them the weights of one cross-attention head. Pointing at a
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
 
+import { offerDownload } from "../export/menu.js";
+import { widthOf as textWidth } from "../export/pictures.js";
 import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
-import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, widthOf } from "./geometry.js";
+import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
+import { figureOf } from "./picture.js";
 import { invitation, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const SIDES = ["source", "output"];
-const tint = (share) => `rgba(31, 119, 224, ${(0.04 + 0.6 * share).toFixed(3)})`;
+const tint = (share) => `rgba(31, 119, 224, ${tintOf(share).toFixed(3)})`;
 
 class TokenLines {
   constructor(root) {
@@ -19,6 +22,7 @@ class TokenLines {
     this.hovered = this.focused = null; // {side, index}
     for (const side of SIDES) this.listen(side, this.rows[side]);
     this.details.addEventListener("toggle", () => this.fillTable());
+    find(".under").append(offerDownload("tokens joined by attention", () => figureOf(this.data, textWidth)));
     this.resized = new ResizeObserver(() => this.place());
     this.resized.observe(this.scroll);
   }

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import tomllib
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -24,8 +25,9 @@ LAYER, HEAD = 2, 0
 EVIL = '=1+1 </script><img src=x onerror="window.hurt=1">'  # so long that no digits fit into the cells
 TEXTS = {"light": EVIL, "dark": "I love my teacher."}
 INK, DARK_PAPER = (47, 45, 43), "rgb(23, 22, 20)"
-PIXEL = """async ([bytes, x, y]) => {
-    const picture = await createImageBitmap(new Blob([Uint8Array.from(bytes)]));
+PIXEL = """async ([text, x, y]) => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes]));
     const canvas = new OffscreenCanvas(picture.width, picture.height), pen = canvas.getContext("2d");
     pen.drawImage(picture, 0, 0);
     return [picture.width, picture.height, ...pen.getImageData(x, y, 1, 1).data];
@@ -121,7 +123,7 @@ def test_a_picture_has_a_box_in_the_colour_of_each_weight_and_the_caption_in_the
     assert "@font-face" in written and 'font-family="' not in written
 
     width, height = (float(picture.get(side)) for side in ("width", "height"))
-    read = page.evaluate(PIXEL, [list(take(page, "png").read_bytes()), 4, 4])
+    read = page.evaluate(PIXEL, [b64encode(take(page, "png").read_bytes()).decode(), 4, 4])
     assert read[:2] == [round(2 * width), round(2 * height)]
     assert read[2:] == [255, 255, 255, 255], "white paper"
 

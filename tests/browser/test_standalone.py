@@ -195,6 +195,16 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
         alone.get_by_role("button", name="One step forward").click()
     expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
     expect(alone.get_by_text("Choose a line")).to_be_hidden()
+    alone.locator(".heads .download").click()
+    for kind in ("svg", "png"):
+        with alone.expect_download() as saving:
+            alone.locator(f".heads [data-take={kind}]").click()
+        assert saving.value.suggested_filename == f"heads_of_step_4.{kind}"
+        saving.value.save_as(tmp_path / f"heads.{kind}")
+    cells = ElementTree.parse(tmp_path / "heads.svg").getroot().findall(f".//{SVG}g[@class='cells']/{SVG}rect")
+    assert len(cells) == trace.cross[:, :, 3].size + trace.decoder[:, :, 3, :4].size
+    assert (tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
+    alone.keyboard.press("Escape")
     shuts_no_one_out(alone)
 
 

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { latexCaption } from "../../browser/figure_downloads/caption.js";
+import { latexCaption } from "../../browser/export/caption.js";
+import { csvOf } from "../../browser/export/csv.js";
+import { archive, matrixFile, textFile } from "../../browser/export/npz.js";
 import { rampOf } from "../../browser/figure_downloads/cells.js";
-import { archive, matrixFile, textFile } from "../../browser/figure_downloads/npz.js";
-import { csvOf, matricesOf, plainText, tableOf } from "../../browser/figure_downloads/numbers.js";
+import { matricesOf, plainText, tableOf } from "../../browser/figure_downloads/numbers.js";
 
 const MAP = {
   traces: [

@@ -53,6 +53,7 @@ def _box(block: Block, total: int) -> dict:
         "kind": block.kind,
         "label": f"Masked {label.lower()}" if masked else label,
         "note": share_words(block, total),
+        "parameters": block.parameters,
         "look": _LOOKS.get(block.kind, block.kind),
     }
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from plots.text import KIND_NAMES
 from transformer.interpret.attention_block import BlockParameters, Stages, split_heads
 
 from .steps_findings import Findings
@@ -82,6 +83,7 @@ def stages_payload(
     arrays = {name: _travelling(array) for name, array in _arrays(stages, parameters, view).items()}
     return {
         "id": f"{view.kind} {view.layer} {view.sentence}",
+        "block": _block_name(view),
         "queries": list(view.queries),
         "keys": list(view.keys),
         "predicts": list(view.predicted) if view.predicted else None,
@@ -95,6 +97,12 @@ def stages_payload(
         "editable": editable,
         "whose": "The float32 number here" if view.toy else "The model",
     }
+
+
+def _block_name(view: View) -> str:
+    if view.toy:
+        return f"Self-attention over made-up numbers, head {view.head + 1}"
+    return f"{KIND_NAMES[view.kind]}, layer {view.layer + 1}, head {view.head + 1}"
 
 
 def _arrays(stages: Stages, parameters: BlockParameters, view: View) -> dict[str, np.ndarray]:

@@ -32,7 +32,7 @@ def show(choice: Choice) -> None:
         found = what_if.importance(choice, ablation)
         start = heads_text([telling(found)])
         off = heads_in(url_state.read("off", start), found)
-        payload = switches_payload(found, trace)
+        payload = switches_payload(found, trace) | {"ablated_by": ablation}
         head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
     with right:
         _show_change(choice, ablation, off)

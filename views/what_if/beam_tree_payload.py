@@ -40,6 +40,7 @@ def tree_payload(
                 "note": str(branch.rank) if branch.rank else "",
                 "ids": ".".join(map(str, branch.ids)),
                 "chance": round(float(min(1.0, chance)), 4),
+                "log_probability": round(float(branch.log_probability), 4),
                 "look": look,
                 "words": branch_words(branch, chance, name),
                 "reads": [round(float(weight), 4) for weight in reads[number]],

@@ -24,6 +24,19 @@ function file(kind, shape, data) {
   return joined([Uint8Array.from(magic), encoder.encode(`${filled}\n`), data]);
 }
 
+// The files of matrices {values, rows, columns}, with the labels of rows and columns: "values", "rows" and "columns",
+// of several with their `name`, or with a number where they have none.
+export function filesOf(matrices) {
+  const files = {};
+  matrices.forEach(({ name, values, rows, columns }, at) => {
+    const which = matrices.length > 1 ? `_${name ?? at + 1}` : "";
+    files[`values${which}`] = matrixFile(values);
+    files[`rows${which}`] = textFile(rows);
+    files[`columns${which}`] = textFile(columns);
+  });
+  return files;
+}
+
 // The archive of files, {name: bytes}.
 export function archive(files) {
   const parts = [], directory = [];

@@ -1,15 +1,18 @@
 // Pictures to take along, made and saved by the visitor's own browser: SVG as text, and PNG of that text.
 
-const NOT_IN_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+import { FAMILY } from "./svg.js";
+
 const SCALE = 2; // pixels of a PNG for one of the page's
 const ADDRESS = /url\(["']?([^"')]+)["']?\)/; // in a style sheet
-// Where the page's own font is not there.
-export const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';
 const HELD = 10_000; // ms that a file is held after the click: Safari reads it later
 
-// The text of an SVG file; what XML cannot hold is replaced.
-export function svgText(svg) {
-  return new XMLSerializer().serializeToString(svg).replace(NOT_IN_XML, "\uFFFD");
+let ruler;
+
+// How wide a text is in the font of pictures, in pixels.
+export function widthOf(text, size, weight = 400) {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  ruler.font = `${weight} ${size}px ${FAMILY}`;
+  return ruler.measureText(text).width;
 }
 
 // Let the browser save a file.

@@ -1,0 +1,129 @@
+// What can be taken of a figure, in a menu that a button beside it opens: the picture as SVG and PNG, the numbers as
+// CSV and NPZ, the caption to copy. Nothing is made before somebody asks for it, and the server has no part in it.
+//
+// A figure is {name, label, caption, picture, table, matrices}: the files' name; what it shows, in a few words; what
+// the page says of it; picture() promises {text, width, height} of the SVG; table() gives {header, rows}; matrices()
+// gives what npz.js makes files of. Without table or matrices it has no such file.
+
+import { element, svgElement } from "../lib/canvas.js";
+import { copyText } from "../lib/clipboard.js";
+import { latexCaption } from "./caption.js";
+import { csvOf } from "./csv.js";
+import { archive, filesOf } from "./npz.js";
+import { fontFaces, pngOf, saveFile } from "./pictures.js";
+import { PAGES_FONT, svgFile } from "./svg.js";
+
+const ARROW = "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10";
+const GAP = 4; // pixels between a button and the menu, and between the menu and the window's edge
+const ROWS = [
+  ["Picture", [["svg", "SVG"], ["png", "PNG"]]],
+  ["Numbers", [["csv", "CSV"], ["npz", "NPZ"]]],
+  ["Caption", [["copy", "Copy"], ["latex", "Copy as LaTeX"]]],
+];
+
+// A button that opens a menu.
+export function downloadButton(className) {
+  const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svgElement("path", { d: ARROW }));
+  const button = element("button", className, icon);
+  Object.assign(button, { type: "button", title: "Download the figure, its numbers or its caption" });
+  button.setAttribute("aria-haspopup", "dialog");
+  return button;
+}
+
+// A component's own button, to be put beside its figure; figureOf() says at each click what is to be had. In place of a
+// picture it has drawing(), which gives {parts, width, height}.
+export function offerDownload(label, figureOf) {
+  const button = downloadButton("download");
+  button.setAttribute("aria-label", `Download: ${label}`);
+  button.onclick = () => {
+    const menu = (button.menu ??= new DownloadMenu(button.parentElement)), figure = figureOf();
+    const picture = async () => {
+      const drawing = { ...figure.drawing(), title: figure.label, caption: figure.caption };
+      return svgFile(drawing, await fontFaces(new Set([PAGES_FONT])));
+    };
+    menu.open(button, { ...figure, picture });
+  };
+  return button;
+}
+
+export class DownloadMenu {
+  constructor(place) {
+    const button = ([what, name]) => {
+      const made = element("button", "", name);
+      made.type = "button";
+      made.dataset.take = what;
+      made.onclick = () => this.take(what);
+      return made;
+    };
+    const row = ([name, kinds]) => element("div", "", element("span", "", name), ...kinds.map(button));
+    this.rows = ROWS.map(row);
+    this.caption = element("p", "caption");
+    this.said = element("p", "said");
+    this.menu = element("div", "menu", ...this.rows, this.caption, this.said);
+    const look = { popover: "auto", role: "dialog", "aria-label": "Download this figure" };
+    for (const [name, value] of Object.entries(look)) this.menu.setAttribute(name, value);
+    this.said.setAttribute("role", "status");
+    this.menu.onkeydown = (event) => event.key === "Escape" && this.close(event);
+    place.append(this.menu);
+  }
+
+  find(what) {
+    return this.menu.querySelector(`[data-take=${what}]`);
+  }
+
+  open(opener, figure) {
+    Object.assign(this, { opener, figure });
+    this.said.textContent = "";
+    this.caption.textContent = figure.caption;
+    this.find("csv").hidden = !figure.table;
+    this.find("npz").hidden = !figure.matrices;
+    this.find("csv").parentElement.hidden = !figure.table && !figure.matrices;
+    this.menu.showPopover();
+    const zoom = this.menu.currentCSSZoom ?? 1, { right, top, bottom } = opener.getBoundingClientRect();
+    const { width, height } = this.menu.getBoundingClientRect();
+    const below = bottom + GAP + height <= window.innerHeight;
+    const down = below ? bottom + GAP : Math.max(GAP, top - GAP - height);
+    this.menu.style.left = `${Math.max(GAP, right - width) / zoom}px`;
+    this.menu.style.top = `${down / zoom}px`;
+    this.find("svg").focus();
+  }
+
+  // By its key: the page has another use for it, to end a presentation.
+  close(event) {
+    event.stopPropagation();
+    this.menu.hidePopover();
+    this.opener.focus();
+  }
+
+  async take(what) {
+    try {
+      await this.make(what);
+    } catch { // the page has drawn another figure meanwhile, or the picture is too large for the browser
+      this.say("This could not be made. Please close the menu and try again.");
+    }
+  }
+
+  async make(what) {
+    const { name, caption, table, matrices, picture } = this.figure;
+    if (what === "copy") return this.sayCopied(what, await copyText(caption));
+    if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
+    if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(table()));
+    else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(filesOf(matrices())));
+    else {
+      const { text, width, height } = await picture();
+      if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", text);
+      else saveFile(`${name}.png`, "image/png", await pngOf(text, width, height));
+    }
+    this.say(`${name}.${what} is saved.`);
+  }
+
+  // Copying by selection takes the keys away from the menu.
+  sayCopied(what, done) {
+    this.find(what).focus();
+    this.say(done ? "Copied." : "The browser does not let this page copy: select the text above.");
+  }
+
+  say(words) {
+    this.said.textContent = words;
+  }
+}

@@ -1,0 +1,318 @@
+"""What a visitor takes of a figure that is not Plotly's: vector graphic, picture, numbers, all as the model has them.
+
+The page is dark and the sentence hostile: pictures are light, and tokens are text in every file.
+"""
+
+import csv
+import io
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from support.rest import follow
+
+from transformer import Beam
+from transformer.decoding.beam import Outcome
+from transformer.decoding.search_tree import search_tree
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.intervention import Uniform
+from transformer.training.replay import REPLAY_FILE, load_replay
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "He said =1 <b>cat</b>."  # what the tokenizer does not know is “<unk>”, and its answer has “-” as tokens
+LAYER, HEAD, STEP = 2, 4, 3
+INK, STRONGEST_IN_THE_DARK = "rgb(47, 45, 43)", "rgb(158, 202, 255)"
+MENU = ".menu:popover-open"
+FOCUSED = """() => {
+    let found = document.activeElement;
+    while (found.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found.ariaLabel ?? "";
+}"""
+PIXEL = """async text => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes]));
+    const canvas = new OffscreenCanvas(picture.width, picture.height), pen = canvas.getContext("2d");
+    pen.drawImage(picture, 0, 0);
+    return [picture.width, picture.height, ...pen.getImageData(3, 3, 1, 1).data];
+}"""
+
+
+@pytest.fixture(scope="module")
+def visited(windows, address) -> Iterator[Callable[[str], Page]]:
+    """A function to an address of the app with the hostile sentence, in one window; no script may fail in it."""
+    page, errors = windows("component pictures", width=1366, height=768, scheme="dark"), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/decoding")
+    expect(page.locator(".place")).to_be_visible()
+
+    def visit(path: str) -> Page:
+        follow(page, f"{path}{'&' if '?' in path else '?'}text={quote(EVIL)}&layer={LAYER + 1}&head={HEAD + 1}")
+        return page
+
+    yield visit
+    page.goto("about:blank")
+    assert not errors
+
+
+@pytest.fixture
+def take(tmp_path) -> Callable[[Page, str, str], dict[str, Path]]:
+    """A function that opens the menu of the figure with this button and takes these files, each by its kind."""
+
+    def take(page: Page, button: str, kinds: str) -> dict[str, Path]:
+        page.locator(button).click()
+        offered = [
+            each for each in ("svg", "png", "csv", "npz") if page.locator(f"{MENU} [data-take={each}]").is_visible()
+        ]
+        assert offered == kinds.split()
+        taken = {}
+        for kind in kinds.split():
+            with page.expect_download() as saving:
+                page.locator(f"{MENU} [data-take={kind}]").click()
+            taken[kind] = tmp_path / saving.value.suggested_filename
+            saving.value.save_as(taken[kind])
+            expect(page.locator(f"{MENU} .said")).to_have_text(f"{taken[kind].name} is saved.")
+        return taken
+
+    return take
+
+
+def picture_of(page: Page, taken: dict[str, Path]) -> ElementTree.Element:
+    """The vector graphic, after looking whether it is light and text alone, and the PNG twice as large as it."""
+    written, picture = taken["svg"].read_text(encoding="utf-8"), ElementTree.parse(taken["svg"]).getroot()
+    tags = {each.tag.removeprefix(SVG) for each in picture.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "g", "rect", "path", "line", "circle", "text", "tspan"}
+    assert picture.find(f"{SVG}desc").text == page.locator(f"{MENU} .caption").inner_text()
+    assert picture.get("font-family").startswith('"Source Sans", "Source Sans 3", ') and "@font-face" in written
+    assert picture.get("fill") == INK and STRONGEST_IN_THE_DARK not in written
+    width, height = (float(picture.get(side)) for side in ("width", "height"))
+    read = page.evaluate(PIXEL, b64encode(taken["png"].read_bytes()).decode())
+    assert read == [round(2 * width), round(2 * height), 255, 255, 255, 255], "white paper"
+    label = picture.find(f"{SVG}title").text
+    page.keyboard.press("Escape")
+    expect(page.locator(MENU)).to_have_count(0)
+    assert label and page.evaluate(FOCUSED).startswith("Download: "), "the button has the keys again"
+    return picture
+
+
+def rows_of(taken: dict[str, Path]) -> list[dict[str, str]]:
+    """The rows of the CSV; a token with an apostrophe before it is as it was."""
+    found = list(csv.DictReader(io.StringIO(taken["csv"].read_text(encoding="utf-8"), newline="")))
+    for row in found:
+        for cell in row.values():
+            assert not re.match(r"[=+@\t\r]|-(?![\d.]|Infinity)", cell), f"{cell} is a formula"
+    return [{name: re.sub("^'(?=[=+@-])", "", cell) for name, cell in row.items()} for row in found]
+
+
+def all_of(picture: ElementTree.Element, group: str, tag: str) -> list[ElementTree.Element]:
+    """The shapes of a tag within the groups of a class."""
+    return [each for found in picture.iterfind(f".//{SVG}g[@class='{group}']") for each in found.iter(f"{SVG}{tag}")]
+
+
+def numbers(shapes: list[ElementTree.Element], name: str) -> np.ndarray:
+    return np.array([float(each.get(name)) for each in shapes])
+
+
+def texts(shapes: list[ElementTree.Element]) -> list[str]:
+    return ["".join(each.itertext()) for each in shapes]
+
+
+def last_number(text: str) -> float:
+    return float(text.rsplit(" ", 1)[1].replace("\N{MINUS SIGN}", "-"))
+
+
+def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited, take, shipped):
+    page, trace = visited("/translate"), shipped.trace(EVIL)
+    weights = trace.cross[LAYER, HEAD]
+    button = ".token_lines .download"
+    expect(page.locator(button)).to_have_attribute("aria-label", "Download: tokens joined by attention")
+    taken = take(page, button, "svg png csv npz")
+    assert taken["svg"].name == "token_lines.svg"
+    picture = picture_of(page, taken)
+    assert texts(all_of(picture, "source", "text")) == list(trace.source_tokens)
+    assert texts(all_of(picture, "output", "text")) == list(trace.next_tokens)
+    paths, shown = all_of(picture, "lines", "path"), np.sort(weights[weights >= 0.01])
+    np.testing.assert_allclose([last_number(text) for text in texts(paths)], shown, atol=5.1e-5)
+    for look in ("stroke-opacity", "stroke-width"):
+        strength = numbers(paths, look)
+        assert (np.diff(strength) >= 0).all() and strength[-1] > strength[0], "the larger, the stronger, and on top"
+    middles = [
+        numbers(boxes, "x") + numbers(boxes, "width") / 2
+        for boxes in (all_of(picture, side, "rect") for side in ("source", "output"))
+    ]
+    for path, weight in zip(paths, shown, strict=True):
+        first, *_, last, _ = (float(each) for each in re.findall(r"[\d.]+", path.get("d").replace("C", " ")))
+        column, row = (int(np.abs(places - x).argmin()) for places, x in zip(middles, (first, last), strict=True))
+        assert weights[row, column] == pytest.approx(weight)
+    boxes = all_of(picture, "output", "rect")
+    np.testing.assert_allclose(numbers(boxes, "fill-opacity"), 0.04 + 0.6 * trace.next_probabilities, atol=1e-3)
+    rows = rows_of(taken)
+    assert len(rows) == weights.size
+    for row in rows:
+        at, key = int(row["row"]), int(row["column"])
+        assert (row["output token"], row["source token"]) == (trace.next_tokens[at], trace.source_tokens[key])
+        assert float(row["weight"]) == pytest.approx(weights[at, key], rel=1e-6)
+        assert float(row["probability"]) == pytest.approx(trace.next_probabilities[at], rel=1e-6)
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
+        assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
+
+
+def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visited, take, shipped):
+    page = visited("/architecture?block=decoder.1.cross_attention")
+    taken = take(page, ".diagram .download", "svg png csv")
+    assert taken["svg"].name == "architecture.svg"
+    picture = picture_of(page, taken)
+    labels = texts(list(picture.iter(f"{SVG}text")))
+    layers = shipped.model.config.num_decoder_layers
+    assert f"layer 2 of {layers}" in labels and "Cross-attention" in labels
+    shown = page.locator(".diagram .box").all()
+    assert texts(all_of(picture, "box", "text")) == [
+        each for box in shown for each in box.locator("text").all_text_contents()
+    ]
+    rows = rows_of(taken)
+    assert sum(int(row["parameters"]) for row in rows) == sum(each.numel() for each in shipped.model.parameters())
+    assert len(rows) == len(shown) + 4 * (shipped.model.config.num_encoder_layers - 1) + 6 * (layers - 1)
+
+
+def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, take, shipped):
+    page, trace = visited("/inside?at_step=softmax&kind=cross"), shipped.trace(EVIL)
+    weights = trace.cross[LAYER, HEAD]
+    taken = take(page, "li.step:not([hidden]) .download", "svg png csv npz")
+    assert taken["svg"].name == "attention_softmax.svg"
+    picture = picture_of(page, taken)
+    made, given = ([row for row in rows_of(taken) if row["matrix"] == name] for name in ("weights", "scores"))
+
+    def as_matrix(rows: list[dict[str, str]]) -> np.ndarray:
+        return np.array([float(row["value"]) for row in rows]).reshape(weights.shape)
+
+    np.testing.assert_allclose(as_matrix(made), weights, atol=1e-6)
+    powers = np.exp(as_matrix(given))
+    np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), weights, atol=1e-5)
+    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == trace.fed_tokens
+    assert tuple(row["key or dimension"] for row in made[: weights.shape[1]]) == trace.source_tokens
+    titles = texts(all_of(picture, "cells", "title"))
+    drawn = np.array([last_number(text) for text in titles]).reshape(2, *weights.shape)
+    np.testing.assert_allclose(drawn, [as_matrix(given), weights], atol=5.1e-5)
+    opaque = numbers(all_of(picture, "cells", "rect"), "fill-opacity").reshape(drawn.shape)
+    np.testing.assert_allclose(opaque[1], np.interp(weights, [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+    largest = np.abs(as_matrix(given)) / np.abs(as_matrix(given)).max()
+    np.testing.assert_allclose(opaque[0], 0.03 + 0.69 * largest, atol=1e-3)
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read["values_weights"], weights, atol=1e-6)
+        assert tuple(read["columns_scores"]) == trace.source_tokens
+
+
+def test_a_tree_has_all_branches_of_the_search_with_what_became_of_them(visited, take, shipped):
+    page = visited("/what_if?what_if=beam+tree&tree_beam=3")
+    taken = take(page, ".beam_tree .download", "svg png csv")
+    assert taken["svg"].name == "beam_tree.svg"
+    picture, rows = picture_of(page, taken), rows_of(taken)
+    branches = {branch.ids: branch for branch in search_tree(shipped.beam_search(EVIL, Beam(3)))}
+    name = shipped.tokenizer.piece_text
+    paths: list[tuple[str, ...]] = []
+    for row in rows:
+        before = paths[int(row["grew from"]) - 1] if row["grew from"] else ()
+        paths.append((*before, row["token"]))
+        assert int(row["step"]) == len(paths[-1])
+    expected = {tuple(map(name, ids)): branch for ids, branch in branches.items()}
+    assert sorted(paths) == sorted(expected)
+    outcomes = {Outcome.ENDED: "ended", Outcome.FELL_OUT: "fell out"}
+    for path, row in zip(paths, rows, strict=True):
+        branch = expected[path]
+        before = expected[path[:-1]].log_probability if len(path) > 1 else 0.0
+        assert float(row["log P of all so far"]) == pytest.approx(branch.log_probability, abs=5.1e-5)
+        assert float(row["probability"]) == pytest.approx(np.exp(branch.log_probability - before), abs=1e-4)
+        assert row["outcome"] == outcomes.get(branch.outcome, "") and row["rank"] == str(branch.rank or "")
+    best = next(branch.ids for branch in branches.values() if branch.rank == 1)
+    assert [row["token"] for row in rows if row["on the way to the best"] == "yes"] == list(map(name, best))
+    boxes, edges = all_of(picture, "branches", "rect"), all_of(picture, "edges", "path")
+    assert len(boxes) == len(rows) and len(edges) == sum(len(path) > 1 for path in paths)
+    chances = np.array([float(row["probability"]) for row in rows])
+    np.testing.assert_allclose(numbers(boxes, "fill-opacity"), 0.03 + 0.69 * 0.8 * chances, atol=1e-3)
+    assert sum(each.get("stroke") == "rgb(232, 113, 10)" for each in boxes) == len(best)
+
+
+def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take, shipped):
+    page, trace, now = visited(f"/decoding?step={STEP}"), shipped.trace(EVIL), STEP - 1
+    expect(page.locator(".place")).to_contain_text(f"Step {STEP} of")
+    taken = take(page, ".candidates .download", "svg png csv")
+    assert taken["svg"].name == f"decoding_step_{STEP}.svg"
+    picture, rows = picture_of(page, taken), rows_of(taken)
+    candidates = [row for row in rows if row["what"] == "candidate"]
+    assert [row["token"] for row in candidates[:10]] == list(trace.candidate_tokens[now])
+    shares = np.array([float(row["weight or probability"]) for row in candidates])
+    np.testing.assert_allclose(shares[:10], trace.candidate_probabilities[now], rtol=1e-5)
+    assert [row["token"] for row in candidates if row["taken"] == "yes"] == [trace.next_tokens[now]]
+    bars = [each for each in all_of(picture, "candidate", "rect") if each.get("class") == "bar"]
+    np.testing.assert_allclose(numbers(bars, "width"), np.maximum(1, 300 * shares), atol=1e-2)
+    for what, tokens, weights in (
+        ("cross-attention weight", trace.source_tokens, trace.cross[LAYER, HEAD, now]),
+        ("masked self-attention weight", trace.fed_tokens[:STEP], trace.decoder[LAYER, HEAD, now, :STEP]),
+    ):
+        read = [row for row in rows if row["what"] == what]
+        assert tuple(row["token"] for row in read) == tuple(tokens)
+        np.testing.assert_allclose([float(row["weight or probability"]) for row in read], weights, atol=1e-6)
+    chips = texts(all_of(picture, "read", "text"))[::2]
+    assert chips == [*trace.source_tokens, *trace.fed_tokens[:STEP]]
+
+    taken = take(page, ".heads .download", "svg png csv npz")
+    picture = picture_of(page, taken)
+    kinds = (("cross_attention", trace.cross[:, :, now]), ("masked_self_attention", trace.decoder[:, :, now, :STEP]))
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        for name, weights in kinds:
+            np.testing.assert_allclose(read[f"values_{name}"].reshape(weights.shape), weights, atol=1e-5)
+    every = np.concatenate([weights.ravel() for _, weights in kinds])
+    np.testing.assert_allclose([float(row["weight"]) for row in rows_of(taken)], every, atol=1e-5)
+    opaque = numbers(all_of(picture, "cells", "rect"), "fill-opacity")
+    np.testing.assert_allclose(opaque, np.interp(every, [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+
+
+def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visited, take, shipped):
+    page, trace = visited("/what_if?off=none&ablated_by=uniform"), shipped.trace(EVIL)
+    taken = take(page, ".switches .download", "svg png csv npz")
+    assert taken["svg"].name == "head_importance.svg"
+    picture, rows = picture_of(page, taken), rows_of(taken)
+    found = head_importance(shipped.model, trace.source_ids, trace.next_ids, Uniform, None)
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        for kind in ("encoder", "decoder", "cross"):
+            np.testing.assert_allclose(read[f"values_{kind}"], found.total(kind), atol=6e-5)
+    losses = np.array([float(row["loss of log P in nats"]) for row in rows])
+    every = np.concatenate([found.total(kind).ravel() for kind in ("encoder", "decoder", "cross")])
+    np.testing.assert_allclose(losses, every, atol=6e-5)
+    boxes = all_of(picture, "cells", "rect")
+    np.testing.assert_allclose(
+        numbers(boxes, "fill-opacity"), 0.03 + 0.69 * np.abs(every) / np.abs(every).max(), atol=1e-3
+    )
+    assert [box.get("fill") == "rgb(31, 119, 224)" for box in boxes] == [loss < 0 for loss in losses]
+    turned = sum(int(found.turned[kind].sum()) for kind in ("encoder", "decoder", "cross"))
+    assert len(picture.findall(f".//{SVG}circle")) == turned
+
+
+def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take, checkpoints):
+    page = visited("/training?training=training+replay&checkpoint=en-fr&kind=cross")
+    replay = load_replay(checkpoints / "en-fr" / REPLAY_FILE)
+    probe = replay.trajectories[0]
+    maps = probe.cross[:, LAYER, HEAD]
+    expect(page.locator(".place")).to_contain_text("Step 0")
+    page.get_by_role("button", name="Last snapshot").click()
+    expect(page.locator(".place")).to_contain_text(f"Step {replay.steps[-1]:,}")
+    taken = take(page, ".head .download", "svg png csv npz")
+    assert taken["svg"].name == f"training_step_{replay.steps[-1]}.svg"
+    picture = picture_of(page, taken)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows_of(taken)], maps[-1].ravel(), atol=1e-5)
+    drawn = [last_number(text) for text in texts(all_of(picture, "cells", "title"))]
+    np.testing.assert_allclose(drawn, maps[-1].ravel(), atol=5.1e-4)
+    assert texts(picture.findall(f".//{SVG}text[@class='row']")) == [each[:12] for each in probe.fed_tokens]
+
+    taken = take(page, ".controls .download", "svg png csv npz")
+    picture, rows = picture_of(page, taken), rows_of(taken)
+    opaque = numbers(all_of(picture, "cells", "rect"), "fill-opacity")
+    np.testing.assert_allclose(opaque, np.interp(maps.ravel(), [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
+    assert sorted({int(row["step"]) for row in rows}) == replay.steps.tolist()
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], maps.ravel(), atol=1e-5)
