@@ -16,6 +16,7 @@ from plotly.io import to_json
 from streamlit.components.v2 import manifest_scanner
 from support import short_run
 from support.chromium import chromium
+from support.server import serve
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
@@ -69,6 +70,13 @@ def checked_figures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "to_dict", to_dict)
         yield
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """One server for all who visit the app over a network."""
+    with serve() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,10 @@ if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
     echo "tests/deploy needs nginx: please install it" >&2
   fi
 fi
+# Some forty processes of the tests read the app's modules: what Python compiled of them is there before the first, and
+# kept also where the environment says otherwise.
+unset PYTHONDONTWRITEBYTECODE
+"$venv/bin/python" -m compileall -q -x '/(\.venv|node_modules|test_[^/]*)' .
 # Several files at a time, the longest first, each process with one thread: several of PyTorch's thread pools on the same
 # cores only wait for one another. One process more than two cores, because a browser and a training are waited for.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}

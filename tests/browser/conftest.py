@@ -5,31 +5,31 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
-from support.server import serve
-
-
-@pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    """One server for all journeys."""
-    with serve() as address:
-        yield address
 
 
 @pytest.fixture(scope="session")
 def windows(browser) -> Callable[..., Page]:
-    """Windows by their name and screen, kept from test to test: a new one reads and compiles all scripts anew.
+    """Windows by their name, kept from test to test: a new one reads and compiles all scripts anew.
 
-    Their visitors prefer little motion, unless a test says otherwise: drawing what fades took a third of the time.
+    Whoever asks for one gives it a screen; a touch screen is another window. Their visitors prefer little motion,
+    unless a test says otherwise: drawing what fades took a third of the time.
     """
-    opened: dict[tuple, Page] = {}
+    opened: dict[tuple[str, bool], Page] = {}
 
-    def window(name: str, width: int = 1440, height: int = 1000, scheme: str = "light", **more) -> Page:
-        more = {"reduced_motion": "reduce"} | more
-        key = (name, width, height, scheme, *more.items())
-        if key not in opened:
-            screen = {"width": width, "height": height}
-            opened[key] = browser.new_context(viewport=screen, color_scheme=scheme, **more).new_page()
-        return opened[key]
+    def window(
+        name: str,
+        width: int = 1440,
+        height: int = 1000,
+        scheme: str = "light",
+        reduced_motion: str = "reduce",
+        has_touch: bool = False,
+    ) -> Page:
+        if (name, has_touch) not in opened:
+            opened[name, has_touch] = browser.new_context(has_touch=has_touch).new_page()
+        page = opened[name, has_touch]
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme, reduced_motion=reduced_motion)
+        return page
 
     return window
 
@@ -42,7 +42,7 @@ def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dic
     """
 
     def arrive(name: str, screens: dict[str, dict]) -> Iterator[dict[str, Page]]:
-        pages = {each: windows(name, **screen) for each, screen in screens.items()}
+        pages = {each: windows(f"{name}, {each}", **screen) for each, screen in screens.items()}
         errors = []
 
         def note(error) -> None:
@@ -66,7 +66,7 @@ def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dic
 def visitor(windows) -> Iterator[Callable[..., Page]]:
     """New visitors before screens of the asked sizes: to the server, every address that is opened is one.
 
-    No script may fail before any of them. Each `name` has a browser of its own.
+    No script may fail before any of them. Each `name` has a browser of its own, and one screen at a time.
     """
     seen, errors = [], []
 

@@ -2,14 +2,14 @@
 
 import re
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.server import serve
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "Where is my cat?"
+LONGER = "I can't swim, and I don't want to learn it."
+MARKUP = "<img src=x onerror=window.hurt=1> <b>cat</b>"
 
 
 def translation(page: Page):
@@ -29,7 +29,10 @@ def charts(page: Page):
     return page.locator("[data-testid=stPlotlyChart] .heatmaplayer image")
 
 
-def test_the_first_page_translates_at_once_and_what_is_typed(page, address, shipped):
+def test_the_first_page_translates_at_once_and_whatever_is_typed_and_asks_nobody_else(page, address, shipped):
+    """In one visit the example, a sentence, markup, nothing, a sentence again, and another page."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address}/translate")
     expect(translation(page)).to_have_text(shipped.translate(["I love my teacher."])[0])
     expect(charts(page)).to_have_count(1)
@@ -37,6 +40,25 @@ def test_the_first_page_translates_at_once_and_what_is_typed(page, address, ship
     expect(translation(page)).to_have_text(shipped.translate([SENTENCE])[0])
     pieces = page.get_by_role("list", name="Source tokens with their ids").locator(".token")
     expect(pieces).to_have_text([*(piece.text for piece in shipped.pieces(SENTENCE)), "</s>"])
+
+    type_sentence(page, MARKUP)
+    expect(translation(page)).to_have_text(shipped.translate([MARKUP])[0])
+    expect(field(page)).to_have_value(MARKUP)
+    expect(charts(page)).to_have_count(1)
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("[data-testid=stMain] img[src=x]").count() == 0
+
+    type_sentence(page, "")
+    expect(page.get_by_text("The text is empty: please write a sentence.")).to_be_visible()
+    expect(charts(page)).to_have_count(0)
+    type_sentence(page, SENTENCE)
+    expect(field(page)).to_have_value(SENTENCE)
+    expect(charts(page)).to_have_count(1)
+
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".numbers dd").first).to_be_visible()
+    outside = [url for url in asked if not url.startswith((address, "data:", "blob:", address.replace("http", "ws")))]
+    assert asked and outside == []
 
 
 def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, shipped):
@@ -74,35 +96,8 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     expect(second.locator("[name=rows]")).to_have_value("fed")
 
 
-def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(page):
-    with serve() as fresh:
-        page.goto(f"{fresh}/attention?kind=cross")
-        expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
-        expect(page.get_by_text("Cross-attention: each row is one step of the decoder")).to_be_visible()
-
-
-def test_hostile_text_is_shown_and_not_run(page, address):
-    page.goto(f"{address}/translate")
-    text = "<img src=x onerror=window.hurt=1> <b>cat</b>"
-    type_sentence(page, text)
-    expect(field(page)).to_have_value(text)
-    expect(charts(page)).to_have_count(1)
-    assert page.evaluate("window.hurt") is None
-    assert page.locator("[data-testid=stMain] img[src=x]").count() == 0
-
-
-def test_an_empty_box_gets_a_message_and_the_next_sentence_works(page, address):
-    page.goto(f"{address}/translate")
-    expect(charts(page)).to_have_count(1)
-    type_sentence(page, "")
-    expect(page.get_by_text("The text is empty: please write a sentence.")).to_be_visible()
-    type_sentence(page, SENTENCE)
-    expect(field(page)).to_have_value(SENTENCE)
-    expect(charts(page)).to_have_count(1)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_screen(visitor, address, scheme):
+def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left_out(visitor, address, shipped, scheme):
     page = visitor(width=390, height=844, scheme=scheme)
     page.goto(f"{address}/translate")
     expect(charts(page)).to_have_count(1)
@@ -110,25 +105,9 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visitor, address, scheme):
     assert width <= 390
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.bounding_box()["width"] <= 390
-
-
-def test_nothing_is_asked_of_the_network(page, address):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}/translate")
-    expect(charts(page)).to_have_count(1)
-    page.get_by_role("link", name="Attention", exact=True).click()
-    expect(page.locator(".numbers dd").first).to_be_visible()
-    outside = [url for url in asked if not url.startswith((address, "data:", "blob:", address.replace("http", "ws")))]
-    assert outside == []
-
-
-@pytest.mark.parametrize(
-    "text, shown", [("I love my teacher.", True), ("I can't swim, and I don't want to learn it.", False)]
-)
-def test_on_a_phone_the_numbers_of_many_columns_are_left_out(visitor, address, text, shown):
-    page = visitor(width=390, height=844)
-    page.goto(f"{address}/translate?text={quote(text)}")
-    expect(field(page)).to_have_value(text)
     numbers = page.locator(".st-key-cross_map .scatterlayer text")
-    expect(numbers.first).to_be_visible(visible=shown)
+    expect(numbers.first).to_be_visible()
+    type_sentence(page, LONGER)
+    expect(translation(page)).to_have_text(shipped.translate([LONGER])[0])
+    expect(charts(page)).to_have_count(1)
+    expect(numbers.first).to_be_visible(visible=False)

@@ -1,10 +1,13 @@
 """Presentation mode and the keys that every page hears."""
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest_and_hearing_keys
+from support.rest import at_rest_and_hearing_keys, follow
 
+TEXT = "I love my teacher."
 CHROME = ("[data-testid=stSidebar]", "[data-testid=stHeader]")
 
 
@@ -22,8 +25,22 @@ def size_of_type(page: Page) -> float:
     )
 
 
-def test_p_takes_everything_but_the_page_away_and_brings_it_back(page, address, elsewhere):
-    open_page(page, address, "translate?text=I%20love%20my%20teacher.")
+def lists_the_keys(page: Page) -> None:
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_in_viewport(ratio=0.9)
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("full screen")
+    shuts_no_one_out(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_work_in_both(page, address, elsewhere):
+    """The question mark lists the keys, and F asks for the full screen; typed into the sentence they are letters."""
+    open_page(page, address, f"translate?text={quote(TEXT)}")
+    page.evaluate("document.documentElement.requestFullscreen = async () => { window.asked = true; }")
+    page.keyboard.press("f")
+    assert page.evaluate("window.asked")
+    lists_the_keys(page)
     before = size_of_type(page)
     page.keyboard.press("p")
     page.wait_for_url("**present=1**")
@@ -31,22 +48,30 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back(page, address, 
         expect(page.locator(part)).to_be_hidden()
     expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
     assert size_of_type(page) == pytest.approx(1.5 * before)
+
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(".row.output button").first).to_be_visible()
     expect(other.locator(CHROME[0])).to_be_hidden()
+    at_rest_and_hearing_keys(other)
+    lists_the_keys(other)
+    assert "present=1" in other.url, "the first Escape closes the list alone"
+    # A figure of Plotly's, too, reads what is pointed at.
+    box = other.locator(".js-plotly-plot .heatmaplayer").first.bounding_box()
+    other.mouse.move(box["x"] + box["width"] * 3 / 12, box["y"] + box["height"] / 12)
+    expect(other.locator(".hoverlayer")).to_contain_text("attends to “▁love”")
+
     page.keyboard.press("Escape")
     expect(page.locator(CHROME[0])).to_be_visible()
     assert "present" not in page.url and size_of_type(page) == before
     page.get_by_role("button", name="Present").click()
     expect(page.locator(CHROME[0])).to_be_hidden()
-
-
-def test_a_letter_typed_into_the_sentence_is_a_letter(page, address):
-    open_page(page, address, "translate")
+    at_rest_and_hearing_keys(page)
+    page.keyboard.press("Escape")
+    expect(page.locator(CHROME[0])).to_be_visible()
     page.get_by_label("Sentence to translate").press("End")
     page.get_by_label("Sentence to translate").press_sequentially(" pf?")
-    expect(page.get_by_label("Sentence to translate")).to_have_value("I love my teacher. pf?")
+    expect(page.get_by_label("Sentence to translate")).to_have_value(f"{TEXT} pf?")
     assert "present" not in page.url and not page.locator("dialog[open]").count()
 
 
@@ -55,7 +80,7 @@ def middle(place) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_what_is_pointed_at_is_what_is_read_out(page, address):
+def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_step(page, address):
     open_page(page, address, "attention?present=1&see_heads=2.3&see_kind=cross")
     queries, keys = (page.locator(f".map .{side}_tokens button") for side in ("query", "key"))
     _, y = middle(queries.nth(1))
@@ -66,40 +91,16 @@ def test_what_is_pointed_at_is_what_is_read_out(page, address):
     tokens = keys.all_inner_texts()
     assert any(f"attends to “{token.strip()}”" in read for token in tokens[2:4]), "the middle of the keys"
 
-
-def test_a_figure_of_plotlys_reads_what_is_pointed_at(page, address):
-    open_page(page, address, "translate?present=1")
-    box = page.locator(".js-plotly-plot .heatmaplayer").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 3 / 12, box["y"] + box["height"] / 12)
-    expect(page.locator(".hoverlayer")).to_contain_text("attends to “▁love”")
-
-
-def test_the_arrow_keys_step_through_what_the_page_steps_through(page, address):
-    open_page(page, address, "decoding?present=1")
+    follow(page, "/decoding?present=1")
+    expect(page.locator(".place")).to_contain_text("Step 1 of")
+    at_rest_and_hearing_keys(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".place")).to_contain_text("Step 3 of")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".place")).to_contain_text("Step 2 of")
-    open_page(page, address, "inside?present=1&at_step=scale")
+    follow(page, "/inside?present=1&at_step=scale")
+    expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
+    at_rest_and_hearing_keys(page)
     page.keyboard.press("ArrowRight")
     expect(page.locator("li.step:not([hidden]) h3")).to_contain_text("The mask")
-
-
-def test_the_question_mark_lists_the_keys_also_while_presenting(page, address):
-    for path in ("translate", "translate?present=1"):
-        open_page(page, address, path)
-        page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_in_viewport(ratio=0.9)
-        expect(page.get_by_role("dialog", name="Keys")).to_contain_text("full screen")
-        shuts_no_one_out(page)
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
-    assert "present=1" in page.url, "the first Escape closes the list alone"
-
-
-def test_f_asks_for_the_full_screen(page, address):
-    open_page(page, address, "translate")
-    page.evaluate("document.documentElement.requestFullscreen = async () => { window.asked = true; }")
-    page.keyboard.press("f")
-    assert page.evaluate("window.asked")

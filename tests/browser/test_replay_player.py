@@ -189,7 +189,7 @@ def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, fil
 
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
 def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
-    page = visitor(width=width, height=844, scheme=scheme, reduced_motion="reduce")
+    page = visitor(width=width, height=844, scheme=scheme)
     page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)

@@ -1,6 +1,7 @@
 """The token lines of Translate: what mouse, keys and fingers show; and the head's way from page to page."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import quote
 
 import numpy as np
@@ -11,6 +12,7 @@ from support.rest import at_rest, at_rest_for_good
 
 SENTENCE = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
+HEAD = "layer=3&head=5"
 LONG = " ".join(["I think that he has never read this book, and that she has not read it."] * 4)
 
 
@@ -37,13 +39,28 @@ def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") 
     at_rest(page)
 
 
+@pytest.fixture
+def lines(windows, address) -> Iterator[Page]:
+    """The lines of one head, on a page that stands open from test to test; no script may fail."""
+    page, errors = windows("first"), []
+
+    def note(error) -> None:
+        errors.append(str(error))
+
+    page.on("pageerror", note)
+    if not page.url.endswith(HEAD):
+        open_lines(page, address, query=f"&{HEAD}")
+    yield page
+    page.remove_listener("pageerror", note)
+    assert not errors
+
+
 def readout(page: Page):
     return page.locator(".token_lines .readout")
 
 
-def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_the_trace(page, address, shipped):
-    open_lines(page, address, query="&layer=3&head=5")
-    trace = shipped.trace(SENTENCE)
+def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_the_trace(lines, shipped):
+    page, trace = lines, shipped.trace(SENTENCE)
     weights = trace.cross[2, 4].astype(np.float64)
     assert shown_lines(page) == (weights >= 0.01).sum()
     for row, token in enumerate(trace.next_tokens):
@@ -64,9 +81,8 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
     np.testing.assert_allclose(np.array(cells, dtype=float).reshape(weights.shape), weights, atol=5.1e-5)
 
 
-def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(page, address, shipped):
-    open_lines(page, address)
-    trace = shipped.trace(SENTENCE)
+def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(lines, shipped):
+    page, trace = lines, shipped.trace(SENTENCE)
     expect(page.locator(".row.source .token")).to_have_text(list(trace.source_tokens))
     for row, token in enumerate(trace.next_tokens):
         button = tokens(page, "output").nth(row)
@@ -79,9 +95,8 @@ def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(page,
     np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.next_probabilities, atol=0.006)  # darker = more probable
 
 
-def test_the_rows_are_gone_through_by_keys(page, address, shipped):
-    open_lines(page, address, query="&layer=3&head=5")
-    trace = shipped.trace(SENTENCE)
+def test_the_rows_are_gone_through_by_keys(lines, shipped):
+    page, trace = lines, shipped.trace(SENTENCE)
     tokens(page, "source").first.focus()
     page.keyboard.press("ArrowRight")
     expect(readout(page)).to_contain_text(f"“{trace.source_tokens[1]}”, source token 2, gets")
@@ -96,8 +111,18 @@ def test_the_rows_are_gone_through_by_keys(page, address, shipped):
     expect(reached).to_have_count(2)  # Tab stops once in each row
 
 
+def test_another_head_draws_other_lines_between_the_same_tokens(lines, shipped):
+    page = lines
+    kept = tokens(page, "output").first.element_handle()
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
+    expect(page).to_have_url(re.compile("layer=3.*head=2|head=2.*layer=3"))
+    at_rest_for_good(page)
+    assert page.locator(".between path").count() == (shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum()
+    assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
+
+
 def test_a_finger_shows_and_keeps_a_token(visitor, address, shipped):
-    page = visitor("finger", width=390, height=844, has_touch=True)
+    page = visitor(width=390, height=844, has_touch=True)
     open_lines(page, address)
     tokens(page, "output").nth(1).tap()
     expect(readout(page)).to_contain_text(f"“{shipped.trace(SENTENCE).next_tokens[1]}”, output token 2")
@@ -131,16 +156,6 @@ def test_a_token_is_text_and_nothing_else(page, address):
     tokens(page, "source").first.hover()
     page.get_by_text("Table of these weights").click()
     assert page.locator(".token_lines").locator("img, b, unk").count() == 0 and page.evaluate("window.hurt") is None
-
-
-def test_another_head_draws_other_lines_between_the_same_tokens(page, address, shipped):
-    open_lines(page, address, query="&layer=3&head=5")
-    kept = tokens(page, "output").first.element_handle()
-    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
-    expect(page).to_have_url(re.compile("layer=3.*head=2|head=2.*layer=3"))
-    at_rest_for_good(page)
-    assert page.locator(".between path").count() == (shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum()
-    assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
 
 
 def chosen(page: Page) -> list[str]:
@@ -189,13 +204,13 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     expect_chosen(page, "average", "6")
 
 
-@pytest.mark.parametrize("other", ["Decoding", "Inside attention"])
-def test_where_another_page_begins_is_no_choice(page, address, other):
+def test_where_another_page_begins_is_no_choice(page, address):
     open_lines(page, address)
     first = chosen(page)
-    page.get_by_role("link", name=other, exact=True).click()
-    expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
-    at_rest_for_good(page)
-    page.get_by_role("link", name="Translate", exact=True).click()
-    expect(tokens(page, "source").first).to_be_visible()
-    expect_chosen(page, *first)
+    for other in ("Decoding", "Inside attention"):
+        page.get_by_role("link", name=other, exact=True).click()
+        expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
+        at_rest_for_good(page)
+        page.get_by_role("link", name="Translate", exact=True).click()
+        expect(tokens(page, "source").first).to_be_visible()
+        expect_chosen(page, *first)

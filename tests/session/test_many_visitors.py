@@ -3,8 +3,6 @@
 import asyncio
 import threading
 
-import pytest
-from support.server import serve
 from support.talk import aside
 
 import session
@@ -15,12 +13,6 @@ from ui import line
 
 PAGES = ("", "attention", "masks")
 VISITORS, SENTENCES = 12, 4
-
-
-@pytest.fixture(scope="module")
-def address():
-    with serve() as running:
-        yield running
 
 
 def test_each_of_many_visitors_gets_the_own_sentence_and_no_error(address):

@@ -125,10 +125,10 @@ def asked(deployment: Deployment, cookie: str) -> str:
 
 
 def container_folder(folder: Path) -> Path:
-    """A folder with what the container has of the repository, and nothing else of it."""
+    """A folder with what the container has of the repository, with what Python compiled of it, and nothing else."""
     for source, target in re.findall(r"^COPY (\S+) (\S+)$", CONTAINER, re.MULTILINE):
         if (ROOT / source).is_dir():
-            shutil.copytree(ROOT / source, folder / target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / source, folder / target, ignore=shutil.ignore_patterns("*.pyc.*"))  # half written
         else:
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / source, folder / target)
