@@ -3,19 +3,35 @@
 
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
+import { windowHeight } from "../lib/screen.js";
 
-const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
-// On a phone the same letters need more of the width.
-const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 };
-const NARROW_BELOW = 480, HIGH = 40, GAP = 16, MARGIN = 30, NUMBER = 26;
+// Pixels of the screen: letters keep their size, boxes are as wide and as high as all of them have room. Between the
+// stacks lies the way of the memory.
+const WIDE = { frame: 34, between: 40, most: 6 }, NARROW = { frame: 28, between: 14, most: 3 };
+const NARROW_BELOW = 480, WIDEST = 640, PHONE = 640, LARGEST_BOX = 200;
+const HIGHEST = { high: 40, gap: 16 }, LOWEST = 24, BOX_OF_ALL = 0.72; // a box and what is between it and the next
+const EDGE = 8, RIGHT_OF_BOX = 10, BELOW = 24, NUMBER = 26;
+const BESIDE_BOXES = 118; // pixels of a stack's height that are not boxes
+const HIGH_FOR_A_NOTE = 32, LETTER = 6.2, SMALLER_BELOW = 150; // notes are left out where there is no room, not shrunk
 const STACKS = ["encoder", "decoder"];
+
+// What is as large as its room: [width, height] in pixels, with so many boxes one above the other.
+export function sizeFor([width, height], boxes) {
+  const across = Math.min(width, WIDEST), size = across < NARROW_BELOW ? NARROW : WIDE, { frame, between } = size;
+  const box = Math.min(LARGEST_BOX, (across - 2 * EDGE - between) / 2 - frame - RIGHT_OF_BOX);
+  const all = Math.min(HIGHEST.high + HIGHEST.gap, Math.max(LOWEST, (height - BESIDE_BOXES) / boxes));
+  const high = Math.min(HIGHEST.high, BOX_OF_ALL * all), left = EDGE + frame;
+  const right = left + box + RIGHT_OF_BOX + between + frame;
+  return { ...size, width: across, box, left, right, high, gap: all - high };
+}
 
 class Diagram {
   constructor(root) {
     this.svg = root.querySelector("svg");
-    this.size = WIDE;
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(root.querySelector(".diagram"));
+    this.onResize = () => this.fit();
+    window.addEventListener("resize", this.onResize);
     this.echo = new Echo();
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
   }
@@ -33,13 +49,23 @@ class Diagram {
 
   leave() {
     this.resized.disconnect();
+    window.removeEventListener("resize", this.onResize);
   }
 
   fit() {
-    const size = this.svg.parentElement.clientWidth < NARROW_BELOW ? NARROW : WIDE;
-    if (size === this.size) return;
-    this.size = size;
-    if (this.data) this.draw();
+    if (this.data && JSON.stringify(this.size) !== JSON.stringify(this.sizeNow())) this.draw();
+  }
+
+  // On a phone the page is scrolled; elsewhere all of the diagram is in sight below what stands above it.
+  sizeNow() {
+    const place = this.svg.parentElement, page = this.svg.getRootNode().host?.closest("[data-testid=stMain]");
+    const top = (place.getBoundingClientRect().top + (page?.scrollTop ?? 0)) / (place.currentCSSZoom ?? 1);
+    const height = window.innerWidth <= PHONE ? Infinity : windowHeight(place) - top - EDGE;
+    const { encoder, decoder, output } = this.data;
+    const [left, right] = [encoder, decoder].map(({ before, layers, after }) => {
+      return before.length + Math.max(...layers.map((boxes) => boxes.length)) + after.length;
+    });
+    return sizeFor([place.clientWidth, height], Math.max(left, right + output.length));
   }
 
   boxNamed(name) {
@@ -67,9 +93,11 @@ class Diagram {
   draw() {
     this.svg.replaceChildren();
     this.points = {};
-    const { left, right, width } = this.size;
+    this.size = this.sizeNow();
+    const { left, right, width, box } = this.size;
+    this.svg.classList.toggle("narrow", box < SMALLER_BELOW);
     const top = Math.min(this.tower("encoder", left), this.tower("decoder", right));
-    this.svg.setAttribute("viewBox", `0 ${top} ${width} ${MARGIN - top}`);
+    setAttributes(this.svg, { viewBox: `0 ${top} ${width} ${BELOW - top}`, width, height: BELOW - top });
     this.memory();
   }
 
@@ -80,14 +108,14 @@ class Diagram {
     let y = 0;
     this.label(middle, y + 16, this.data[stack].input);
     for (const box of before) y = this.box(box, x, y);
-    y -= GAP;
+    const { gap, frame: side, box: wide } = this.size;
+    y -= gap;
     const bottom = y;
     const frame = this.svg.appendChild(shape("rect", { class: "frame", rx: 10 }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
-    const width = this.size.box + this.size.frame + 10;
-    setAttributes(frame, { x: x - this.size.frame, y, width, height: bottom - y });
+    setAttributes(frame, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
     this.numbers(stack, layers.length, x, y);
-    this.line(middle, bottom + GAP, middle, bottom - 14);
+    this.line(middle, bottom + gap, middle, bottom - 14);
     y -= NUMBER + 8;
     this.line(middle, y + NUMBER + 8 + 12, middle, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
@@ -102,26 +130,27 @@ class Diagram {
     for (const box of boxes) {
       if (box.begins) start = y;
       y = this.box(box, x, y);
-      if (box.joins) this.bypass(x, start + (box.begins ? 0 : 4), y + HIGH / 2 + GAP / 2);
+      if (box.joins) this.bypass(x, start + (box.begins ? 0 : 4), y + (this.size.high + this.size.gap) / 2);
     }
     return y;
   }
 
   box(box, x, y) {
-    const top = y - GAP / 2 - HIGH, middle = x + this.size.box / 2;
-    this.line(middle, y, middle, top + HIGH);
+    const { box: wide, high, gap } = this.size, top = y - gap / 2 - high, middle = x + wide / 2;
+    this.line(middle, y, middle, top + high);
     const name = `${box.label}${box.note ? `, ${box.note}` : ""}`;
     const group = this.button(`box ${box.look}`, name, box.name === this.chosen, () => this.choose(box.name));
     group.dataset.name = box.name;
+    const noted = box.note && high >= HIGH_FOR_A_NOTE && LETTER * box.note.length < wide;
     group.append(
-      shape("rect", { x, y: top, width: this.size.box, height: HIGH, rx: 6 }),
-      shape("text", { x: middle, y: top + (box.note ? 17 : 25) }, box.label),
+      shape("rect", { x, y: top, width: wide, height: high, rx: 6 }),
+      shape("text", { x: middle, y: top + (noted ? 0.42 * high : high / 2 + 5) }, box.label),
     );
-    if (box.note) group.append(shape("text", { class: "small", x: middle, y: top + 32 }, box.note));
+    if (noted) group.append(shape("text", { class: "small", x: middle, y: top + 0.82 * high }, box.note));
     this.svg.append(group);
-    this.line(middle, top, middle, top - GAP / 2);
-    this.points[box.name] = { x, y: top + HIGH / 2 };
-    return top - GAP / 2;
+    this.line(middle, top, middle, top - gap / 2);
+    this.points[box.name] = { x, y: top + high / 2 };
+    return top - gap / 2;
   }
 
   button(className, label, pressed, act) {
@@ -167,7 +196,7 @@ class Diagram {
     const boxes = this.data.decoder.layers[this.open.decoder];
     const cross = boxes.find(({ kind }) => kind === "cross_attention");
     if (!cross) return;
-    const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 12;
+    const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 8;
     this.svg.append(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y);
     this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");
