@@ -20,6 +20,7 @@ GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an ax
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
 _FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
+_BESIDE_SQUARES = 1.2  # the most that letters grow around square cells, which shrink as labels take their room
 _QUIET = {"zeroline": False, "automargin": True}
 
 
@@ -58,27 +59,28 @@ def enlarged(figure: go.Figure, times: float) -> go.Figure:
     """The same figure so many times as high, with all letters larger but those in cells: for a presentation."""
     given = figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
     layout, margin = dict(given["layout"]), given["layout"].get("margin") or {}
-    for name in [name for name in layout if name.startswith(("xaxis", "yaxis")) and layout[name]]:
-        layout[name] = _lettered(layout[name])
-    layout["legend"] = {"font": {"size": SMALLEST_LABEL}} | (layout.get("legend") or {})
-    layout["hoverlabel"] = {"font": {"size": SMALLEST_LABEL}} | (layout.get("hoverlabel") or {})
+    axes = [name for name in layout if name.startswith(("xaxis", "yaxis")) and layout[name]]
+    letters = min(times, _BESIDE_SQUARES) if any("scaleanchor" in layout[name] for name in axes) else times
+    layout |= {name: _lettered(layout[name]) for name in axes}
+    for name in ("legend", "hoverlabel"):
+        layout[name] = {"font": {"size": SMALLEST_LABEL}} | (layout.get(name) or {})
     layout["annotations"] = [{"font": {"size": SMALLEST_LABEL}} | note for note in layout.get("annotations") or ()]
-    layout["height"], layout["margin"] = (
-        times * layout["height"],
-        margin | {side: times * margin[side] for side in ("t", "b") if side in margin},
-    )
+    layout["height"] *= times
+    layout["margin"] = margin | {side: letters * margin[side] for side in ("t", "b") if side in margin}
     data = [
-        trace | {name: _lettered(trace[name]) for name in ("colorbar",) if trace.get(name)} for trace in given["data"]
+        {**trace, "colorbar": _lettered(trace["colorbar"], times)} if trace.get("colorbar") else trace
+        for trace in given["data"]
     ]
-    return Figure({"data": [_larger(trace, times) for trace in data], "layout": _larger(layout, times)})
+    return Figure({"data": [_larger(trace, letters) for trace in data], "layout": _larger(layout, letters)})
 
 
-def _lettered(axis: dict) -> dict:
-    """An axis or a colour bar that says of its labels and its title how large they are."""
+def _lettered(axis: dict, times: float = 1) -> dict:
+    """An axis, or a colour bar so many times as long, that says of its labels and its title how large they are."""
     title = axis.get("title") or {}
     title = {"text": title} if isinstance(title, str) else title
     font = {"size": SMALLEST_LABEL}
-    return axis | {"tickfont": font | (axis.get("tickfont") or {}), "title": {"font": font, **title}}
+    size = {name: times * axis[name] for name in ("len", "thickness") if axis.get("lenmode") == "pixels"}
+    return axis | size | {"tickfont": font | (axis.get("tickfont") or {}), "title": {"font": font, **title}}
 
 
 def _larger(part: object, times: float) -> object:

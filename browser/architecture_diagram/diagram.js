@@ -3,7 +3,7 @@
 
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
-import { windowHeight } from "../lib/screen.js";
+import { heightBelow } from "../lib/screen.js";
 
 // Pixels of the screen: letters keep their size, boxes are as wide and as high as all of them have room. Between the
 // stacks lies the way of the memory.
@@ -58,9 +58,8 @@ class Diagram {
 
   // On a phone the page is scrolled; elsewhere all of the diagram is in sight below what stands above it.
   sizeNow() {
-    const place = this.svg.parentElement, page = this.svg.getRootNode().host?.closest("[data-testid=stMain]");
-    const top = (place.getBoundingClientRect().top + (page?.scrollTop ?? 0)) / (place.currentCSSZoom ?? 1);
-    const height = window.innerWidth <= PHONE ? Infinity : windowHeight(place) - top - EDGE;
+    const place = this.svg.parentElement;
+    const height = window.innerWidth <= PHONE ? Infinity : heightBelow(place) - EDGE;
     const { encoder, decoder, output } = this.data;
     const [left, right] = [encoder, decoder].map(({ before, layers, after }) => {
       return before.length + Math.max(...layers.map((boxes) => boxes.length)) + after.length;

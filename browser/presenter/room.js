@@ -4,7 +4,7 @@
 const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
 const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css
-const BELOW = 10, LEAST = 170, LEAST_SHARE = 0.35; // pixels below a figure; a figure lower than that is of no use
+const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
 const LINE = 1.1; // the height of a line of letters as a multiple of their size
 const LABELS = ["x", "x2", "x3", "x4", "y", "y2", "y3"].map((axis) => `.${axis}tick > text`);
 const ALONG = { x: 0, y: 1 };
@@ -14,7 +14,7 @@ export class Room {
     this.fit = () => this.fitFigures();
     this.resized = new ResizeObserver(this.fit);
     this.came = new MutationObserver((changes) => changes.some(bringsFigure) && this.fitFigures());
-    this.heard = new WeakSet();
+    this.heard = new WeakMap();
     window.addEventListener("resize", this.fit);
   }
 
@@ -50,8 +50,9 @@ export class Room {
   }
 
   fitFigure(frame) {
-    const { top, bottom, height } = frame.getBoundingClientRect(), scrolled = frame.closest("[data-testid=stMain]").scrollTop;
-    const room = roomBelow(top + scrolled, height, window.innerHeight);
+    const { top, bottom, height } = frame.getBoundingClientRect();
+    const scrolled = frame.closest("[data-testid=stMain]").scrollTop;
+    const room = roomBelow(top + scrolled, window.innerHeight);
     if (height && bottom + scrolled > window.innerHeight - BELOW && room) {
       frame.style.setProperty("--room", `${(room / frame.currentCSSZoom).toFixed(1)}px`);
     }
@@ -60,8 +61,8 @@ export class Room {
   // Labels and digits are looked at whenever Plotly has drawn.
   listen(plot, wanted) {
     if (!plot?.on) return;
-    if (!this.heard.has(plot)) {
-      this.heard.add(plot);
+    if (this.heard.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
+      this.heard.set(plot, plot.on);
       plot.on("plotly_afterplot", () => thinOut(plot));
     }
     if (wanted || plot.dataset.crowded) thinOut(plot);
@@ -76,9 +77,9 @@ function bringsFigure({ addedNodes }) {
 }
 
 // The height of a figure that begins there; 0 where it is better seen by scrolling.
-export function roomBelow(top, height, window) {
+export function roomBelow(top, window) {
   const room = window - BELOW - top;
-  return room >= Math.max(LEAST, LEAST_SHARE * height) ? room : 0;
+  return room >= LEAST ? room : 0;
 }
 
 // Of labels at these places every so many are written, in letters of this size.
