@@ -19,6 +19,8 @@ LEGEND_BELOW = {**_LEGEND, "y": 0, "yref": "container"}
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
+_FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
+_BESIDE_SQUARES = 1.2  # the most that letters grow around square cells, which shrink as labels take their room
 _QUIET = {"zeroline": False, "automargin": True}
 
 
@@ -51,6 +53,45 @@ def captioned(figure: go.Figure, caption: str) -> go.Figure:
         return go.Figure(figure).update_layout(meta={**(figure.layout.meta or {}), "caption": caption})
     layout = figure._given["layout"]
     return Figure({**figure._given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
+
+
+def enlarged(figure: go.Figure, times: float) -> go.Figure:
+    """The same figure so many times as high, with all letters larger but those in cells: for a presentation."""
+    given = figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
+    layout, margin = dict(given["layout"]), given["layout"].get("margin") or {}
+    axes = [name for name in layout if name.startswith(("xaxis", "yaxis")) and layout[name]]
+    letters = min(times, _BESIDE_SQUARES) if any("scaleanchor" in layout[name] for name in axes) else times
+    layout |= {name: _lettered(layout[name]) for name in axes}
+    for name in ("legend", "hoverlabel"):
+        layout[name] = {"font": {"size": SMALLEST_LABEL}} | (layout.get(name) or {})
+    layout["annotations"] = [{"font": {"size": SMALLEST_LABEL}} | note for note in layout.get("annotations") or ()]
+    layout["height"] *= times
+    layout["margin"] = margin | {side: letters * margin[side] for side in ("t", "b") if side in margin}
+    data = [
+        {**trace, "colorbar": _lettered(trace["colorbar"], times)} if trace.get("colorbar") else trace
+        for trace in given["data"]
+    ]
+    return Figure({"data": [_larger(trace, letters) for trace in data], "layout": _larger(layout, letters)})
+
+
+def _lettered(axis: dict, times: float = 1) -> dict:
+    """An axis, or a colour bar so many times as long, that says of its labels and its title how large they are."""
+    title = axis.get("title") or {}
+    title = {"text": title} if isinstance(title, str) else title
+    font = {"size": SMALLEST_LABEL}
+    size = {name: times * axis[name] for name in ("len", "thickness") if axis.get("lenmode") == "pixels"}
+    return axis | size | {"tickfont": font | (axis.get("tickfont") or {}), "title": {"font": font, **title}}
+
+
+def _larger(part: object, times: float) -> object:
+    """The same with every size of a font so many times as large, but for what stands in cells."""
+    if isinstance(part, dict):
+        grown = {name: _larger(inner, times) for name, inner in part.items()}
+        for name in grown.keys() & _FONTS:
+            font = part[name] or {}
+            grown[name] = {**font, "size": times * font.get("size", SMALLEST_LABEL)}
+        return grown
+    return [_larger(inner, times) for inner in part] if isinstance(part, list) else part
 
 
 def figure_of(

@@ -4,7 +4,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from browser.figure_downloads import figure_downloads
-from plots.layout import captioned
+from plots.layout import captioned, enlarged
+
+from . import url_state
+
+LARGER = 1.5  # what is presented, as all type in present.css
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
@@ -14,7 +18,10 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
     """
     caption = f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else "")
     # Plotly's own camera would make a second, coarser picture, in the page's theme.
-    st.plotly_chart(captioned(figure, caption), key=key, alt=alt, config={"modeBarButtonsToRemove": ["toImage"]})
+    figure = captioned(figure, caption)
+    if url_state.read("present") == "1":
+        figure = enlarged(figure, LARGER)
+    st.plotly_chart(figure, key=key, alt=alt, config={"modeBarButtonsToRemove": ["toImage"]})
 
 
 def offer_downloads() -> None:

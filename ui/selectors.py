@@ -33,10 +33,11 @@ def row_label() -> str:
 def choose_step(trace: Trace) -> int:
     """A slider over the steps of the decoding, with what was fed and what follows; returns the step from 0."""
     steps = len(trace.next_ids)
-    step = slider("Step", 1, steps, "logit_step") - 1 if steps > 1 else 0
-    so_far = " ".join(trace.fed_tokens[: step + 1])
-    words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. Next comes {quoted(trace.next_tokens[step])}."
-    st.markdown(plain(words))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        step = slider("Step", 1, steps, "logit_step", width=240) - 1 if steps > 1 else 0
+        so_far = " ".join(trace.fed_tokens[: step + 1])
+        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. Next comes {quoted(trace.next_tokens[step])}."
+        st.markdown(plain(words))
     return step
 
 

@@ -4,18 +4,20 @@
 import { offerDownload } from "../export/menu.js";
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
-import { NARROW, NUMBER, WIDE, layOut, numbered } from "./layout.js";
+import { heightBelow } from "../lib/screen.js";
+import { EDGE, NUMBER, layOut, numbered, sizeFor } from "./layout.js";
 import { figureOf } from "./picture.js";
 
-const NARROW_BELOW = 480; // pixels
+const PHONE = 640, SMALLER_BELOW = 150; // pixels: of a window, and of a box
 const STACKS = ["encoder", "decoder"];
 
 class Diagram {
   constructor(root) {
     this.svg = root.querySelector("svg");
-    this.size = WIDE;
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(root.querySelector(".diagram"));
+    this.onResize = () => this.fit();
+    window.addEventListener("resize", this.onResize);
     this.echo = new Echo();
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
     root.querySelector(".tools").append(offerDownload("the diagram", () => figureOf(this.data, this.open)));
@@ -34,13 +36,22 @@ class Diagram {
 
   leave() {
     this.resized.disconnect();
+    window.removeEventListener("resize", this.onResize);
   }
 
   fit() {
-    const size = this.svg.parentElement.clientWidth < NARROW_BELOW ? NARROW : WIDE;
-    if (size === this.size) return;
-    this.size = size;
-    if (this.data) this.draw();
+    if (this.data && JSON.stringify(this.size) !== JSON.stringify(this.sizeNow())) this.draw();
+  }
+
+  // On a phone the page is scrolled; elsewhere all of the diagram is in sight below what stands above it.
+  sizeNow() {
+    const place = this.svg.parentElement;
+    const height = window.innerWidth <= PHONE ? Infinity : heightBelow(place) - EDGE;
+    const { encoder, decoder, output } = this.data;
+    const [left, right] = [encoder, decoder].map(({ before, layers, after }) => {
+      return before.length + Math.max(...layers.map((boxes) => boxes.length)) + after.length;
+    });
+    return sizeFor([place.clientWidth, height], Math.max(left, right + output.length));
   }
 
   boxNamed(name) {
@@ -66,8 +77,10 @@ class Diagram {
   }
 
   draw() {
+    this.size = this.sizeNow();
     const { parts, stacks, top, width, height } = layOut(this.data, this.open, this.size);
-    this.svg.setAttribute("viewBox", `0 ${top} ${width} ${height}`);
+    this.svg.classList.toggle("narrow", this.size.box < SMALLER_BELOW);
+    setAttributes(this.svg, { viewBox: `0 ${top} ${width} ${height}`, width, height });
     this.svg.replaceChildren(...parts.map(made));
     for (const group of this.svg.querySelectorAll(".box")) {
       const { name } = group.dataset, { label, note } = this.boxNamed(name);

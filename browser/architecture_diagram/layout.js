@@ -2,11 +2,15 @@
 
 import { shape, write } from "../export/svg.js";
 
-export const WIDE = { width: 640, box: 200, left: 70, right: 370, frame: 34, most: 6 };
-// On a phone the same letters need more of the width.
-export const NARROW = { width: 400, box: 148, left: 36, right: 236, frame: 28, most: 3 };
-export const NUMBER = 26;
-const HIGH = 40, GAP = 16, MARGIN = 30;
+// Pixels: letters keep their size, boxes are as wide and as high as all of them have room. Between the stacks lies the
+// way of the memory.
+const WIDE = { frame: 34, between: 40, most: 6 }, NARROW = { frame: 28, between: 14, most: 3 };
+const NARROW_BELOW = 480, WIDEST = 640, LARGEST_BOX = 200;
+const HIGHEST = { high: 40, gap: 16 }, LOWEST = 24, BOX_OF_ALL = 0.72; // a box and what is between it and the next
+export const EDGE = 8, NUMBER = 26;
+const RIGHT_OF_BOX = 10, BELOW = 24;
+const BESIDE_BOXES = 118; // pixels of a stack's height that are not boxes
+const HIGH_FOR_A_NOTE = 32, LETTER = 6.2; // notes are left out where there is no room, not shrunk
 const COLOURS = {
   embedding: ["rgb(204, 121, 167)", 0.35],
   positions: ["rgb(128, 128, 128)", 0.2],
@@ -21,13 +25,29 @@ const FRAME = { fill: "rgb(128, 128, 128)", "fill-opacity": 0.08, stroke: "rgb(1
 
 const paintOf = (look) => (COLOURS[look] ? { fill: COLOURS[look][0], "fill-opacity": COLOURS[look][1] } : {});
 
+// What is as large as its room: [width, height] in pixels, with so many boxes one above the other.
+export function sizeFor([width, height], boxes) {
+  const across = Math.min(width, WIDEST), size = across < NARROW_BELOW ? NARROW : WIDE, { frame, between } = size;
+  const box = Math.min(LARGEST_BOX, (across - 2 * EDGE - between) / 2 - frame - RIGHT_OF_BOX);
+  const all = Math.min(HIGHEST.high + HIGHEST.gap, Math.max(LOWEST, (height - BESIDE_BOXES) / boxes));
+  const high = Math.min(HIGHEST.high, BOX_OF_ALL * all), left = EDGE + frame;
+  const right = left + box + RIGHT_OF_BOX + between + frame;
+  return { ...size, width: across, box, left, right, high, gap: all - high };
+}
+
+// The same for a picture to save, whatever the window.
+export function largest() {
+  const size = sizeFor([WIDEST, Infinity], 1);
+  return { ...size, width: size.right + size.box + RIGHT_OF_BOX + EDGE };
+}
+
 // The shapes of a diagram whose stacks have the layer `open[stack]` unfolded: {parts, stacks, top, width, height}. A
 // box is a group of the class "box" with its name; `stacks` says at which place how many layers are to be numbered.
 export function layOut(data, open, size) {
   const drawing = new Drawing(data, open, size);
   const top = Math.min(drawing.tower("encoder", size.left), drawing.tower("decoder", size.right));
   drawing.memory();
-  return { parts: drawing.parts, stacks: drawing.stacks, top, width: size.width, height: MARGIN - top };
+  return { parts: drawing.parts, stacks: drawing.stacks, top, width: size.width, height: BELOW - top };
 }
 
 // Which numbers of layers there is room for: {first, shown}, around the open one where they are many.
@@ -48,13 +68,13 @@ class Drawing {
     let y = 0;
     this.label(middle, y + 16, this.data[stack].input);
     for (const box of before) y = this.box(box, x, y);
-    y -= GAP;
+    const { gap, frame: side, box: wide } = this.size;
+    y -= gap;
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
-    const width = this.size.box + this.size.frame + 10;
-    Object.assign(frame.attributes, { x: x - this.size.frame, y, width, height: bottom - y });
+    Object.assign(frame.attributes, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
-    this.line(middle, bottom + GAP, middle, bottom - 14);
+    this.line(middle, bottom + gap, middle, bottom - 14);
     y -= NUMBER + 8;
     this.line(middle, y + NUMBER + 8 + 12, middle, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
@@ -69,25 +89,26 @@ class Drawing {
     for (const box of boxes) {
       if (box.begins) start = y;
       y = this.box(box, x, y);
-      if (box.joins) this.bypass(x, start + (box.begins ? 0 : 4), y + HIGH / 2 + GAP / 2);
+      if (box.joins) this.bypass(x, start + (box.begins ? 0 : 4), y + (this.size.high + this.size.gap) / 2);
     }
     return y;
   }
 
   box(box, x, y) {
-    const top = y - GAP / 2 - HIGH, middle = x + this.size.box / 2;
-    this.line(middle, y, middle, top + HIGH);
-    const side = { x, y: top, width: this.size.box, height: HIGH, rx: 6 };
+    const { box: wide, high, gap } = this.size, top = y - gap / 2 - high, middle = x + wide / 2;
+    this.line(middle, y, middle, top + high);
+    const side = { x, y: top, width: wide, height: high, rx: 6 };
+    const noted = box.note && high >= HIGH_FOR_A_NOTE && LETTER * box.note.length < wide;
     this.add(shape(
       "g",
       { class: "box", "data-name": box.name },
       shape("rect", { ...side, ...paintOf(box.look) }),
-      write(box.label, middle, top + (box.note ? 17 : 25)),
-      ...(box.note ? [write(box.note, middle, top + 32, { class: "small" })] : []),
+      write(box.label, middle, top + (noted ? 0.42 * high : high / 2 + 5)),
+      ...(noted ? [write(box.note, middle, top + 0.82 * high, { class: "small" })] : []),
     ));
-    this.line(middle, top, middle, top - GAP / 2);
-    this.points[box.name] = { x, y: top + HIGH / 2 };
-    return top - GAP / 2;
+    this.line(middle, top, middle, top - gap / 2);
+    this.points[box.name] = { x, y: top + high / 2 };
+    return top - gap / 2;
   }
 
   bypass(x, from, to) {
@@ -101,7 +122,7 @@ class Drawing {
     const boxes = this.data.decoder.layers[this.open.decoder];
     const cross = boxes.find(({ kind }) => kind === "cross_attention");
     if (!cross) return;
-    const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 12;
+    const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 8;
     this.add(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y);
     this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");

@@ -1,7 +1,7 @@
 // The diagram as a picture to save, in ink on white, and the parameters of its blocks.
 
 import { INK, group, placed, shape, write } from "../export/svg.js";
-import { WIDE, layOut } from "./layout.js";
+import { largest, layOut } from "./layout.js";
 
 const LINES = { stroke: INK, "stroke-width": 1.2, fill: "none" };
 const LABELS = { "font-size": 14, "text-anchor": "middle" }, SMALL = { "font-size": 12, "text-anchor": "middle" };
@@ -28,7 +28,7 @@ function captionOf({ encoder, decoder }, open) {
 }
 
 function drawingOf(data, open) {
-  const { parts, stacks, top, width, height } = layOut(data, open, WIDE);
+  const { parts, stacks, top, width, height } = layOut(data, open, largest());
   const numbers = stacks.map(({ count, open: layer, x, y }) => {
     return write(`layer ${layer + 1} of ${count}`, x - 30, y - 8, { "font-size": 12 });
   });

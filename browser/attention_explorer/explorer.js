@@ -4,6 +4,7 @@
 
 import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
+import { heightBelow } from "../lib/screen.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
 import { Popover } from "./options.js";
@@ -14,7 +15,7 @@ import { Attention, Shown } from "./weights.js";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
 const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of the width, and its limits in pixels
-const AROUND = 330, LEAST_HIGH = 300; // pixels of the window beside the map's height, and the least that it gets
+const AROUND = 105, LEAST_HIGH = 240; // pixels above and below the map beside the overview, and its least height
 const LONG = 48; // tokens that need the whole width
 
 class Explorer {
@@ -135,7 +136,7 @@ class Explorer {
     const kind = attention.kind(choice.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
     this.grid = beside ? Math.round(Math.min(MOST_GRID, Math.max(LEAST_GRID, GRID * width))) : width;
     // Beside the overview all of the map is in sight at once; below it, and where it is long, it is as high as it is.
-    const high = beside ? Math.max(LEAST_HIGH, window.innerHeight - AROUND) : Infinity;
+    const high = beside ? Math.max(LEAST_HIGH, heightBelow(this.find(".panes")) - AROUND) : Infinity;
     this.room = { wide: beside ? width - GUTTER - this.grid : width, high };
     this.find(".panes").classList.toggle("beside", beside);
     this.find(".panes").style.setProperty("--grid", `${this.grid}px`);

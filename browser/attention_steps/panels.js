@@ -5,7 +5,7 @@ import { shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
 import { Geometry, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 
-const ROW = 18, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
+const ROW = 18, LEAST_ROW = 14, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
 const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
 const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20;
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48, FEW_COLUMNS = 16;
@@ -93,7 +93,9 @@ export function pictureOf(panel, { queries, keys }, query, width, most = Infinit
   const valueText = (row, column, short) => {
     return masked?.(row, column) ? "" : cellNumber(grid.at(row, column), scale, short);
   };
-  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, { width, most }, panel.small ? 1 : LEAST_COLUMN);
+  // Two inputs stand one below the other beside a map that is at most so high.
+  const small = panel.small && { leastColumn: 1, row: Math.min(ROW, Math.max(LEAST_ROW, most / 2 / grid.rows)) };
+  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, { width, most, ...small });
   return {
     geometry, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
     upright: columns !== null && fitUpright(columns, geometry.wide), first: panel.first, frame: panel.frame,
@@ -107,12 +109,13 @@ export function cellNumber(value, scale, short) {
 }
 
 // Cells as large as there is room for: square between tokens, low where there are many rows.
-export function geometryOf({ rows, columns }, labels, left, notes, room, leastColumn = LEAST_COLUMN) {
+export function geometryOf({ rows, columns }, labels, left, notes, room) {
   const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
-  const { width, most = Infinity } = room, across = Math.max(columns * leastColumn, width - left - notes - 2);
+  const { width, most = Infinity, leastColumn = LEAST_COLUMN, row = ROW } = room;
+  const across = Math.max(columns * leastColumn, width - left - notes - 2);
   const largest = labels ? Math.min(LARGEST_CELL, Math.max(LEAST_CELL, most / rows)) : few ? LARGEST_CELL : WIDEST_CELL;
   const wide = Math.min(largest, across / columns);
-  const low = rows > MANY_ROWS ? least : few ? TALL_ROW : ROW;
+  const low = rows > MANY_ROWS ? least : few ? TALL_ROW : row;
   const above = labels && (fitUpright(labels, wide) ? UPRIGHT_HIGH : slantedHeight(labels));
   const high = labels ? Math.max(least, wide) : low;
   return new Geometry({ rows, columns, left, top: above ?? NUMBERS_HIGH, wide, high, after: notes + 2, below: 3 });

@@ -7,6 +7,7 @@ import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Echo, mounted } from "../lib/mount.js";
+import { windowHeight } from "../lib/screen.js";
 import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
 import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
@@ -16,7 +17,7 @@ const NEAR = 300; // pixels above and below what is in sight
 const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
 const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
 const OWN = 0, NEURONS = 1, INPUTS = 2; // the groups of a step's panels
-const ONE_SCREEN = 260; // pixels of a map between tokens beside which all else is in sight
+const AROUND = 430, LEAST_MAP = 130, MOST_MAP = 260; // pixels: what of a window is not for a map between tokens
 const LEAST_WIDTH = 640, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
 const NEURON_VIEWS = {
   products: "Neuron view: one query against all keys",
@@ -183,7 +184,7 @@ class Steps {
     }));
     entry.panels[group] = panels;
     panels.forEach((panel, index) => {
-      const most = this.chosen.step === ALL ? Infinity : ONE_SCREEN;
+      const most = this.chosen.step === ALL ? Infinity : this.mostHigh;
       const picture = pictureOf(panel, this.data, this.chosen.query, this.widthOf(entry, group), most);
       entry.figures[group][index].draw(panel, picture, cellIn(panel, this.chosen, this.data));
     });
@@ -192,6 +193,11 @@ class Steps {
     const { width } = entry.figures[OWN][0].heatmap.geometry;
     const alone = !entry.item.classList.contains("from_inputs");
     entry.item.classList.toggle("beside", alone && small && width + LEAST_TEXT < this.width);
+  }
+
+  // A map of one step is in sight with all that stands above it.
+  get mostHigh() {
+    return Math.min(MOST_MAP, Math.max(LEAST_MAP, windowHeight(this.list) - AROUND));
   }
 
   clicked(entry, panel, cell) {

@@ -2,6 +2,7 @@
 
 import { isShortcut } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
+import { Room } from "./room.js";
 
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
@@ -14,14 +15,18 @@ class Presenter {
     this.find(".keys").onclick = () => this.list();
     this.hear = (event) => this.key(event);
     document.addEventListener("keydown", this.hear);
+    this.root = root;
+    this.room = new Room();
     for (const button of root.querySelectorAll(":disabled")) button.disabled = false; // from here on they do something
   }
 
   receive(data) {
     this.data = data;
+    this.room.watch((this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]"), data.present);
   }
 
   leave() {
+    this.room.leave();
     document.removeEventListener("keydown", this.hear);
   }
 

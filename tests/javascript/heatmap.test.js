@@ -113,7 +113,8 @@ test("cells of a step fill the width, square between tokens, low where rows are 
   assert.equal(geometryOf({ rows: 60, columns: 100 }, null, 60, 0, { width: 536 }).high, 8);
   const scrolls = geometryOf({ rows: 4, columns: 512 }, null, 60, 0, { width: 300 });
   assert.equal(scrolls.wide, 2, "wider than the page: it scrolls");
-  assert.equal(geometryOf({ rows: 4, columns: 512 }, null, 60, 0, { width: 300 }, 1).wide, 1, "small, it need not");
+  const small = geometryOf({ rows: 4, columns: 512 }, null, 60, 0, { width: 300, leastColumn: 1, row: 14 });
+  assert.deepEqual([small.wide, small.high], [1, 14], "small, it need not");
   assert.equal(geometryOf({ rows: 10, columns: 4 }, keys, 60, 0, { width: 300, most: 260 }).high, 26, "on one screen");
   const many = geometryOf({ rows: 90, columns: 4 }, keys, 60, 0, { width: 300, most: 260 });
   assert.equal(many.high, 16, "not below a line");

@@ -68,7 +68,7 @@ def show(choice: Choice) -> None:
 
 
 def _sizes() -> tuple[ToyShape, str]:
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
         tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
         d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))

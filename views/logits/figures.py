@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from plots.layout import (
     LEGEND_ABOVE,
+    SMALLEST_LABEL,
     bars,
     figure_of,
     line_at,
@@ -39,7 +40,8 @@ def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
         f"{token_label(name(int(id)))} (id {id})<br>logit {cut.logits[id]:.4f}<br>probability {cut.own[id]:.4f}"
         for id in ids
     ]
-    traces = [row_bars(cut.logits[ids], hover, BLUE, texts=[signed(value, 2) for value in cut.logits[ids]])]
+    shown = row_bars(cut.logits[ids], hover, BLUE, texts=[signed(value, 2) for value in cut.logits[ids]])
+    traces = [shown | {"constraintext": "none", "insidetextfont": {"size": SMALLEST_LABEL}}]
     return _named(traces, ids, name, {"title": "logit"})
 
 

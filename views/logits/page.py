@@ -72,14 +72,16 @@ def _show_lens(choice: Choice) -> None:
     norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
-    st.markdown(
-        f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed piece with "
-        "its position, before any layer. **Bold** is that layer's top-1 prediction; below it stand probability and "
-        "rank of the piece that comes in the end, and the bluer the cell, the more probable that is."
-    )
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
-    show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
-    show_finding(describe_lens(lens, trace.next_tokens))
+    with st.container():  # what is said of the table stays with it where the window is low
+        st.markdown(
+            f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed piece "
+            "with its position, before any layer. **Bold** is that layer's top-1 prediction; below it stand "
+            "probability and rank of the piece that comes in the end, and the bluer the cell, the more probable that "
+            "is."
+        )
+        show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
+        show_finding(describe_lens(lens, trace.next_tokens))
     st.subheader("How the final piece rises")
     step = choose_step(trace)
     alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"

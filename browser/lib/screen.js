@@ -1,0 +1,12 @@
+// The room that a window has for what stands in it, in the pixels of an element: a presented page is zoomed.
+
+export function windowHeight(element) {
+  return window.innerHeight / (element.currentCSSZoom ?? 1);
+}
+
+// From the top of an element to the bottom of the window, with the page scrolled to its beginning.
+export function heightBelow(element) {
+  const page = element.getRootNode().host?.closest("[data-testid=stMain]");
+  const top = element.getBoundingClientRect().top + (page?.scrollTop ?? 0);
+  return (window.innerHeight - top) / (element.currentCSSZoom ?? 1);
+}

@@ -1,0 +1,109 @@
+// Figures of Plotly's in a low window and while presenting: one that would end below the window gets the height that
+// is left there, and of labels and digits that would then touch each other some are left out.
+
+const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
+const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
+const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css
+const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
+const LINE = 1.1; // the height of a line of letters as a multiple of their size
+const LABELS = ["x", "x2", "x3", "x4", "y", "y2", "y3"].map((axis) => `.${axis}tick > text`);
+const ALONG = { x: 0, y: 1 };
+
+export class Room {
+  constructor() {
+    this.fit = () => this.fitFigures();
+    this.resized = new ResizeObserver(this.fit);
+    this.came = new MutationObserver((changes) => changes.some(bringsFigure) && this.fitFigures());
+    this.heard = new WeakMap();
+    window.addEventListener("resize", this.fit);
+  }
+
+  // From here on figures fit the window: below `place`, the page's own block, all of them stand.
+  watch(place, present) {
+    this.present = present;
+    if (place && place !== this.place) {
+      this.disconnect();
+      this.resized.observe(place);
+      this.came.observe(place, { childList: true, subtree: true });
+    }
+    this.place = place;
+    this.fit();
+  }
+
+  disconnect() {
+    this.resized.disconnect();
+    this.came.disconnect();
+  }
+
+  leave() {
+    this.disconnect();
+    window.removeEventListener("resize", this.fit);
+  }
+
+  fitFigures() {
+    const wanted = this.present || window.matchMedia(LOW).matches;
+    for (const frame of document.querySelectorAll(FIGURES)) {
+      if (frame.style.getPropertyValue("--room")) frame.style.removeProperty("--room");
+      if (wanted) this.fitFigure(frame);
+      this.listen(frame.querySelector(".js-plotly-plot"), wanted);
+    }
+  }
+
+  fitFigure(frame) {
+    const { top, bottom, height } = frame.getBoundingClientRect();
+    const scrolled = frame.closest("[data-testid=stMain]").scrollTop;
+    const room = roomBelow(top + scrolled, window.innerHeight);
+    if (height && bottom + scrolled > window.innerHeight - BELOW && room) {
+      frame.style.setProperty("--room", `${(room / frame.currentCSSZoom).toFixed(1)}px`);
+    }
+  }
+
+  // Labels and digits are looked at whenever Plotly has drawn.
+  listen(plot, wanted) {
+    if (!plot?.on) return;
+    if (this.heard.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
+      this.heard.set(plot, plot.on);
+      plot.on("plotly_afterplot", () => thinOut(plot));
+    }
+    if (wanted || plot.dataset.crowded) thinOut(plot);
+  }
+}
+
+// A figure takes the place of its skeleton, which is as high: the page's size does not tell of it.
+function bringsFigure({ addedNodes }) {
+  return [...addedNodes].some((node) => {
+    return node instanceof HTMLElement && (node.matches(DRAWN) || node.querySelector(DRAWN) !== null);
+  });
+}
+
+// The height of a figure that begins there; 0 where it is better seen by scrolling.
+export function roomBelow(top, window) {
+  const room = window - BELOW - top;
+  return room >= LEAST ? room : 0;
+}
+
+// Of labels at these places every so many are written, in letters of this size.
+export function everyOf(places, size) {
+  const gaps = places.slice(1).map((place, index) => Math.abs(place - places[index])).filter((gap) => gap > 0);
+  return gaps.length ? Math.max(1, Math.ceil((LINE * size) / Math.min(...gaps))) : 1;
+}
+
+function thinOut(plot) {
+  let crowded = false;
+  for (const selector of LABELS) {
+    const texts = [...plot.querySelectorAll(selector)], axis = selector[1];
+    for (const text of texts) text.style.removeProperty("display");
+    if (!texts.length) continue;
+    const every = everyOf(texts.map((text) => placeOf(text, axis)), parseFloat(getComputedStyle(texts[0]).fontSize));
+    texts.forEach((text, index) => index % every && text.style.setProperty("display", "none"));
+    crowded ||= axis === "y" && every > 1;
+  }
+  if (crowded) plot.dataset.crowded = "true";
+  else delete plot.dataset.crowded;
+}
+
+// Where a label stands along its axis, in pixels.
+function placeOf(text, axis) {
+  const moved = /translate\(([-\d.]+),\s*([-\d.]+)\)/.exec(text.getAttribute("transform"));
+  return moved ? Number(moved[1 + ALONG[axis]]) : 0;
+}
