@@ -7,7 +7,8 @@ import { shape, write } from "../export/svg.js";
 const WIDE = { frame: 34, between: 40, most: 6 }, NARROW = { frame: 28, between: 14, most: 3 };
 const NARROW_BELOW = 480, WIDEST = 640, LARGEST_BOX = 200;
 const HIGHEST = { high: 40, gap: 16 }, LOWEST = 24, BOX_OF_ALL = 0.72; // a box and what is between it and the next
-export const EDGE = 8, NUMBER = 26;
+export const EDGE = 8;
+export const NUMBER = 26; // the side of a box with the number of a layer
 const RIGHT_OF_BOX = 10, BELOW = 24;
 const BESIDE_BOXES = 118; // pixels of a stack's height that are not boxes
 const HIGH_FOR_A_NOTE = 32, LETTER = 6.2; // notes are left out where there is no room, not shrunk
