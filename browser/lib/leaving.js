@@ -1,26 +1,32 @@
 // Between a click on a link to another page and that page, the old page's components must be silent. Streamlit takes
 // what they report then for a wish to be back: it clears the new page, and draws nothing in its place.
 
-const AT_MOST = 5000; // ms; if the other page has not come by then, the link did not lead there
+const AT_MOST = { link: 5000, back: 1000 }; // ms; if the other page has not come by then, nothing led there
 const HEAD_START = 50; // ms that the server has for a last report before the page is left
+const KEY = Symbol.for("leaving the page"); // one state for all components: each is a bundle of its own
 
-let target; // the path of the page that is waited for, where a link names it
-let until = 0;
-let path = globalThis.location?.pathname;
-const pending = new Set();
+const state = (globalThis[KEY] ??= listening({
+  target: undefined, // the path of the page that is waited for, where a link names it
+  until: 0,
+  path: globalThis.location?.pathname,
+  pending: new Set(),
+}));
 
-globalThis.addEventListener?.("click", followed, true);
-globalThis.addEventListener?.("popstate", () => location.pathname !== path && wait(undefined));
+function listening(state) {
+  globalThis.addEventListener?.("click", followed, true);
+  globalThis.addEventListener?.("popstate", () => location.pathname !== state.path && wait(undefined, AT_MOST.back));
+  return state;
+}
 
 // Whether another page has been asked for and has not come yet.
 export function isLeaving() {
-  return performance.now() < until && location.pathname !== target;
+  return performance.now() < state.until && location.pathname !== state.target;
 }
 
 // Something was received: after Back that is the other page's first sign of life.
 export function received() {
-  path = globalThis.location?.pathname;
-  if (target === undefined) until = 0;
+  state.path = globalThis.location?.pathname;
+  if (state.target === undefined) state.until = 0;
 }
 
 // Make a report in so many milliseconds, or before a link to another page is followed; never while that page is on its
@@ -33,15 +39,14 @@ export function reportIn(milliseconds, report) {
   const timer = setTimeout(now, milliseconds);
   const cancel = () => {
     clearTimeout(timer);
-    pending.delete(now);
+    state.pending.delete(now);
   };
-  pending.add(now);
+  state.pending.add(now);
   return cancel;
 }
 
-function wait(forPath) {
-  target = forPath;
-  until = performance.now() + AT_MOST;
+function wait(path, atMost) {
+  Object.assign(state, { target: path, until: performance.now() + atMost });
 }
 
 function followed(event) {
@@ -50,12 +55,12 @@ function followed(event) {
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;
   const { origin, pathname } = new URL(link.href, location.href);
   if (origin !== location.origin || pathname === location.pathname) return;
-  if (!pending.size) {
-    wait(pathname);
+  if (!state.pending.size) {
+    wait(pathname, AT_MOST.link);
     return;
   }
   event.preventDefault();
   event.stopImmediatePropagation();
-  for (const now of [...pending]) now();
+  for (const now of [...state.pending]) now();
   setTimeout(() => link.click(), HEAD_START);
 }

@@ -24,6 +24,7 @@ async function leaving() {
   page = new EventTarget();
   globalThis.addEventListener = page.addEventListener.bind(page);
   globalThis.location = { href: "http://here/attention", origin: "http://here", pathname: "/attention" };
+  delete globalThis[Symbol.for("leaving the page")];
   const module = await import(`../../browser/lib/leaving.js?${(copies += 1)}`);
   delete globalThis.addEventListener;
   return module;
@@ -86,11 +87,27 @@ test("after Back to another page, until something comes; Back on the same page s
   assert.equal(isLeaving(), false, "it is this page's now");
 });
 
-test("a page that does not come is not waited for longer than five seconds", async (t) => {
+test("all components hear of it: each is a bundle with a copy of its own", async () => {
+  const first = await leaving(), second = await import(`../../browser/lib/leaving.js?${(copies += 1)}`);
+  page.dispatchEvent(new Click(linkTo("/decoding")));
+  assert.deepEqual([first.isLeaving(), second.isLeaving()], [true, true]);
+  globalThis.location.pathname = "/translate";
+  page.dispatchEvent(new Event("popstate"));
+  second.received();
+  assert.deepEqual([first.isLeaving(), second.isLeaving()], [false, false]);
+});
+
+test("a page that does not come is not waited for longer than five seconds, after Back one", async (t) => {
   const { isLeaving } = await leaving(), now = t.mock.method(performance, "now", () => 1000);
   page.dispatchEvent(new Click(linkTo("/decoding")));
   now.mock.mockImplementation(() => 5999);
   assert.equal(isLeaving(), true);
   now.mock.mockImplementation(() => 6000);
+  assert.equal(isLeaving(), false);
+  globalThis.location.pathname = "/translate";
+  page.dispatchEvent(new Event("popstate"));
+  now.mock.mockImplementation(() => 6999);
+  assert.equal(isLeaving(), true);
+  now.mock.mockImplementation(() => 7000);
   assert.equal(isLeaving(), false);
 });
