@@ -86,7 +86,7 @@ def test_it_has_a_replay_of_its_training(name):
     assert (folder / REPLAY_FILE).stat().st_size <= 2e6
     assert replay.steps[0] == 0 and replay.steps[-1] >= 0.9 * replay.losses[-1, 0] and len(replay.steps) >= 20
     warm = "warm_start" in json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    assert replay.losses[-1, 1] < replay.losses[0, 1] * (0.55 if warm else 0.5), "it learns, less where it had before"
+    assert replay.losses[-1, 1] < replay.losses[0, 1] * (0.6 if warm else 0.5), "it learns, less where it had before"
     for trajectory in replay.trajectories:
         assert trajectory.outputs[0] != trajectory.target_text and trajectory.probabilities[-1].mean() > 0.5
     assert any(trajectory.outputs[-1] == trajectory.target_text for trajectory in replay.trajectories)
