@@ -17,7 +17,7 @@ export function composed(figure, { title, caption }, faces = "") {
   const stage = copyOf(figure, colours);
   try {
     for (const part of stage.querySelectorAll("*")) clean(part, colours);
-    for (const text of stage.querySelectorAll("text")) settle(text, families);
+    settle([...stage.querySelectorAll("text")], families);
     const look = { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` };
     const picture = svgElement("svg", look, svgElement("title", {}, title), svgElement("desc", {}, caption));
     if (faces) picture.append(svgElement("style", {}, faces));
@@ -78,12 +78,17 @@ function clean(part, colours) {
   part.setAttribute("style", light.replace(/pointer-events: \w+;?/g, ""));
 }
 
-// The look that the page gives a text becomes its own. What the page hides goes.
-function settle(text, families) {
-  const style = getComputedStyle(text);
-  if (style.display === "none") return text.remove();
-  const family = style.fontFamily.split(",")[0].replace(/["']/g, "").trim();
-  families.add(family);
-  const look = OF_TEXTS.map((name) => `${name}: ${style.getPropertyValue(name)}`);
-  setAttributes(text, { style: `${look.join("; ")}; font-family: "${family}", ${FALLBACKS}` });
+// The look that the page gives a text becomes its own. What the page hides goes. All are asked before any is changed:
+// after each change the browser would look through the page's style sheet anew.
+function settle(texts, families) {
+  const looks = texts.map((text) => {
+    const style = getComputedStyle(text), family = style.fontFamily.split(",")[0].replace(/["']/g, "").trim();
+    const look = OF_TEXTS.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; ");
+    return { hidden: style.display === "none", family, style: `${look}; font-family: "${family}", ${FALLBACKS}` };
+  });
+  looks.forEach(({ hidden, family, style }, at) => {
+    if (hidden) texts[at].remove();
+    else setAttributes(texts[at], { style });
+    if (!hidden) families.add(family);
+  });
 }
