@@ -1,7 +1,11 @@
-// Figures of Plotly's in a low window and while presenting: one that would end below the window gets the height that
-// is left there, and of labels and digits that would then touch each other some are left out.
+// Figures of Plotly's in a low window and while presenting: what is said above one stands below it, one that would end
+// below the window gets the height that is left there, and of labels and digits that would then touch each other some
+// are left out. It is marked here, not found by the style sheet: a :has() for it made every change of a page, and each
+// label that Plotly measures, thirty milliseconds slower.
 
 const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
+const CHART = "[data-testid=stPlotlyChart]", BLOCK = "[data-testid=stVerticalBlock]";
+const SAID = ":is(.stMarkdown, [data-testid=stAlertContentInfo])", HEADING = "h2, h3, p > strong:only-child";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
 const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css
 const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
@@ -42,8 +46,9 @@ export class Room {
 
   fitFigures() {
     const wanted = this.present || window.matchMedia(LOW).matches;
+    putFiguresFirst(wanted);
     for (const frame of document.querySelectorAll(FIGURES)) {
-      if (frame.style.getPropertyValue("--room")) frame.style.removeProperty("--room");
+      giveRoom(frame, "");
       if (wanted) this.fitFigure(frame);
       this.listen(frame.querySelector(".js-plotly-plot"), wanted);
     }
@@ -54,7 +59,7 @@ export class Room {
     const scrolled = frame.closest("[data-testid=stMain]").scrollTop;
     const room = roomBelow(top + scrolled, window.innerHeight);
     if (height && bottom + scrolled > window.innerHeight - BELOW && room) {
-      frame.style.setProperty("--room", `${(room / frame.currentCSSZoom).toFixed(1)}px`);
+      giveRoom(frame, `${(room / frame.currentCSSZoom).toFixed(1)}px`);
     }
   }
 
@@ -66,6 +71,33 @@ export class Room {
       plot.on("plotly_afterplot", () => thinOut(plot));
     }
     if (wanted || plot.dataset.crowded) thinOut(plot);
+  }
+}
+
+// The height of a figure and of what holds it, for page.css; "" for its own.
+function giveRoom(frame, height) {
+  if (frame.style.getPropertyValue("--room") === height) return;
+  frame.style.setProperty("--room", height);
+  const holder = frame.closest("[data-testid=stElementContainer]");
+  for (const each of [frame, holder]) each?.toggleAttribute("data-room", height !== "");
+}
+
+// In each block with a figure what is said before it, but for headings, comes after it, and then what came after it.
+function putFiguresFirst(wanted) {
+  for (const moved of document.querySelectorAll("[data-order]")) moved.removeAttribute("data-order");
+  if (!wanted) return;
+  const blocks = new Set();
+  for (const chart of document.querySelectorAll(`[data-testid=stMain] ${CHART}`)) {
+    for (let block = chart.closest(BLOCK); block; block = block.parentElement.closest(BLOCK)) blocks.add(block);
+  }
+  for (const block of blocks) {
+    let after = false;
+    for (const child of block.children) {
+      const holds = child.querySelector(CHART) !== null;
+      if (after) child.dataset.order = 2;
+      else if (!holds && child.querySelector(SAID) && !child.querySelector(HEADING)) child.dataset.order = 1;
+      after ||= holds;
+    }
   }
 }
 
