@@ -5,7 +5,8 @@
 
 const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
 const CHART = "[data-testid=stPlotlyChart]", BLOCK = "[data-testid=stVerticalBlock]";
-const SAID = ":is(.stMarkdown, [data-testid=stAlertContentInfo])", HEADING = "h2, h3, p > strong:only-child";
+const SAID = "[data-testid=stElementContainer]:is(:has(> .stMarkdown), :has([data-testid=stAlertContentInfo]))";
+const HEADING = "h2, h3, p > strong:only-child";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
 const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css
 const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
@@ -95,7 +96,7 @@ function putFiguresFirst(wanted) {
     for (const child of block.children) {
       const holds = child.querySelector(CHART) !== null;
       if (after) child.dataset.order = 2;
-      else if (!holds && child.querySelector(SAID) && !child.querySelector(HEADING)) child.dataset.order = 1;
+      else if (!holds && child.matches(SAID) && !child.querySelector(HEADING)) child.dataset.order = 1;
       after ||= holds;
     }
   }
