@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
@@ -45,25 +46,36 @@ def slider(page: Page):
     return page.get_by_role("slider", name="Snapshot of the training")
 
 
+def last_of(film: TrainingReplay) -> int:
+    return len(film.steps) - 1
+
+
+def drawn(points: np.ndarray, step: int) -> float:
+    """What a curve of [step, value] has reached at a step."""
+    return points[points[:, 0] <= step][-1, 1]
+
+
 def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, film):
     page.goto(link(address, layer="3", head="5"))
     shows(page, film, 0)
-    slider(page).fill("10")
-    shows(page, film, 10)
-    expect(page.locator("table.map td[id]")).to_have_text(cells(film, 10, 2, 4))
-    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in film.trajectories[0].probabilities[10]])
+    moment, trajectory = 19, film.trajectories[0]
+    step = int(film.steps[moment])
+    slider(page).fill(str(moment))
+    shows(page, film, moment)
+    expect(page.locator("table.map td[id]")).to_have_text(cells(film, moment, 2, 4))
+    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in trajectory.probabilities[moment]])
     loss, score, focus = page.locator(".curves b").all()
-    expect(loss).to_have_text(re.compile(r"^4\.\d\d$"))
-    expect(score).to_have_text("3.9")
-    expect(focus).to_have_text(short_weight(film.trajectories[0].cross[10, 2, 4].max(axis=-1).mean()))
-    expect(slider(page)).to_have_attribute(
-        "aria-valuetext", re.compile(r"^step 500 of 5,000: loss 4\.\d\d, wrote: J'ai")
-    )
-    expect(page).to_have_url(re.compile("moment=500(&|$)"))
+    said = f"{drawn(film.losses, step):.2f}"
+    expect(loss).to_have_text(said)
+    expect(score).to_have_text(f"{drawn(film.scores, step):.1f}")
+    expect(focus).to_have_text(short_weight(trajectory.cross[moment, 2, 4].max(axis=-1).mean()))
+    words = f"step {step:,} of {film.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
+    expect(slider(page)).to_have_attribute("aria-valuetext", words)
+    expect(page).to_have_url(re.compile(f"moment={step}(&|$)"))
 
 
 def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
-    page.goto(link(address, moment="500"))
+    page.goto(link(address, moment=str(film.steps[10])))
     shows(page, film, 10)
     page.get_by_role("button", name="One snapshot forward").focus()
     page.keyboard.press("ArrowRight")
@@ -78,11 +90,11 @@ def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
     shows(page, film, len(film.steps) - 1)
     page.keyboard.press("ArrowLeft")
     shows(page, film, len(film.steps) - 2)
-    expect(page).to_have_url(re.compile("moment=4500"))
+    expect(page).to_have_url(re.compile(f"moment={film.steps[-2]}"))
 
 
 def test_playing_reaches_the_end_in_the_browser_alone(page, address, film):
-    page.goto(link(address, moment="2000"))
+    page.goto(link(address, moment=str(film.steps[17])))
     shows(page, film, 17)
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
@@ -91,13 +103,13 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, film):
     shows(page, film, len(film.steps) - 1)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page.get_by_text("✓ exactly")).to_be_visible()
-    expect(page).to_have_url(re.compile("moment=5000"))
+    expect(page).to_have_url(re.compile(f"moment={film.steps[-1]}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
 
 
 def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, film):
-    page.goto(link(address, moment="5000"))
-    shows(page, film, 23)
+    page.goto(link(address, moment=str(film.steps[-1])))
+    shows(page, film, last_of(film))
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -105,7 +117,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
     place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
     page.mouse.move(*place)
-    first = film.trajectories[0].cross[23, 2, 4, 0, 0]
+    first = film.trajectories[0].cross[-1, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
         f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
     )
@@ -124,11 +136,11 @@ def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, 
     shows(page, film, 0)
     box = page.locator("canvas.strip").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 15)
-    shows(page, film, 23)
-    page.mouse.move(box["x"] + box["width"] * 10.5 / 24, box["y"] + 15)
+    shows(page, film, last_of(film))
+    page.mouse.move(box["x"] + box["width"] * 10.5 / len(film.steps), box["y"] + 15)
     page.mouse.down()
     shows(page, film, 10)
-    page.mouse.move(box["x"] + box["width"] * 12.5 / 24, box["y"] + 15)
+    page.mouse.move(box["x"] + box["width"] * 12.5 / len(film.steps), box["y"] + 15)
     shows(page, film, 12)
     page.mouse.up()
     curve = page.locator(".curves svg").first
@@ -139,58 +151,62 @@ def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, 
 
 
 def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
-    page.goto(link(address, moment="1000", layer="3", head="5"))
+    page.goto(link(address, moment=str(film.steps[13]), layer="3", head="5"))
     shows(page, film, 13)
-    table = page.get_by_role("grid", name=re.compile("Cross-attention, layer 3, head 5, at Step 1,000"))
+    table = page.get_by_role("grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Step {film.steps[13]:,}"))
     table.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    weight = film.trajectories[0].cross[13, 2, 4, 3, 2]
+    trajectory = film.trajectories[0]
+    fed, wanted, read = *trajectory.fed_tokens[3:5], trajectory.source_tokens[2]
+    weight = trajectory.cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
-        f"Layer 3, head 5: fed “adore”, to predict “▁mon”, reads “▁my” with weight {weight:.3f}"
+        f"Layer 3, head 5: fed “{fed}”, to predict “{wanted}”, reads “{read}” with weight {weight:.3f}"
     )
     expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
     shows(page, film, 13)  # the arrows moved through the map alone
 
 
 def test_masked_cells_are_blank(page, address, film):
-    page.goto(link(address, moment="1000", kind="decoder"))
+    page.goto(link(address, moment=str(film.steps[13]), kind="decoder"))
     shows(page, film, 13)
     rows = len(film.trajectories[0].fed_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
-    expect(page.locator(".head .readout")).to_contain_text("may not read “adore”, which comes later")
+    expect(page.locator(".head .readout")).to_contain_text(
+        f"may not read “{film.trajectories[0].fed_tokens[3]}”, which comes later"
+    )
 
 
 def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, film):
     page.goto(link(address, layer="2", head="5"))
     shows(page, film, 0)
     page.get_by_role("button", name="Last snapshot").click()
-    expect(page).to_have_url(re.compile("moment=5000"))
+    expect(page).to_have_url(re.compile(f"moment={film.steps[-1]}"))
     at_rest(page)
     second = elsewhere()
     second.goto(page.url)
-    shows(second, film, 23)
-    expect(second.locator("table.map td[id]")).to_have_text(cells(film, 23, 1, 4))
+    shows(second, film, last_of(film))
+    expect(second.locator("table.map td[id]")).to_have_text(cells(film, -1, 1, 4))
     page.go_back()
     shows(page, film, 0)
     expect(page).not_to_have_url(re.compile("moment"))
 
 
 def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, film):
-    page.goto(link(address, moment="800"))
+    page.goto(link(address, moment=str(film.steps[12])))
     shows(page, film, 12)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     page.get_by_role("link", name="Training").click()
     shows(page, film, 12)
-    expect(page).to_have_url(re.compile("moment=800"))
+    expect(page).to_have_url(re.compile(f"moment={film.steps[12]}"))
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
 def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
     page = visitor(width=width, height=844, scheme=scheme)
-    page.goto(link(address, moment="1000", probe=film.trajectories[2].source_text, kind="encoder"))
+    page.goto(link(address, moment=str(film.steps[13]), probe=film.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text("Step 1,000 of 5,000")
     at_rest(page)
     shuts_no_one_out(page)
@@ -204,7 +220,7 @@ def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
 
 def test_on_a_phone_the_slider_stays_in_sight(visitor, address, film):
     page = visitor(width=390, height=844)
-    page.goto(link(address, moment="500"))
+    page.goto(link(address, moment=str(film.steps[10])))
     shows(page, film, 10)
     page.locator(".curves").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()
