@@ -49,15 +49,14 @@ class Figure(go.Figure):
 
 def captioned(figure: go.Figure, caption: str) -> go.Figure:
     """The same figure with a caption, plain text that the page does not draw and that goes where the figure goes."""
-    if not isinstance(figure, Figure) or "_data" in vars(figure):
-        return go.Figure(figure).update_layout(meta={**(figure.layout.meta or {}), "caption": caption})
-    layout = figure._given["layout"]
-    return Figure({**figure._given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
+    given = _as_written(figure)
+    layout = given["layout"]
+    return Figure({**given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:
     """The same figure so many times as high, with all letters larger but those in cells: for a presentation."""
-    given = figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
+    given = _as_written(figure)
     layout, margin = dict(given["layout"]), given["layout"].get("margin") or {}
     axes = [name for name in layout if name.startswith(("xaxis", "yaxis")) and layout[name]]
     letters = min(times, _BESIDE_SQUARES) if any("scaleanchor" in layout[name] for name in axes) else times
@@ -72,6 +71,11 @@ def enlarged(figure: go.Figure, times: float) -> go.Figure:
         for trace in given["data"]
     ]
     return Figure({"data": [_larger(trace, letters) for trace in data], "layout": _larger(layout, letters)})
+
+
+def _as_written(figure: go.Figure) -> dict:
+    """What the figure was made of, or, where somebody has looked into it, what it is by now."""
+    return figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
 
 
 def _lettered(axis: dict, times: float = 1) -> dict:

@@ -19,6 +19,7 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, citation, url_state
+from .figures import is_presented
 from .widgets import plain
 
 # Each shows something that translation has to solve.
@@ -72,7 +73,7 @@ def show() -> Choice:
 
 def _offer_presentation() -> None:
     """The button and the keys for it; where the page is presented, what takes everything else away."""
-    present = url_state.read("present") == "1"
+    present = is_presented()
     presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
     if present:
         st.html(PRESENT)

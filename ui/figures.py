@@ -11,6 +11,11 @@ from . import url_state
 LARGER = 1.5  # what is presented, as all type in present.css
 
 
+def is_presented() -> bool:
+    """Whether the page is in presentation mode."""
+    return url_state.read("present") == "1"
+
+
 def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
     """A figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
 
@@ -19,7 +24,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
     caption = f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else "")
     # Plotly's own camera would make a second, coarser picture, in the page's theme.
     figure = captioned(figure, caption)
-    if url_state.read("present") == "1":
+    if is_presented():
         figure = enlarged(figure, LARGER)
     st.plotly_chart(figure, key=key, alt=alt, config={"modeBarButtonsToRemove": ["toImage"]})
 

@@ -8,7 +8,7 @@ from .line import part_by_part
 
 
 def leave_out(choice: Choice, step: int, against: int | None = None) -> Attribution:
-    """What log P of the token after a step, from 0, loses without each token; `against` as in `session.left_out`.
+    """What log P of the token after a step, from 0, loses without each token; `against` as in `contributions.left_out`.
 
     Each part is kept once it is there; a bar tells how far it is where that takes long.
     """

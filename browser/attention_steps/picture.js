@@ -2,7 +2,7 @@
 
 import { tableOfMatrices } from "../export/csv.js";
 import { heatmap } from "../export/matrix.js";
-import { group, placed, write, writeFormula } from "../export/svg.js";
+import { group, inLine, placed, write, writeFormula } from "../export/svg.js";
 import { MINUS, number } from "../lib/format.js";
 import { Geometry } from "../lib/heatmap.js";
 import { cellIn, inputsOf, panelsOf, pictureOf } from "./panels.js";
@@ -54,12 +54,8 @@ function matricesOf(panels, { queries, keys, head, d_k }) {
 
 function drawingOf({ data, step, own, inputs, chosen, measure }) {
   const column = (panels, x, wide) => {
-    let y = FORMULA_HIGH;
-    return panels.map((panel) => {
-      const drawing = { ...panelDrawing(panel, data, chosen, wide, measure), x, y };
-      y += drawing.height + BELOW;
-      return drawing;
-    });
+    const drawings = panels.map((panel) => ({ ...panelDrawing(panel, data, chosen, wide, measure), x }));
+    return inLine("y", drawings, BELOW, FORMULA_HIGH);
   };
   const left = column(inputs, 0, INPUTS_WIDE), reach = Math.max(0, ...left.map(({ width }) => width + APART));
   const formula = writeFormula(step.formula, 0, FORMULA, FORMULA, LIKE_MATHEMATICS);

@@ -1,6 +1,6 @@
 // One step of the decoding as pictures to save, with their numbers: what it reads and its candidates, and every head.
 
-import { INK, group, painted, placed, rounded, shape, write } from "../export/svg.js";
+import { INK, group, inLine, painted, placed, rounded, shape, write } from "../export/svg.js";
 import { inkOn, shade, shortened } from "../lib/canvas.js";
 import { LETTER } from "../lib/heatmap.js";
 
@@ -56,12 +56,7 @@ function stepDrawing({ data, now, step, cross, decoder, measure }) {
     ),
     headed("Next-token candidates", candidateRows(now, measure)),
   ];
-  let y = 0;
-  return placed(blocks.map((block) => {
-    const drawing = { ...block, x: 0, y };
-    y += block.height + APART;
-    return drawing;
-  }));
+  return placed(inLine("y", blocks, APART));
 }
 
 function headed(title, { parts, width, height }) {
@@ -146,14 +141,10 @@ function headsTable(matrices) {
 }
 
 function headsDrawing(data, strips) {
-  let x = 0;
   const longest = (keys) => Math.max(...keys.map((key) => shortened(key).length));
   const above = SLANTED * LETTER * Math.max(...strips.map(({ keys }) => longest(keys)));
-  return placed(strips.map((strip) => {
-    const drawing = { ...headed(strip.title, stripDrawing(data, strip, above + 14)), x, y: 0 };
-    x += drawing.width + 2 * APART;
-    return drawing;
-  }));
+  const drawings = strips.map((strip) => headed(strip.title, stripDrawing(data, strip, above + 14)));
+  return placed(inLine("x", drawings, 2 * APART));
 }
 
 function stripDrawing({ layers, heads }, { keys, weight, title }, top) {

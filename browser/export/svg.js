@@ -65,6 +65,17 @@ export function placed(drawings) {
   };
 }
 
+// Drawings {parts, width, height} one after another along a side, "x" or "y", so many pixels apart, from there on.
+export function inLine(side, drawings, apart, from = 0) {
+  const size = { x: "width", y: "height" }[side];
+  let at = from;
+  return drawings.map((drawing) => {
+    const moved = { x: 0, y: 0, ...drawing, [side]: at };
+    at += drawing[size] + apart;
+    return moved;
+  });
+}
+
 // A formula of ours: its <sub> and <sup> stand lower and higher, in smaller letters.
 export function writeFormula(text, x, y, size, look = {}) {
   let shifted = 0;

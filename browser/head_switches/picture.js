@@ -2,7 +2,7 @@
 
 import { tableOfMatrices } from "../export/csv.js";
 import { heatmap } from "../export/matrix.js";
-import { INK, placed, shape, write } from "../export/svg.js";
+import { INK, inLine, placed, shape, write } from "../export/svg.js";
 import { Geometry } from "../lib/heatmap.js";
 
 const WIDE = 36, HIGH = 26, LAYER = 52, ABOVE = 38, TITLE = 14, APART = 20, DOT = 3, INSET = 6; // pixels
@@ -30,12 +30,7 @@ const namesOf = (what, count) => Array.from({ length: count }, (_, at) => `${wha
 
 function drawingOf(kinds, limit) {
   const drawings = kinds.map((kind) => gridOf(kind, limit)), all = drawings.reduce((sum, { width }) => sum + width, 0);
-  let along = 0;
-  return placed(drawings.map((drawing) => {
-    const at = along;
-    along += (all > WIDEST ? drawing.height : drawing.width) + APART;
-    return { ...drawing, ...(all > WIDEST ? { x: 0, y: at } : { x: at, y: 0 }) };
-  }));
+  return placed(inLine(all > WIDEST ? "y" : "x", drawings, APART));
 }
 
 function gridOf({ name, losses, digits, turned, words }, limit) {

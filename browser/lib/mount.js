@@ -6,7 +6,14 @@ import { isLeaving, received, reportIn } from "./leaving.js";
 const REPORT_AFTER = 350; // ms after the last key or click, so that moving quickly asks the server once
 
 let backs = 0; // how often the reader went back or forward
-globalThis.addEventListener?.("popstate", () => (backs += 1));
+const shown = new Map(); // each component on the page, with the data that it was given last
+
+// The address that is gone back to may be the one that a component's data are of already, when the run for its last
+// choice was interrupted: then Streamlit gives it nothing, and what it shows would stay that choice.
+globalThis.addEventListener?.("popstate", () => {
+  backs += 1;
+  for (const [component, data] of shown) component.receive(data);
+});
 
 // The function that Streamlit calls, from a class with receive(data) and leave().
 export function mounted(Component) {
@@ -19,9 +26,11 @@ export function mounted(Component) {
     }
     component.setTriggerValue = (...report) => isLeaving() || setTriggerValue(...report);
     received();
+    shown.set(component, data);
     component.receive(data);
     return () => {
       component.leave();
+      shown.delete(component);
       components.delete(parentElement);
     };
   };

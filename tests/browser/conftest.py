@@ -34,6 +34,13 @@ def windows(browser) -> Callable[..., Page]:
     return window
 
 
+def leave(page: Page) -> None:
+    """Leave the app, and nothing in the browser for who comes next: Streamlit keeps whether the sidebar was closed."""
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+
+
 @pytest.fixture(scope="session")
 def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dict[str, Page]]]:
     """Visitors of this name, one before each screen, who have arrived and go from page to page until they are done.
@@ -56,7 +63,7 @@ def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dic
         yield pages
         for page in pages.values():
             page.remove_listener("pageerror", note)
-            page.goto("about:blank")
+            leave(page)
         assert not errors
 
     return arrive
@@ -83,7 +90,7 @@ def visitor(windows) -> Iterator[Callable[..., Page]]:
     yield visit
     for page in seen:
         page.remove_listener("pageerror", note)
-        page.goto("about:blank")
+        leave(page)
     assert not errors
 
 

@@ -54,6 +54,7 @@ def test_a_click_switches_a_head_off_and_on_and_the_link_keeps_it(page, address,
     expect(changed(other)).to_have_text(translations[("cross.3.3", HEAD)])
     switch(page, "cross.3.3").click()
     expect(changed(page)).to_have_text(translations[(HEAD,)])
+    expect(page).not_to_have_url(re.compile("off="))  # the page begins with this head off
     page.go_back()
     expect(changed(page)).to_have_text(translations[("cross.3.3", HEAD)])
     expect(switch(page, "cross.3.3")).to_have_attribute("aria-pressed", "true")

@@ -5,6 +5,8 @@ import { test } from "node:test";
 
 import { Echo, mounted } from "../../browser/lib/mount.js";
 
+let copies = 0;
+
 test("what comes back from the address is no news, what stands there otherwise is", () => {
   const echo = new Echo();
   assert.equal(echo.isNews("1"), true);
@@ -35,18 +37,49 @@ test("after forgetting, everything is news", () => {
   assert.equal(echo.isNews("2"), true);
 });
 
-test("after Back the address decides, though a report has not come back", async () => {
+// The module in a page of its own.
+async function inPage() {
   const page = new EventTarget();
   globalThis.addEventListener = page.addEventListener.bind(page);
-  const { Echo: EchoInPage } = await import("../../browser/lib/mount.js?in_a_page");
+  const module = await import(`../../browser/lib/mount.js?${(copies += 1)}`);
   delete globalThis.addEventListener;
-  const echo = new EchoInPage();
+  return { page, ...module };
+}
+
+test("after Back the address decides, though a report has not come back", async () => {
+  const { page, Echo } = await inPage(), echo = new Echo();
   echo.isNews("1");
   echo.isWorthReporting("2");
   assert.equal(echo.isNews("1"), false, "drawn anew for another reason before the report arrives");
   page.dispatchEvent(new Event("popstate"));
   assert.equal(echo.isNews("1"), true);
   assert.equal(echo.isNews("1"), false);
+});
+
+test("after Back a component shows its data again, though Streamlit gives it no other", async () => {
+  const { page, Echo, mounted } = await inPage();
+  let switched;
+  class Switch {
+    constructor() {
+      switched = this;
+      this.echo = new Echo();
+    }
+
+    receive(data) {
+      if (this.echo.isNews(data)) this.on = data;
+    }
+
+    leave() {}
+  }
+  const leave = mounted(Switch)({ parentElement: {}, data: "yes" });
+  switched.on = "no";
+  switched.echo.isWorthReporting("no");
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(switched.on, "yes");
+  leave();
+  switched.on = "no";
+  page.dispatchEvent(new Event("popstate"));
+  assert.equal(switched.on, "no", "what has left is given nothing");
 });
 
 test("only the last of quick reports is made, a third of a second later", (t) => {

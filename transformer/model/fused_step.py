@@ -81,15 +81,14 @@ class _FusedStep:
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
         self.embedding, self.scale = model.target_embedding.weight, model.target_embedding.scale
-        self.positions = model.target_positions.table
+        self.positions = model.target_positions
         self.first_norm = _norm(model.decoder_embedding_norm) if config.embedding_norm else None
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         start = caches[0].length
-        if start >= len(self.positions):
-            raise ValueError(f"{start + 1} positions asked for, the model has {len(self.positions)}")
-        x = F.embedding(tokens, self.embedding) * self.scale + self.positions[start]
+        self.positions.require_room(start + 1)
+        x = F.embedding(tokens, self.embedding) * self.scale + self.positions.table[start]
         if self.first_norm:
             x = torch.layer_norm(x, *self.first_norm)
         step = self._pre_norm if self.norm_first else self._post_norm

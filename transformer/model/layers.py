@@ -61,9 +61,13 @@ class PositionalEncoding(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """x: [batch, length, d_model], its first token at position `start` -> the same shape."""
         end = start + x.shape[1]
-        if end > len(self.table):
-            raise ValueError(f"{end} positions asked for, the model has {len(self.table)}")
+        self.require_room(end)
         return self.dropout(x + self.table[start:end])
+
+    def require_room(self, positions: int) -> None:
+        """Raise ValueError where the table has fewer positions."""
+        if positions > len(self.table):
+            raise ValueError(f"{positions} positions asked for, the model has {len(self.table)}")
 
 
 class TokenEmbedding(nn.Module):
