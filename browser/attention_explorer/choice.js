@@ -139,6 +139,27 @@ export function findHeads(attention, name, { label, sort, least }) {
   return found.sort((one, other) => sign * ((one.value ?? far) - (other.value ?? far)) || 0);
 }
 
+// The heads of a kind as lib/thumbnails.js has a group of them.
+export function groupOf(attention, name, choice) {
+  const { layers, heads, queries, keys, measures } = attention.kind(name), sorted = choice.sort in measures;
+  const shape = { rows: queries, columns: keys, causal: name === "decoder" };
+  const found = findHeads(attention, name, choice).map((head) => ({ ...head, faint: !head.fits }));
+  return {
+    name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1, found,
+    mapOf: (head) => {
+      const values = attention.raw(name, head), perMap = choice.scale === "per map";
+      const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
+      return { ...shape, values, full };
+    },
+    captionsOf: ({ layer, head, label, value }) => {
+      const pattern = label ? attention.texts.patterns[label][0] : "";
+      if (!sorted) return [pattern];
+      return [`${layer + 1}.${head + 1}`, attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
+    },
+    titleOf: (head) => attention.headText(name, head),
+  };
+}
+
 const asksForMost = ({ texts }, measure) => texts.measures[measure]?.[2] === "at most";
 
 // The filter's limit: a share of the way, for entropy from the largest that a head of this kind has down to 0.

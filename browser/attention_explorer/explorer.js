@@ -2,13 +2,16 @@
 // server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
 // hostile until it is set as text.
 
+import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
-import { Choice, axesText, findHeads, headButton, headRows, headsTitle, inOrder, limitOf, notes } from "./choice.js";
+import {
+  Choice, axesText, findHeads, groupOf, headButton, headRows, headsTitle, inOrder, limitOf, notes,
+} from "./choice.js";
 import { Popover } from "./options.js";
-import { savePicture } from "./picture.js";
+import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./tokens.js";
 import { Lines, PALETTE, Table, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
@@ -81,9 +84,9 @@ class Explorer {
       this.find(".several").setAttribute("aria-pressed", choice.several);
     };
     this.find(".clear").onclick = () => choice.clear();
-    for (const button of this.root.querySelectorAll("[data-picture]")) {
-      button.onclick = () => savePicture(this, button.dataset.picture);
-    }
+    this.find(".overview .title").append(offerDownload("all heads", () => allHeadsFigure(this)));
+    this.download = offerDownload("the chosen heads", () => chosenFigure(this.chosen()));
+    this.find(".main .title").append(this.download);
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && choice.clear());
   }
 
@@ -152,33 +155,14 @@ class Explorer {
     const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
     const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
+    const title = (at) => (names.length > 1 ? titles[at] : "");
+    this.groups = names.map((name, at) => ({ ...groupOf(attention, name, choice), title: title(at) }));
     this.overview.draw({
       key: JSON.stringify([attention.header.id, grid, kinds, names, sort, label, least, scale, colour]),
-      groups: names.map((name, at) => ({ ...this.group(name), title: names.length > 1 ? titles[at] : "" })),
+      groups: this.groups,
       isChosen: (tile) => choice.has(tile.group.name, tile),
       label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
     }, grid);
-  }
-
-  // The heads of a kind as lib/thumbnails.js has them.
-  group(name) {
-    const { attention, choice } = this, { layers, heads, queries, keys, measures } = attention.kind(name);
-    const sorted = choice.sort in measures, found = findHeads(attention, name, choice);
-    const shape = { rows: queries, columns: keys, causal: name === "decoder" };
-    return {
-      name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1,
-      found: found.map((head) => ({ ...head, faint: !head.fits })),
-      mapOf: (head) => {
-        const values = attention.raw(name, head), perMap = choice.scale === "per map";
-        const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
-        return { ...shape, values, full };
-      },
-      captionsOf: ({ layer, head, label, value }) => {
-        const pattern = label ? attention.texts.patterns[label][0] : "";
-        if (!sorted) return [pattern];
-        return [`${layer + 1}.${head + 1}`, attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
-      },
-    };
   }
 
   // Map or lines of these heads: the chosen ones, or one that is only pointed at.
@@ -187,6 +171,7 @@ class Explorer {
     const before = this.shown, shown = (this.shown = of(heads));
     const lines = choice.view === "lines", apart = lines && heads.length <= PALETTE.length;
     this.find(".empty").hidden = !shown.isEmpty;
+    this.download.hidden = shown.isEmpty;
     this.find(".map").hidden = shown.isEmpty || lines;
     this.find(".lines").hidden = shown.isEmpty || !lines;
     this.describe(heads, apart);
@@ -215,6 +200,14 @@ class Explorer {
       return item;
     });
     this.find(".legend").replaceChildren(...(choice.view === "lines" && heads.length > 1 ? legend : []));
+  }
+
+  // What of the explorer a picture of the chosen heads shows, and the sentences around it.
+  chosen() {
+    const { shown, choice, lines } = this, said = (name) => this.find(`.${name}`).textContent;
+    const scale = said("scale_legend"), caption = `${said("axes")} ${scale[0].toUpperCase()}${scale.slice(1)}.`;
+    const each = choice.view === "lines" ? lines.each : null;
+    return { shown, each, choice, title: said("heads_name"), caption: `${caption} ${said("notes")}`.trim() };
   }
 
   preview(tile) {

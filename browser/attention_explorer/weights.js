@@ -1,4 +1,4 @@
-// All attention of a sentence as it travelled, and what is shown of it: heads averaged, pieces merged, weights left
+// All attention of a sentence as it travelled, and what is shown of it: heads averaged, tokens merged, weights left
 // out; in numbers and in sentences.
 
 export class Attention {
@@ -84,7 +84,7 @@ export class Shown {
     this.kept = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
   }
 
-  // Weights summed over the pieces of the word that is read, averaged over those of the word that reads.
+  // Weights summed over the tokens of the word that is read, averaged over those of the word that reads.
   merged(sum, keys) {
     const values = new Float64Array(this.rows.length * this.columns.length), part = this.most / this.heads.length;
     this.rows.forEach((row, r) => {
@@ -244,7 +244,7 @@ export class Shown {
 
 const largestIndex = (groups, weight) => groups.reduce((best, _, at) => (weight(at) > weight(best) ? at : best), 0);
 
-// Tokens of a side as they are shown: single, merged into words, or a word's first piece alone; specials may be left
+// Tokens of a side as they are shown: single, merged into words, or a word's first token alone; specials may be left
 // out.
 function grouped({ tokens, special, words }, as, specials) {
   const groups = [], hidden = new Set(specials === "shown" ? [] : special);

@@ -2,11 +2,10 @@
 
 import { around, inkOn, shade, shortened } from "../lib/canvas.js";
 import { labelEvery } from "../lib/heatmap.js";
-import { INK, painted, rounded, shape, write } from "./svg.js";
+import { GREY, INK, painted, rounded, shape, write } from "./svg.js";
 
 const LETTERS = 12, BESIDE = 6, SLANT = -60; // pixels, but for the angle
 const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14, ABOVE_A_NUMBER = 34;
-const GREY = { fill: "none", stroke: "rgb(128, 128, 128)", "stroke-opacity": 0.55 }; // as FRAME in lib/canvas.js
 
 // The shapes of a picture as lib/heatmap.js has it. Besides, it may have titleOf(row, column), which a browser shows on
 // pointing, and the `chosen` {row, column} that are framed, -1 for none.

@@ -3,7 +3,7 @@
 //
 // A figure is {name, label, caption, picture, table, matrices}: the files' name; what it shows, in a few words; what
 // the page says of it; picture() promises {text, width, height} of the SVG; table() gives {header, rows}; matrices()
-// gives what npz.js makes files of. Without table or matrices it has no such file.
+// gives what npz.js makes files of, or files() those themselves. Without a table or these it has no such file.
 
 import { element, svgElement } from "../lib/canvas.js";
 import { copyText } from "../lib/clipboard.js";
@@ -76,8 +76,8 @@ export class DownloadMenu {
     this.said.textContent = "";
     this.caption.textContent = figure.caption;
     this.find("csv").hidden = !figure.table;
-    this.find("npz").hidden = !figure.matrices;
-    this.find("csv").parentElement.hidden = !figure.table && !figure.matrices;
+    this.find("npz").hidden = !figure.matrices && !figure.files;
+    this.find("csv").parentElement.hidden = this.find("csv").hidden && this.find("npz").hidden;
     this.menu.showPopover();
     const zoom = this.menu.currentCSSZoom ?? 1, { right, top, bottom } = opener.getBoundingClientRect();
     const { width, height } = this.menu.getBoundingClientRect();
@@ -104,11 +104,11 @@ export class DownloadMenu {
   }
 
   async make(what) {
-    const { name, caption, table, matrices, picture } = this.figure;
+    const { name, caption, table, matrices, files = () => filesOf(matrices()), picture } = this.figure;
     if (what === "copy") return this.sayCopied(what, await copyText(caption));
     if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
     if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(table()));
-    else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(filesOf(matrices())));
+    else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(files()));
     else {
       const { text, width, height } = await picture();
       if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", text);

@@ -5,8 +5,12 @@ const encoder = new TextEncoder();
 
 // A matrix of numbers, row by row, as .npy with float64.
 export function matrixFile(rows) {
-  const numbers = new Float64Array(rows.flatMap((row) => [...row]));
-  return file("<f8", `(${rows.length}, ${rows[0]?.length ?? 0})`, new Uint8Array(numbers.buffer));
+  return arrayFile(rows.flatMap((row) => [...row]), [rows.length, rows[0]?.length ?? 0]);
+}
+
+// Numbers as an array of two or more dimensions, the last one's places side by side, as .npy with float64.
+export function arrayFile(numbers, shape) {
+  return file("<f8", `(${shape.join(", ")})`, new Uint8Array(new Float64Array(numbers).buffer));
 }
 
 // Texts as .npy: an array of Unicode strings, all as long as the longest.

@@ -6,6 +6,7 @@ const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 export const INK = "rgb(47, 45, 43)"; // of the light theme
 export const PAPER = "rgb(255, 255, 255)";
+export const GREY = { fill: "none", stroke: "rgb(128, 128, 128)", "stroke-opacity": 0.55 }; // as FRAME in lib/canvas.js
 export const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
 // Where the page's own font is not there.
 export const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';

@@ -6,6 +6,9 @@ import { Drawing, FRAME, POINTED, Raster, listenToKeys, placeOf, withMore } from
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
 
+export const FAINT = 0.3; // how opaque what does not fit is
+export const ROOM_OF_A_TILE = LARGEST + GAP; // pixels across that let it be as large as it gets
+
 export function everyHead({ layers, heads }) {
   return Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
 }
@@ -26,6 +29,12 @@ export function largestOf({ values, rows, columns, causal }, block, row, column)
   return largest;
 }
 
+// How many cells across and down a map has in a room of so many pixels, and how many of its own share one of those.
+export function reduced({ rows, columns }, { wide, high }) {
+  const block = Math.max(1, Math.ceil(Math.max(columns / wide, rows / high)));
+  return { block, across: Math.ceil(columns / block), down: Math.ceil(rows / block) };
+}
+
 // Draws maps small, with a raster for each size of map that serves one after the other.
 export class Thumbnails {
   constructor() {
@@ -33,8 +42,7 @@ export class Thumbnails {
   }
 
   draw(pen, map, { x, y, wide, high }) {
-    const block = Math.max(1, Math.ceil(Math.max(map.columns / wide, map.rows / high)));
-    const across = Math.ceil(map.columns / block), down = Math.ceil(map.rows / block);
+    const { block, across, down } = reduced(map, { wide, high });
     const raster = (this.rasters[`${across} ${down}`] ??= new Raster(across, down));
     const share = (row, column) => largestOf(map, block, row, column) / map.full;
     pen.drawImage(raster.of(share, false, pen.onDark), x, y, wide, high);
@@ -73,6 +81,26 @@ export function arrange({ layers, heads, rows, columns, found, sorted, captions 
     names.push({ text, heads: ofLayer, x: 0, y, wide: LAYER_NAME - 4, high: 16, align: "left" });
   }
   return { tiles, names, bottom: first + Math.ceil(found.length / line) * down };
+}
+
+// All groups below one another: their tiles and names, and where titles and captions stand {text, x, y}.
+export function place(groups, width) {
+  const tiles = [], names = [], titles = [], captions = [];
+  const bottom = groups.reduce((top, group) => {
+    if (group.title) titles.push({ text: group.title, x: 0, y: top + 14 });
+    const placed = arrange(group, width, top + (group.title ? TITLE : 2));
+    names.push(...placed.names.map((name) => ({ ...name, group })));
+    for (const tile of placed.tiles) {
+      const { x, y, wide, high, faint } = tile;
+      tiles.push({ ...tile, group });
+      if (!group.captions || wide < LEAST_CAPTIONED) continue;
+      group.captionsOf(tile).forEach((text, line) => {
+        captions.push({ text, x: x + wide / 2, y: y + high + (line + 1) * CAPTION - 2, faint });
+      });
+    }
+    return placed.bottom;
+  }, 0);
+  return { tiles, names, titles, captions, bottom };
 }
 
 // What lies under a point, half of the gap around it included.
@@ -127,42 +155,29 @@ export class Overview {
   draw({ groups, key, isChosen, colour, label }, width) {
     Object.assign(this, { isChosen, colour });
     if (key === undefined || key !== this.key) {
-      Object.assign(this, { key, pointed: null, tiles: [], names: [] });
-      const titles = [];
-      const bottom = groups.reduce((top, group) => {
-        if (group.title) titles.push([group.title, top + 14]);
-        const placed = arrange(group, width, top + (group.title ? TITLE : 2));
-        this.tiles.push(...placed.tiles.map((tile) => ({ ...tile, group })));
-        this.names.push(...placed.names.map((name) => ({ ...name, group })));
-        return placed.bottom;
-      }, 0);
+      const { tiles, names, titles, captions, bottom } = place(groups, width);
+      Object.assign(this, { key, pointed: null, tiles, names });
       const pen = this.drawing.start(width, bottom);
-      for (const tile of this.tiles) this.drawTile(pen, tile);
-      for (const { text, x, y, wide, high, align } of this.names) {
+      for (const tile of tiles) {
+        pen.globalAlpha = tile.faint ? FAINT : 1;
+        this.thumbnails.draw(pen, tile.group.mapOf(tile), tile);
+      }
+      pen.textAlign = "center";
+      for (const { text, x, y, faint } of captions) {
+        pen.globalAlpha = faint ? FAINT : 1;
+        pen.fillText(text, x, y);
+      }
+      pen.globalAlpha = 1;
+      for (const { text, x, y, wide, high, align } of names) {
         pen.textAlign = align;
         pen.fillText(text, align === "center" ? x + wide / 2 : x, y + high - 4);
       }
       pen.textAlign = "left";
-      for (const [title, y] of titles) pen.fillText(title, 0, y);
+      for (const { text, x, y } of titles) pen.fillText(text, x, y);
       this.drawing.keep();
       this.canvas.setAttribute("aria-label", label);
     }
     this.mark();
-  }
-
-  drawTile(pen, tile) {
-    const { x, y, wide, high, group, faint } = tile;
-    pen.globalAlpha = faint ? 0.3 : 1;
-    this.thumbnails.draw(pen, group.mapOf(tile), tile);
-    if (group.captions && wide >= LEAST_CAPTIONED) {
-      pen.save();
-      pen.textAlign = "center";
-      group.captionsOf(tile).forEach((text, line) => {
-        pen.fillText(text, x + wide / 2, y + high + (line + 1) * CAPTION - 2);
-      });
-      pen.restore();
-    }
-    pen.globalAlpha = 1;
   }
 
   mark() {

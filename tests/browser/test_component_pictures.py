@@ -163,6 +163,44 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
         assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
 
 
+def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shipped):
+    page, trace = visited("/attention?see_kind=cross"), shipped.trace(EVIL)
+    kind, named = "cross", f"Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"
+    expect(page.locator(".heads_name")).to_have_text(named)
+    weights = trace.cross[LAYER, HEAD]
+    taken = take(page, ".explorer .main .download", "svg png csv npz")
+    picture = picture_of(page, taken)
+    assert taken["svg"].name == "attention.svg" and picture.find(f"{SVG}title").text == named
+    drawn = [last_number(text.rstrip(".")) for text in texts(all_of(picture, "cells", "title"))]
+    np.testing.assert_allclose(drawn, weights.ravel(), atol=5.1e-5)
+    rows = rows_of(taken)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], weights.ravel(), atol=1.1e-5)
+    assert [row["column"] for row in rows[: len(trace.source_tokens)]] == list(map(str, range(weights.shape[1])))
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)
+        assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
+
+    taken = take(page, ".explorer .overview .download", "svg png csv npz")
+    picture = picture_of(page, taken)
+    assert taken["svg"].name == "all_heads.svg"
+    tiles = [each for each in picture.iter(f"{SVG}g") if each.get("class") == "head"]
+    assert len(tiles) == trace.cross.shape[0] * trace.cross.shape[1]
+    for tile, weights in zip(tiles, trace.cross.reshape(-1, *trace.cross.shape[2:]), strict=True):
+        opaque = np.full(weights.shape, np.nan)
+        for path in tile.iter(f"{SVG}path"):
+            for x, y, wide in re.findall(r"M(\d+) (\d+)h(\d+)v1h", path.get("d")):
+                opaque[int(y), int(x) : int(x) + int(wide)] = float(path.get("fill-opacity"))
+        np.testing.assert_allclose(opaque, np.interp(weights, [0, 0.5, 1], [0.03, 0.72, 1]), atol=0.004)
+    rows = rows_of(taken)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], trace.cross.ravel(), atol=1.1e-5)
+    last = rows[-1]
+    assert (last["kind"], last["layer"], last["head"]) == (kind, *map(str, trace.cross.shape[:2]))
+    assert (last["query"], last["key"]) == (trace.next_tokens[-1], trace.source_tokens[-1])
+    with np.load(taken["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read[kind], trace.cross, atol=1.1e-5)
+        assert tuple(read[f"{kind}_queries"]) == trace.next_tokens
+
+
 def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visited, take, shipped):
     page = visited("/architecture?block=decoder.1.cross_attention")
     taken = take(page, ".diagram .download", "svg png csv")

@@ -106,9 +106,10 @@ def test_a_notebooks_frame_is_alive(open_alone, trace):
 
 
 def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
-    """The vector graphic that the explorer saves."""
+    """The vector graphic that the explorer saves of the chosen heads, its menu still open."""
+    page.get_by_role("button", name="Download: the chosen heads").click()
     with page.expect_download() as saving:
-        page.get_by_role("button", name="Save as SVG").click()
+        page.get_by_role("button", name="SVG", exact=True).click()
     saving.value.save_as(tmp_path / "attention.svg")
     return ElementTree.parse(tmp_path / "attention.svg").getroot()
 

@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Choice, groupOf } from "../../browser/attention_explorer/choice.js";
+import { allHeadsFigure, chosenFigure } from "../../browser/attention_explorer/picture.js";
+import { Attention, Shown } from "../../browser/attention_explorer/weights.js";
 import { figureOf as diagram } from "../../browser/architecture_diagram/picture.js";
 import { figureOf as steps } from "../../browser/attention_steps/picture.js";
 import { figureOf as tree } from "../../browser/beam_tree/picture.js";
@@ -14,6 +17,7 @@ import { figureOf as importance } from "../../browser/head_switches/picture.js";
 import { filmFigure, headFigure } from "../../browser/replay_player/picture.js";
 import { Snapshots } from "../../browser/replay_player/snapshots.js";
 import { figureOf as lines } from "../../browser/token_lines/picture.js";
+import { exampleBytes } from "./example.js";
 import { every, measure, numbersOf, textsOf, within } from "./shapes.js";
 
 const EVIL = '</script><img src=x onerror="hurt()">';
@@ -234,4 +238,57 @@ test("a head at a snapshot has the weights of that snapshot alone, and at all of
     [0, 1], [0, 0.2], [0, 0.8], [1500, 0.2], [1500, 1], [1500, 0],
   ]);
   assert.deepEqual(film.matrices().map((matrix) => matrix.name), ["step_0", "step_1500"]);
+});
+
+const attention = new Attention(exampleBytes());
+const chosenAs = (some) => Object.assign(new Choice(() => {}), some);
+
+test("all heads are drawn where their layer and head say, and written with every weight", () => {
+  const choice = chosenAs({ kind: "decoder", label: "previous" }), groups = [groupOf(attention, "decoder", choice)];
+  const { name, label, caption, drawing, table, files } = allHeadsFigure({ attention, choice, groups });
+  const drawn = drawing();
+  holds(drawn, "");
+  assert.deepEqual([name, label], ["all_heads", "All heads: Masked decoder self-attention"]);
+  assert.match(caption, /layers from top to bottom, heads from left to right, colours from 0 to 1; .* are faint\.$/);
+  const tiles = every(drawn.parts, "g").filter(({ attributes }) => attributes.class === "head");
+  assert.deepEqual(numbersOf(tiles, "opacity"), [0.3, 0.3, 0.3, 0.3], "none is of that pattern");
+  const [[left, top], [right], [, below]] = [0, 1, 2].map((at) => {
+    const { x, y } = every([tiles[at]], "rect")[0].attributes;
+    return [x, y];
+  });
+  assert.ok(left < right && top < below);
+  assert.match(textsOf([tiles[3]], "title")[0], /^Masked decoder self-attention, layer 2, head 2: no clear pattern/);
+  // The weights 1; 0.5 0.5; 0.2 0.3 0.5 and masked cells: a box for each run of one colour.
+  const paths = every([tiles[0]], "path").map(({ attributes: { d, "fill-opacity": opaque } }) => [d, opaque]);
+  assert.deepEqual(paths.map(([d]) => d), ["M0 0h1v1h-1z", "M0 1h2v1h-2zM2 2h1v1h-1z", "M0 2h1v1h-1z", "M1 2h1v1h-1z"]);
+  paths.forEach(([, opaque], at) => assert.ok(Math.abs(opaque - [1, 0.72, 0.306, 0.444][at]) < 0.004));
+  const { rows } = table();
+  assert.equal(rows.length, 4 * 6);
+  assert.deepEqual(rows[5], ["decoder", 1, 1, 2, "</s>", 2, "s", 0.5]);
+  assert.deepEqual(Object.keys(files()), ["decoder", "decoder_queries", "decoder_keys"]);
+  assert.match(new TextDecoder("latin1").decode(files().decoder), /'shape': \(2, 2, 3, 3\)/);
+});
+
+test("heads that are sorted say so, and three kinds have their names", () => {
+  const choice = chosenAs({ sort: "confidence", scale: "per map", kinds: "all" });
+  const titles = attention.texts.kinds;
+  const groups = attention.kinds.map((name) => ({ ...groupOf(attention, name, choice), title: titles[name] }));
+  const { caption, drawing } = allHeadsFigure({ attention, choice, groups });
+  assert.match(caption, /: in the order of confidence, colours from 0 to each head's largest weight; /);
+  const texts = textsOf(drawing().parts);
+  for (const title of Object.values(titles)) assert.ok(texts.includes(title));
+  assert.deepEqual(texts.filter((text) => /^\d\.\d$/.test(text)).slice(0, 4), ["1.2", "1.1", "2.2", "2.1"]);
+});
+
+test("the chosen heads are drawn as map or as lines, and what is left out is not in their numbers", () => {
+  const choice = chosenAs({ kind: "encoder", top: 60 });
+  const shown = new Shown(attention, "encoder", [{ layer: 0, head: 0 }], choice);
+  const figure = (each) => chosenFigure({ shown, each, choice, title: "A head", caption: "What it shows." });
+  const { caption, drawing, table, matrices } = figure(null), [{ values, rows, columns }] = matrices();
+  assert.equal(caption, "A head. What it shows.");
+  assert.deepEqual(values, [[0.5, 0.25, NaN], [NaN, 0.7, NaN], [NaN, NaN, 1]]);
+  assert.deepEqual([rows, columns], [["▁do", "n't", "</s>"], ["▁do", "n't", "</s>"]]);
+  assert.equal(table().rows.length, 4);
+  assert.equal(every(within(drawing().parts, "cells"), "rect").length, 4);
+  assert.equal(every(figure([shown]).drawing().parts, "line").length, 4);
 });
