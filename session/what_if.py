@@ -64,7 +64,7 @@ def same_target_trace(choice: Choice, asked: str) -> Trace:
 
 @_cached(max_entries=64, show_spinner=False)
 def next_probabilities(choice: Choice, asked: str, step: int) -> np.ndarray:
-    """Of every piece, how probable it is after a step of the unchanged translation, from 0, under interventions."""
+    """Of every token, how probable it is after a step of the unchanged translation, from 0, under interventions."""
     own, sentence, under = translator(choice.checkpoint), trace(choice), _under(choice, asked)
     with intervened(own.model, under["interventions"], under["means"]):
         request = Request(keep=(), logits_to_keep=1)

@@ -178,7 +178,7 @@ PARAMETERS = {
     "measure": Parameter("label smoothing: the measure that is drawn", "cross-entropy"),
     "budget": Parameter("batches: tokens a batch", "256"),
     "packing": Parameter("batches: filled by length or at random", "by length"),
-    # A shuffle that puts a batch of short sentences first: their pieces fit into the cells.
+    # A shuffle that puts a batch of short sentences first: their tokens fit into the cells.
     "shuffle": Parameter("batches: seed of their order", 5),
     "batch": Parameter("batches: batch shown, from 1", "1"),
     "sentence": Parameter("batches: sentence of the batch, from 1", "1"),

@@ -28,7 +28,7 @@ def show_doubts(choice: Choice) -> None:
     if unknown:
         shown = " ".join(unknown[:10])
         st.warning(
-            plain(f"The model has never seen {shown} and reads it as <unk>, a piece that stands for anything unknown."),
+            plain(f"The model has never seen {shown} and reads it as <unk>, a token that stands for anything unknown."),
             icon=":material/help:",
         )
     if not trace.finished:
@@ -37,7 +37,7 @@ def show_doubts(choice: Choice) -> None:
         st.warning(plain(text), icon=":material/cut:")
 
 
-def show_pieces(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
+def show_tokens(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
     """Each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
         _chip(token, f"id {id}", css="unknown" if id == unknown_id else "", title=f"token {place} of {len(tokens)}")
@@ -51,7 +51,7 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
     chips = []
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all pieces"))
+        chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all tokens"))
     _show(chips, label)
 
 
@@ -73,4 +73,4 @@ def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str =
 
 def _show(chips: list[str], label: str) -> None:
     items = "".join(chips)
-    st.html(f'<ol class="pieces" aria-label="{html.escape(label)}">{items}</ol>')
+    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items}</ol>')

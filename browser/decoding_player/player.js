@@ -63,7 +63,7 @@ class Player {
     const { source, fed, next } = this.data;
     const chip = (token) => element("li", "", element("span", "token", token), element("span", "note"));
     this.find(".source").replaceChildren(...source.map(chip));
-    // One chip more than was fed: the last is for the piece that the last step predicts.
+    // One chip more than was fed: the last is for the token that the last step predicts.
     this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
   }
 
@@ -108,7 +108,7 @@ class Player {
       const next = position === this.playhead.at, chip = chips[position];
       chip.className = next ? (step.forced ? "next forced" : "next") : "later";
       tint(chip, null);
-      chip.title = next ? "the piece that follows; it is fed in the next step" : "";
+      chip.title = next ? "the token that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
       chip.lastChild.textContent = next ? step.chance : "0.00";
     }

@@ -71,6 +71,6 @@ def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(p
     page.get_by_label("Second sentence").fill("I see the old cat.")
     page.get_by_label("Second sentence").press("Enter")
     expect(page.get_by_text("The sentences have 6 and 7 tokens")).to_be_visible()
-    expect(page.locator("ol.pieces")).to_have_count(2)
+    expect(page.locator("ol.chips")).to_have_count(2)
     at_rest(page)
     shuts_no_one_out(page)

@@ -63,7 +63,7 @@ VIEWS = {
     "/what_if?what_if=beam%20tree": (".beam_tree .scroll", ".beam_tree .readout", ".st-key-tree_beam"),
     "/what_if?what_if=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
     "/why": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
-    f"/why?why={quote('source or prefix')}": (CHART, ".pieces", ".st-key-share_of_slider"),
+    f"/why?why={quote('source or prefix')}": (CHART, ".chips", ".st-key-share_of_slider"),
     "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
     f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
     "/questions": (CHART, ".st-key-question"),

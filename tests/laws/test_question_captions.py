@@ -107,15 +107,15 @@ def test_what_is_said_of_the_checkpoint(name):
     assert as_printed(smallest, gammas.min()) and as_printed(largest, gammas.max())
     assert as_printed(low, betas.min()) and as_printed(high, betas.max())
 
-    epsilon, pieces, best, least = re.match(
-        r"With this model's ε = ([\d.]+) and ([\d,]+) pieces the loss is least at p = ([\d.]+), where it "
+    epsilon, tokens, best, least = re.match(
+        r"With this model's ε = ([\d.]+) and ([\d,]+) tokens the loss is least at p = ([\d.]+), where it "
         r"is ([\d.]+\d|0)",
         questions_model._smoothing(asked).see,
     ).groups()
     own, classes = settings.label_smoothing, model.config.vocab_size
     right, wrong = 1 - own + own / classes, own / classes
     entropy = -sum(mass * math.log(mass) for mass in (right, *[wrong] * (classes - 1)) if mass)
-    assert (float(epsilon), number(pieces)) == (own, classes) and as_printed(best, right) and as_printed(least, entropy)
+    assert (float(epsilon), number(tokens)) == (own, classes) and as_printed(best, right) and as_printed(least, entropy)
 
     warmup, factor, step, rate, formula = re.search(
         r"warm-up ([\d,]+) and factor ([\d.]+), the rate peaks at step ([\d,]+) with (\S+); the formula says (\S+)\.$",

@@ -260,7 +260,7 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name):
         said = label_smoothing_text.describe_checkpoint(own, other, 1.25)
         if share:
             right, differs, floor = re.search(
-                r"right piece gets ([\d.]+)\. .* differ by (\S+) there.* below ([\d.]+) nats", said
+                r"right token gets ([\d.]+)\. .* differ by (\S+) there.* below ([\d.]+) nats", said
             ).groups()
             assert (
                 as_printed(right, every[0])

@@ -58,7 +58,7 @@ def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
             low, high = {"none": (0, 0), "under 1 %": (1e-9, 1)}.get(sure[2]) or (int(sure[2][:-2]) - 0.5, lower + 1)
             assert low <= lower <= high
         many = re.search(
-            r"(\d+) of its (\d+) words? (is|are) split into 3 pieces or more \((\d+) %; there (.+?) on", text
+            r"(\d+) of its (\d+) words? (is|are) split into 3 tokens or more \((\d+) %; there (.+?) on", text
         )
         assert bool(many) == (split > 0 and fewer >= 0.95)
         if many:

@@ -53,7 +53,7 @@ def _outputs(options: argparse.Namespace) -> None:
     median = measured.mean_log_probabilities[measured.sentences // 2]
     print(
         f"{measured.sentences} sentences: median of the mean log-probabilities {median:.2f}, "
-        f"{measured.typical_split():.1%} of the words in three pieces or more"
+        f"{measured.typical_split():.1%} of the words in three tokens or more"
     )
 
 

@@ -15,7 +15,7 @@ from ..model.transformer import Transformer
 from .sampling import Greedy, decode
 
 OUTPUTS_FILE = "outputs.json"
-MANY_PIECES = 3
+MANY_TOKENS = 3
 _VERSION = 1
 _SENTENCES_A_BATCH = 50
 
@@ -25,7 +25,7 @@ class OutputStatistics:
     """One entry a sentence of `pairs`, each tuple in rising order.
 
     mean_log_probabilities: of the greedy translation's tokens, end of sentence included, in nats; split_shares: source
-    words in MANY_PIECES or more pieces, from 0 to 1.
+    words in MANY_TOKENS or more pieces, from 0 to 1.
     """
 
     pairs: str
@@ -51,13 +51,13 @@ class OutputStatistics:
 
 
 def split_words(tokens: Sequence[str]) -> tuple[int, int]:
-    """Words in MANY_PIECES or more pieces, and all words, of a sentence's tokens without its specials."""
+    """Words in MANY_TOKENS or more pieces, and all words, of a sentence's tokens without its specials."""
     sizes: list[int] = []
     for token in tokens:
         if token.startswith(SPACE) or not sizes:
             sizes.append(0)
         sizes[-1] += token != SPACE and any(character.isalnum() for character in token)
-    return sum(size >= MANY_PIECES for size in sizes), sum(size > 0 for size in sizes)
+    return sum(size >= MANY_TOKENS for size in sizes), sum(size > 0 for size in sizes)
 
 
 def measure_outputs(

@@ -30,7 +30,7 @@ def show(choice: Choice) -> None:
     config = translator.model.config
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
-        payload = diagram_payload(blocks, "source pieces", "target pieces, shifted right")
+        payload = diagram_payload(blocks, "source tokens", "target tokens, shifted right")
         architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
         st.caption(
             f"{counted(config.num_encoder_layers, 'encoder layer')} and "

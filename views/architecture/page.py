@@ -62,7 +62,7 @@ def _show_trajectory(choice: Choice) -> None:
 
 
 def _show_embeddings(choice: Choice) -> None:
-    """One token's way into the model: piece, id, row, position, and the nearest pieces. Raises UserError."""
+    """One token's way into the model: token, id, row, position, and the nearest tokens. Raises UserError."""
     translator, trace = session.translator(choice.checkpoint), session.trace(choice)
     stream = session.residual_stream(choice)
     show_translation(choice)
@@ -77,7 +77,7 @@ def _show_embeddings(choice: Choice) -> None:
     shared = ", which both languages and the output share." if model.config.share_embeddings else "."
     if model.config.target_vocab_size:
         shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
-    st.markdown(plain(f"{quoted(tokens[token])} is piece {id} of {len(matrix):,}: row {id} of the matrix") + shared)
+    st.markdown(plain(f"{quoted(tokens[token])} is token {id} of {len(matrix):,}: row {id} of the matrix") + shared)
     parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
     see = describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config)
@@ -85,9 +85,9 @@ def _show_embeddings(choice: Choice) -> None:
     show_finding(see)
     if model.config.embedding_norm:
         st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
-    st.subheader("Nearest pieces")
+    st.subheader("Nearest tokens")
     neighbours = neighbours_figure(nearest(matrix, id), piece_text)
-    alt = f"The pieces whose rows point most the way of {tokens[token]}, with cosines"
+    alt = f"The tokens whose rows point most the way of {tokens[token]}, with cosines"
     show_figure(neighbours, "neighbours", alt)
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
 

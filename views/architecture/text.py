@@ -133,7 +133,7 @@ _UNSCALED = replace(
 _BIASED = replace(
     BLOCK_TEXTS["output_projection"],
     formula=r"\text{logits} = x E^\top + b",
-    meaning="One dot product with each row of the vocabulary's matrix, plus a number for each piece, which the paper "
+    meaning="One dot product with each row of the vocabulary's matrix, plus a number for each token, which the paper "
     "does not have.",
 )
 

@@ -141,7 +141,7 @@ def _smoothed_targets(translator: Translator, epsilon=0.1, classes=5, form=Smoot
 
 
 def _smoothed_loss(translator: Translator, epsilons=(0.0, 0.1, 0.2), form=SmoothingForm.ALL, measure=MEASURES[0]):
-    """The loss over the probability of the right piece, for the model's vocabulary."""
+    """The loss over the probability of the right token, for the model's vocabulary."""
     classes = translator.model.config.output_size
     smoothings = [Smoothing(SmoothingForm(form), epsilon, classes) for epsilon in epsilons]
     return loss_figure(smoothings, epsilons[-1], measure)

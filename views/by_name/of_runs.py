@@ -151,7 +151,7 @@ def _embedded(translator: Translator, trace: Trace, stack: str) -> tuple[np.ndar
     return embedding.weight.detach().cpu().numpy(), trace.source_ids if is_source else trace.fed_ids
 
 
-def _nearest_pieces(translator: Translator, trace: Trace, stack="encoder", token=0):
+def _nearest_tokens(translator: Translator, trace: Trace, stack="encoder", token=0):
     tokenizer, is_source = translator.tokenizer, stack == "encoder"
     matrix, ids = _embedded(translator, trace, stack)
     found = nearest(matrix, ids[token])
@@ -255,7 +255,7 @@ OF_RUNS = {
     "confidence": _confidence,
     "trajectory": _trajectory,
     "embedding": _embedding,
-    "nearest pieces": _nearest_pieces,
+    "nearest tokens": _nearest_tokens,
     "hidden units": _hidden_units,
     "undivided": _undivided,
     "embedding sum": _embedding_sum,

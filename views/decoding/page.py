@@ -63,7 +63,7 @@ def _forced_ids(choice: Choice) -> tuple[int, ...]:
     ids = url_state.token_ids(text)
     if not session.translator(choice.checkpoint).may_begin_with(ids):
         _forget()
-        st.warning("The address asks for pieces that cannot begin a translation: here is the model's own.")
+        st.warning("The address asks for tokens that cannot begin a translation: here is the model's own.")
         return ()
     return ids
 
@@ -86,7 +86,7 @@ def _choose_hypothesis(choice: Choice) -> int:
     found, tokenizer = session.hypotheses(choice), session.translator(choice.checkpoint).tokenizer
     beam = choice.strategy
     st.subheader("What beam search found")
-    header = ("translation", "log P", "pieces", "length penalty", "score", "ended")
+    header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
     rows = []
     for rank, one in enumerate(found, start=1):
         penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
@@ -94,9 +94,9 @@ def _choose_hypothesis(choice: Choice) -> int:
         rows.append((str(rank), (tokenizer.decode(list(one.ids)), *numbers, ended)))
     show_table("What beam search found, best first", "rank", header, rows)
     st.caption(
-        "log P is the sum of the pieces' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
-        f"length penalty = ((5 + pieces) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
-        + (" The first piece, which is given, is not in the sum." if session.trace(choice).given else "")
+        "log P is the sum of the tokens' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
+        f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        + (" The first token, which is given, is not in the sum." if session.trace(choice).given else "")
     )
     rank = one_number("Hypothesis to step through", len(found), "hypothesis")
     greedy = session.hypotheses(replace(choice, strategy=Greedy()))[0]

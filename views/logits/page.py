@@ -30,13 +30,13 @@ def _show_step(choice: Choice) -> None:
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
     own = truncate(logits)
     model, best = translator.model, int(own.order[0])
-    st.subheader("1. From a vector to a logit for every piece")
+    st.subheader("1. From a vector to a logit for every token")
     width, rows = model.config.d_model, model.config.output_size
-    shared = ", the same matrix that embeds the pieces" if model.config.share_embeddings else ""
+    shared = ", the same matrix that embeds the tokens" if model.config.share_embeddings else ""
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
-    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product a piece (paper, 3.4){plus}."))
-    alt = f"The {SHOWN} largest logits of this step, with their pieces"
+    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product for each token (paper, 3.4){plus}."))
+    alt = f"The {SHOWN} largest logits of this step, with their tokens"
     show_figure(logits_figure(own, name), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
@@ -47,11 +47,11 @@ def _show_step(choice: Choice) -> None:
         top_k = slider("Top-k (0: all)", 0, 50, "lens_topk", width=220)
         top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
     tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
-    alt = "Probabilities of the same pieces before and after the cut"
+    alt = "Probabilities of the same tokens before and after the cut"
     see = describe_cut(tempered, name, temperature)
     show_figure(cut_figure(tempered, name), "cut_bars", alt, see)
     st.caption(
-        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross marks a piece that is "
+        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross marks a token that is "
         "cut off. First the logits are divided by the temperature, then top-k keeps the best, then top-p the fewest "
         "of these that hold so much of their mass (Holtzman et al. 2020)."
     )
@@ -59,8 +59,8 @@ def _show_step(choice: Choice) -> None:
     taken = trace.next_ids[step]
     show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.next_probabilities[step]))}")
     show_attempt(
-        "Try temperature 0.1: the most probable piece takes all, and sampling becomes greedy decoding. Then "
-        "temperature 2 with top-p 0.9: how many pieces would have to be let in?"
+        "Try temperature 0.1: the most probable token takes all, and sampling becomes greedy decoding. Then "
+        "temperature 2 with top-p 0.9: how many tokens would have to be let in?"
     )
 
 
@@ -75,14 +75,14 @@ def _show_lens(choice: Choice) -> None:
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
     with st.container():  # what is said of the table stays with it where the window is low
         st.markdown(
-            f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed piece "
+            f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed token "
             "with its position, before any layer. **Bold** is that layer's top-1 prediction; below it stand "
-            "probability and rank of the piece that comes in the end, and the bluer the cell, the more probable that "
+            "probability and rank of the token that comes in the end, and the bluer the cell, the more probable that "
             "is."
         )
         show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
         show_finding(describe_lens(lens, trace.next_tokens))
-    st.subheader("How the final piece rises")
+    st.subheader("How the final token rises")
     step = choose_step(trace)
     alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"
     show_figure(ranks_figure(lens, trace.next_tokens, step), "ranks", alt, describe_lens(lens, trace.next_tokens))
@@ -103,7 +103,7 @@ def _show_calibration(choice: Choice) -> None:
     measured = _measure(choice.checkpoint)
     st.markdown(
         "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "
-        "reference is fed, and the **top-1 prediction**, the most probable next piece, is compared with the "
+        "reference is fed, and the **top-1 prediction**, the most probable next token, is compared with the "
         "reference's."
     )
     see = describe_confidence(measured, epsilon, reachable)

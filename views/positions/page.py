@@ -143,9 +143,9 @@ def _show_sum(choice: Choice) -> None:
     )
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
-    st.markdown("**The same piece twice**")
+    st.markdown("**The same token twice**")
     repetition = captions.describe_repetition(summed)
-    show_finding(repetition or "No piece occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
+    show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
     if not repetition:
         st.button("Translate it", on_click=lambda: st.session_state.update(text=REPEATING))
 

@@ -107,7 +107,7 @@ def _smoothing(asked: Asked) -> Shown:
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]),
         "The loss over the probability of the right token, with and without smoothing",
-        f"With {whose} ε = {own:g} and {classes:,} pieces the loss is least at p = {best:.4f}, where it is {entropy}.",
+        f"With {whose} ε = {own:g} and {classes:,} tokens the loss is least at p = {best:.4f}, where it is {entropy}.",
     )
 
 
@@ -178,8 +178,8 @@ QUESTIONS = (
     Question(
         "generator",
         "What does the output projection do, which the Annotated Transformer calls the generator?",
-        "It multiplies the decoder's last vector with a row for every piece of the vocabulary: one dot product, one "
-        "logit a piece. Softmax makes probabilities of the logits. The paper gives it no bias, later models do; "
+        "It multiplies the decoder's last vector with a row for every token of the vocabulary: one dot product, one "
+        "logit for each. Softmax makes probabilities of the logits. The paper gives it no bias, later models do; "
         "and often its matrix is the embedding's (paper, 3.4; Press and Wolf 2017).",
         _generator,
         Link("pages/logits.py", "From the vector to the word"),
@@ -190,8 +190,8 @@ QUESTIONS = (
         "The paper gives no reason for the factor. Here the rows are initialised with a standard deviation of 1 / "
         "√d_model, so that as the output projection's matrix they give logits of a moderate size; times √d_model it is "
         "1, of the order of the positions that are added (sine and cosine over whole turns: 0.71). One matrix for both "
-        "languages and the output (paper, 3.4) works where both have one vocabulary, as here with joint pieces. It "
-        "saves two thirds of these parameters, and a piece that is written alike in both languages is learned once.",
+        "languages and the output (paper, 3.4) works where both have one vocabulary, as it is here. It "
+        "saves two thirds of these parameters, and a token that is written alike in both languages is learned once.",
         _scale,
         Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),
     ),
@@ -209,7 +209,7 @@ QUESTIONS = (
     Question(
         "smoothing",
         "What does label smoothing do to the loss?",
-        "It takes a little mass from the right piece and spreads it over the vocabulary, so the loss is least at a "
+        "It takes a little mass from the right token and spreads it over the vocabulary, so the loss is least at a "
         "probability below 1 and never 0: being surer costs. It also makes losses incomparable: a smoothed 2.0 may be "
         "better than an unsmoothed 1.9. The paper (5.4) found perplexity worse and BLEU better.",
         _smoothing,

@@ -89,7 +89,7 @@ def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, si
 
 
 def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[dict]:
-    """The pieces in their cells, cut to what fits; nothing where only a few letters would. Hovering has them whole."""
+    """The tokens in their cells, cut to what fits; nothing where only a few letters would. Hovering has them whole."""
     letters = int(_ROOM_OF_A_HALF / len(tokens[0]) / _LETTER)
     if height < _SMALLEST_ROW_WITH_TEXT or letters < _FEWEST_LETTERS:
         return []

@@ -46,7 +46,7 @@ def show(choice: Choice) -> None:
                 show_figure(targets_figure(forms[form]), key, alt, see)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
     st.markdown(
-        "Trained towards 1 for the right piece and 0 for all others, a model is pushed to be ever surer. Label "
+        "Trained towards 1 for the right token and 0 for all others, a model is pushed to be ever surer. Label "
         "smoothing takes a little mass, ε, from the right class and spreads it over others. The paper (5.4) took "
         "ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score”. "
         "Two forms are in use, and differ."

@@ -98,10 +98,10 @@ def describe_check(smoothings: Sequence[Smoothing]) -> str:
 def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | None) -> str:
     """What the checkpoint was trained towards, in its own form and beside the other, and the floor under its loss."""
     if not own.epsilon:
-        return "This checkpoint was trained without label smoothing: its loss is least where the right piece gets 1."
+        return "This checkpoint was trained without label smoothing: its loss is least where the right token gets 1."
     text = (
         f"This checkpoint was trained with ε = {own.epsilon:g} spread over all {own.classes:,} classes, PyTorch's "
-        f"form: its loss is least where the right piece gets {own.right:.4f}. Of so many classes the other form "
+        f"form: its loss is least where the right token gets {own.right:.4f}. Of so many classes the other form "
         f"would differ by {tiny(abs(own.right - other.right))} there. No model could have brought the training loss "
         f"below {own.entropy:.3f} nats a token, the entropy of that target"
     )
@@ -122,7 +122,7 @@ def describe_confidence(trace: Trace, own: Smoothing) -> str:
     if len(sure):
         text += f"The mean of those above {SURE}, {len(sure)} of {len(values)}, is {_mean(sure)}. "
     return text + (
-        "The line is no bound for a single step: it is where the loss is least for a piece that is right beyond doubt. "
+        "The line is no bound for a single step: it is where the loss is least for a token that is right beyond doubt. "
         "Look for how close to it the sure steps are."
     )
 

@@ -11,7 +11,7 @@ from transformer.interpret.trace import AttentionMap, Trace, attention_map
 from ui.figures import show_figure
 from ui.head_choice import choose_head_of
 from ui.selectors import row_label
-from ui.sentences import show_pieces, show_probabilities, show_translation
+from ui.sentences import show_probabilities, show_tokens, show_translation
 from ui.widgets import phone_container, plain, show_finding
 
 from .lines_payload import lines_payload
@@ -60,7 +60,7 @@ def _show_tokens(trace: Trace, unknown_id: int) -> None:
         "The model reads and writes tokens, which are words or parts of words. ▁ marks the start of a word, \\</s> the "
         "end of the sentence. The number is the token's id: its row in the embedding matrix."
     )
-    show_pieces(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
+    show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
     st.caption(
         "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
         "darker = higher."

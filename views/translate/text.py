@@ -13,7 +13,7 @@ from plots.text import (
     sentence_case,
     signed,
 )
-from transformer.decoding.output_statistics import MANY_PIECES, OutputStatistics, split_words
+from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
 from transformer.interpret.head_patterns import (
     LEAST_ROWS,
     is_word,
@@ -61,7 +61,7 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
     if split and usual.less_split(share) >= 1 - _RARE:
         usually = percent(usual.typical_split())
         findings.append(
-            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_PIECES} pieces "
+            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_TOKENS} tokens "
             f"or more ({percent(share)}; there {usually} on average)"
         )
     if not findings:

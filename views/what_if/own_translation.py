@@ -26,7 +26,7 @@ def show(choice: Choice) -> None:
         count = own.next_ids.count(unknown)
         words = "one part" if count == 1 else f"{count} parts"
         st.warning(
-            plain(f"The model has no piece for {words} of your translation: read as <unk>."), icon=":material/help:"
+            plain(f"The model has no token for {words} of your translation: read as <unk>."), icon=":material/help:"
         )
     st.html(own_translation_html(own, model))
     st.caption(

@@ -12,7 +12,7 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import PatchingMap, Question, Site, question_of
 from ui.choices import from_list, line, one_of, slider_over
 from ui.figures import show_figure
-from ui.sentences import show_doubts, show_pieces
+from ui.sentences import show_doubts, show_tokens
 from ui.widgets import phone_container, plain, show_attempt, show_finding, show_table
 
 from . import patching_text as captions
@@ -70,7 +70,7 @@ def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace])
     if len(both[0].source_ids) != len(both[1].source_ids):
         for name, trace in zip(names, both, strict=True):
             st.markdown(f"{name}: {len(trace.source_ids)} tokens")
-            show_pieces(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
+            show_tokens(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
 
 
 def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> None:

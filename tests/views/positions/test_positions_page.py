@@ -166,7 +166,7 @@ def test_adding_shows_the_visitors_tokens_and_tells_equal_ones_apart():
 
 def test_a_sentence_without_a_repetition_is_offered_one():
     app = open_page(positions="embedding sum")
-    assert "No piece occurs twice" in said(app)
+    assert "No token occurs twice" in said(app)
     next(button for button in app.button if button.label == "Translate it").click().run()
     assert not app.exception
     assert "old dog" in app.text_input(key="text").value

@@ -28,17 +28,17 @@ def test_a_sentence_out_of_depth_is_told_by_its_output_and_by_its_words():
     assert depth_words(unsure, USUAL) == (
         "This sentence may be out of the model's depth. Beside the greedy translations of 20 sentences (made "
         "pairs): the mean log-probability of its output tokens is −1.71, and lower in none of them; 1 of its 3 "
-        "words is split into 3 pieces or more (33 %; there 2 % on average). Read the maps with that in mind."
+        "words is split into 3 tokens or more (33 %; there 2 % on average). Read the maps with that in mind."
     )
     assert depth_words(unsure, USUAL, drawn=True) == (
         "This sentence may be out of the model's depth. Beside the greedy translations of 20 sentences (made "
-        "pairs): 1 of its 3 words is split into 3 pieces or more (33 %; there 2 % on average). Read the maps with "
+        "pairs): 1 of its 3 words is split into 3 tokens or more (33 %; there 2 % on average). Read the maps with "
         "that in mind."
     )
     twice = made_trace(source_tokens=("▁z", "y", "x", "▁no", "▁z", "y", "x", "</s>"))
     assert depth_words(twice, USUAL, drawn=True) == (
         "This sentence may be out of the model's depth. Beside the greedy translations of 20 sentences (made "
-        "pairs): 2 of its 3 words are split into 3 pieces or more (67 %; there 2 % on average). Read the maps "
+        "pairs): 2 of its 3 words are split into 3 tokens or more (67 %; there 2 % on average). Read the maps "
         "with that in mind."
     )
 
@@ -68,7 +68,7 @@ def test_one_sentence_and_one_word_are_one():
     assert depth_words(trace, one) == (
         "This sentence may be out of the model's depth. Beside the greedy translations of 1 sentence (made "
         "pairs): the mean log-probability of its output tokens is −0.67, and lower in none of them; 1 of its 1 "
-        "word is split into 3 pieces or more (100 %; there 50 % on average). Read the maps with that in mind."
+        "word is split into 3 tokens or more (100 %; there 50 % on average). Read the maps with that in mind."
     )
 
 
