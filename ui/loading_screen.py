@@ -4,6 +4,7 @@ And what has been read stays: the garbage collector need not look through it aga
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -18,6 +19,22 @@ import streamlit as st
 # another visitor, two threads wait for one another (54 ms with one, 174 with two).
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+_M_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt(3)
+
+
+def share_arenas() -> None:
+    """Let all threads of the server take their memory from two of glibc's arenas, unless the environment says how many.
+
+    Each visitor's run is a thread of its own, and glibc gives threads up to eight arenas a core that keep what was
+    freed: with thirty visitors who ablate all heads the server held 1.8 GB instead of 1.2. Does nothing where the C
+    library is another one.
+    """
+    if sys.platform.startswith("linux") and "MALLOC_ARENA_MAX" not in os.environ:
+        with contextlib.suppress(AttributeError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+share_arenas()
 
 _read = threading.Event()  # set when all that the app imports is there
 _reading = threading.Lock()
