@@ -29,8 +29,7 @@ def show(choice: Choice) -> None:
         possible = [name for name in ABLATIONS if name != "mean" or session.has_samples(choice.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in ABLATIONS.items())
         ablation = one_of("Ablate by", possible, "ablated_by", explanation)
-        with session.turns.aside():
-            found = what_if.importance(choice, ablation)
+        found = what_if.importance(choice, ablation)
         start = heads_text([telling(found)])
         off = heads_in(url_state.read("off", start), found)
         payload = switches_payload(found, trace) | {"ablated_by": ablation}
