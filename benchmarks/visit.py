@@ -82,7 +82,7 @@ def serve(script: str, **environment: str) -> Iterator[Server]:
 
 def launch(playwright: Playwright) -> Browser:
     """The system's Chromium, else Playwright's own."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     return playwright.chromium.launch(executable_path=path, args=options)
