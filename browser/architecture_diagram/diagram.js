@@ -81,12 +81,14 @@ class Diagram {
     const { parts, stacks, top, width, height } = layOut(this.data, this.open, this.size);
     this.svg.classList.toggle("narrow", this.size.box < SMALLER_BELOW);
     setAttributes(this.svg, { viewBox: `0 ${top} ${width} ${height}`, width, height });
+    const { name: focused } = this.svg.getRootNode().activeElement?.closest?.(".box")?.dataset ?? {};
     this.svg.replaceChildren(...parts.map(made));
     for (const group of this.svg.querySelectorAll(".box")) {
       const { name } = group.dataset, { label, note } = this.boxNamed(name);
       asButton(group, `${label}${note ? `, ${note}` : ""}`, name === this.chosen, () => this.choose(name));
     }
     for (const stack of stacks) this.numbers(stack);
+    if (focused) this.svg.querySelector(`[data-name="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   // Which layer is shown: a number each, or around the open one where they are many.

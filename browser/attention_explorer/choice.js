@@ -109,7 +109,9 @@ export function axesText(name, rows) {
 // What was done to the weights of so many heads, one sentence each; nothing where they are the model's own.
 export function notes(count, { words, specials, top, together, view }) {
   const subject = view === "lines" ? "The tokens’ colours and the numbers are" : "This is";
-  const result = together === "sum" ? `a row sums to ${count}` : "none of them need look like it";
+  const whole = specials !== "hidden" && words !== "first pieces" && top === 100;
+  const sum = whole ? `a row sums to ${count}` : `a whole row would sum to ${count}`;
+  const result = together === "sum" ? sum : "none of them need look like it";
   return [
     words === "words" &&
       "Subwords are merged into words: weights are summed over the subwords of a key and averaged over those of a " +
@@ -119,7 +121,7 @@ export function notes(count, { words, specials, top, together, view }) {
     specials === "hidden" &&
       "Special tokens are left out and rows are not divided by what remains: each lacks the weight on them.",
     specials === "renormalised" &&
-      "Special tokens are left out and each row is divided by what remains, so that it sums to 1 again.",
+      "Special tokens are left out and each row is divided by what remains, so that it sums to what it did before.",
     top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,
     count > 1 && `${subject} the ${together} of ${count} heads: ${result}.`,
   ].filter(Boolean).join(" ");

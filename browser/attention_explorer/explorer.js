@@ -99,6 +99,9 @@ class Explorer {
   }
 
   receive(bytes) {
+    // The same once more, after Back: the address decides anew what is chosen.
+    if (bytes === this.bytes) return void document.dispatchEvent(new CustomEvent("headlight:asks"));
+    this.bytes = bytes;
     const came = new Attention(bytes), before = this.attention?.header.id;
     if (came.header.id === before) return;
     this.attention = came;
@@ -202,12 +205,10 @@ class Explorer {
     this.find(".legend").replaceChildren(...(choice.view === "lines" && heads.length > 1 ? legend : []));
   }
 
-  // What of the explorer a picture of the chosen heads shows, and the sentences around it.
+  // What of the explorer a picture of the chosen heads shows.
   chosen() {
-    const { shown, choice, lines } = this, said = (name) => this.find(`.${name}`).textContent;
-    const scale = said("scale_legend"), caption = `${said("axes")} ${scale[0].toUpperCase()}${scale.slice(1)}.`;
-    const each = choice.view === "lines" ? lines.each : null;
-    return { shown, each, choice, title: said("heads_name"), caption: `${caption} ${said("notes")}`.trim() };
+    const { attention, choice, shown, lines } = this, title = this.find(".heads_name").textContent;
+    return { attention, choice, shown, each: choice.view === "lines" ? lines.each : null, title };
   }
 
   preview(tile) {

@@ -8,7 +8,7 @@ import { placed, rounded, shape, write } from "../export/svg.js";
 import { shortened } from "../lib/canvas.js";
 import { Geometry, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { everyHead } from "../lib/thumbnails.js";
-import { axesText } from "./choice.js";
+import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
 import { PALETTE, shortWeight } from "./views.js";
 
 const CELL = 34; // pixels
@@ -17,77 +17,89 @@ const FAINTEST = 0.02; // of a line, as in views.js
 const MOST_ROWS = 300_000; // of a table: spreadsheets have a million, and browsers would take long to write them
 
 // The chosen heads, as the menu has it. shown: the matrix; each: where lines are shown, one Shown a head with a colour
-// of its own; title and caption: the sentences around it.
-export function chosenFigure({ shown, each, choice, title, caption }) {
-  const values = shown.rows.map((_, row) => shown.columns.map((_, column) => {
-    return shown.isShown(row, column) ? shown.at(row, column) : NaN;
+// of its own, or the matrix alone where the heads are too many for that; title: how the explorer names them.
+export function chosenFigure({ attention, choice, shown, each, title }) {
+  const apart = each?.length > 1 ? each : [shown];
+  const matrices = () => apart.map((one) => ({
+    name: one.heads.length === 1 ? nameOf(one.heads[0]) : "heads", values: shownValues(one),
+    rows: textsOf(one.rows), columns: textsOf(one.columns),
   }));
-  const matrices = () => [{ values, rows: textsOf(shown.rows), columns: textsOf(shown.columns) }];
   return {
     name: "attention",
     label: title,
-    caption: `${title}. ${caption}`,
+    caption: `${title}. ${chosenCaption(attention, choice, shown, each)}`,
     drawing: () => placed([{ x: 0, y: 0, ...(each ? lines(each, shown, choice) : map(shown, choice)) }]),
     table: () => tableOfMatrices(matrices(), { row: "query", column: "key", value: "weight" }),
     matrices,
   };
 }
 
-// Every head of some kinds as they are laid out: groups as lib/thumbnails.js has them.
+// All heads of some kinds, laid out at a width of the picture's own: groups as lib/thumbnails.js has them.
 export function allHeadsFigure({ attention, choice, groups }) {
-  const names = groups.map(({ name }) => name), { sort, rows, scale, label, least } = choice;
-  const titles = names.map((name) => attention.texts.kinds[name]), several = names.length > 1;
-  const order = sort === "layer" ? "layers from top to bottom, heads from left to right" : `in the order of ${sort}`;
-  const full = scale === "0 to 1" ? "colours from 0 to 1" : "colours from 0 to each head's largest weight";
-  const axes = several ? "Rows: queries; columns: keys." : axesText(names[0], rows);
-  const faint = label !== "all" || least ? " Heads that do not fit the filter are faint." : "";
-  const cells = names.reduce((sum, name) => sum + sizeOf(attention, name), 0);
+  const names = groups.map(({ name }) => name);
+  const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name), name), 0);
   return {
     name: "all_heads",
-    label: `All heads: ${titles.join(", ")}`,
-    caption: `All heads, ${titles.join(", ")}: ${order}, ${full}; below a head its pattern, where it has one. ` +
-      `${axes}${faint}`,
+    label: `All heads: ${names.map((name) => attention.texts.kinds[name]).join(", ")}`,
+    caption: allHeadsCaption(attention, choice, groups),
     drawing: () => placed([{ x: 0, y: 0, ...overviewDrawing(groups) }]),
-    table: cells > MOST_ROWS ? undefined : () => weightsTable(attention, names, rows),
-    files: () => Object.assign({}, ...names.map((name) => filesOf(attention, name, rows))),
+    table: count > MOST_ROWS ? undefined : () => weightsTable(attention, names),
+    files: () => Object.assign({}, ...names.map((name) => filesOf(attention, name))),
   };
 }
 
 const textsOf = (groups) => groups.map(({ text }) => text);
 
-const sizeOf = (attention, name) => {
-  const { layers, heads, queries, keys } = attention.kind(name);
-  return layers * heads * queries * keys;
-};
+const nameOf = ({ layer, head }) => `layer_${layer + 1}_head_${head + 1}`;
 
-function weightsTable(attention, names, labelled) {
+// What is masked or left out is blank.
+function shownValues(one) {
+  const value = (row, column) => (one.isShown(row, column) ? one.at(row, column) : NaN);
+  return one.rows.map((_, row) => one.columns.map((_, column) => value(row, column)));
+}
+
+function unmasked({ layers, heads, queries, keys }, name) {
+  return layers * heads * (name === "decoder" ? (queries * (queries + 1)) / 2 : queries * keys);
+}
+
+// The same columns as the table of a trace in Python, `to_frame`: places, layers and heads count from 0.
+function weightsTable(attention, names) {
+  const header = ["kind", "layer", "head", "query", "key", "query_token", "output_token", "key_token", "weight"];
   const rows = names.flatMap((name) => {
-    const kind = attention.kind(name), { queries, keys } = attention.sides(name, labelled);
+    const kind = attention.kind(name), { queries, outputs, keys } = tokensOf(attention, name);
     return everyHead(kind).flatMap(({ layer, head }) => {
       const weights = attention.raw(name, { layer, head }), found = [];
       for (let row = 0; row < kind.queries; row++) {
         const last = name === "decoder" ? row + 1 : kind.keys; // what comes later is masked
         for (let column = 0; column < last; column++) {
-          const tokens = [row, queries.tokens[row], column, keys.tokens[column]];
-          found.push([name, layer + 1, head + 1, ...tokens, weights[row * kind.keys + column] / attention.steps]);
+          const tokens = [queries[row], outputs?.[row] ?? "", keys[column]];
+          found.push([name, layer, head, row, column, ...tokens, weights[row * kind.keys + column] / attention.steps]);
         }
       }
       return found;
     });
   });
-  return { header: ["kind", "layer", "head", "row", "query", "column", "key", "weight"], rows };
+  return { header, rows };
 }
 
-// Of a kind all weights, [layers, heads, queries, keys], and the tokens of both sides.
-function filesOf(attention, name, rows) {
-  const { layers, heads, queries, keys } = attention.kind(name), sides = attention.sides(name, rows);
-  const weights = everyHead({ layers, heads }).flatMap((head) => {
-    return Array.from(attention.raw(name, head), (part) => part / attention.steps);
-  });
+// Of a kind all weights, [layers, heads, queries, keys], 0 where masked, and the tokens: what each query was given, in
+// the decoder what it predicts, and the keys.
+function filesOf(attention, name) {
+  const { layers, heads, queries, keys, offset } = attention.kind(name), size = [layers, heads, queries, keys];
+  const parts = attention.weights.subarray(offset, offset + size.reduce((product, side) => product * side, 1));
+  const tokens = tokensOf(attention, name);
   return {
-    [name]: arrayFile(weights, [layers, heads, queries, keys]),
-    [`${name}_queries`]: textFile(sides.queries.tokens),
-    [`${name}_keys`]: textFile(sides.keys.tokens),
+    [name]: arrayFile(Float64Array.from(parts, (part) => part / attention.steps), size),
+    [`${name}_query_tokens`]: textFile(tokens.queries),
+    ...(tokens.outputs ? { [`${name}_output_tokens`]: textFile(tokens.outputs) } : {}),
+    [`${name}_key_tokens`]: textFile(tokens.keys),
+  };
+}
+
+function tokensOf(attention, name) {
+  const given = attention.sides(name, "fed"), { tokens: outputs } = attention.sides(name, "predicted").queries;
+  return {
+    queries: given.queries.tokens, keys: given.keys.tokens, outputs: name === "encoder" ? undefined : outputs,
   };
 }
 
@@ -105,8 +117,9 @@ function map(shown, choice) {
 }
 
 function lines(each, shown, choice) {
-  const { rows, columns } = shown, parts = [], middle = (at) => (at + 0.5) * ROW;
-  const end = LABELS + APART, height = Math.max(rows.length, columns.length) * ROW;
+  const { rows, columns } = shown, parts = each.length > 1 ? legend(each) : [], top = each.length > 1 ? ROW : 0;
+  const middle = (at) => top + (at + 0.5) * ROW;
+  const end = LABELS + APART, height = top + Math.max(rows.length, columns.length) * ROW;
   each.forEach((one, number) => {
     const full = one.full(choice.scale), down = BESIDE * (number - (each.length - 1) / 2);
     rows.forEach((_, row) => columns.forEach((key, column) => {
@@ -124,4 +137,13 @@ function lines(each, shown, choice) {
   });
   columns.forEach(({ text }, at) => parts.push(write(shortened(text), end + 6, middle(at) + 4)));
   return { parts, width: end + LABELS, height };
+}
+
+// Above the lines: which colour is which head's.
+function legend(each) {
+  const apart = (LABELS + APART) / Math.max(4, each.length);
+  return each.flatMap(({ heads: [{ layer, head }] }, number) => {
+    const x = LABELS / 2 + number * apart, swatch = { x, y: 8, width: 12, height: 4, fill: PALETTE[number] };
+    return [shape("rect", swatch), write(`${layer + 1}.${head + 1}`, x + 16, 14)];
+  });
 }

@@ -10,7 +10,7 @@ export function matrixFile(rows) {
 
 // Numbers as an array of two or more dimensions, the last one's places side by side, as .npy with float64.
 export function arrayFile(numbers, shape) {
-  return file("<f8", `(${shape.join(", ")})`, new Uint8Array(new Float64Array(numbers).buffer));
+  return file("<f8", `(${shape.join(", ")})`, new Uint8Array(Float64Array.from(numbers).buffer));
 }
 
 // Texts as .npy: an array of Unicode strings, all as long as the longest.

@@ -88,13 +88,3 @@ export function writeFormula(text, x, y, size, look = {}) {
   });
   return shape("text", { x: rounded(x), y: rounded(y), ...look }, ...pieces);
 }
-
-// A text in lines of at most so many letters.
-export function wrapped(text, letters) {
-  const lines = [];
-  for (const word of text.split(" ")) {
-    if (lines.length && lines.at(-1).length + word.length < letters) lines.push(`${lines.pop()} ${word}`);
-    else lines.push(word);
-  }
-  return lines;
-}

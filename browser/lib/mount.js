@@ -7,12 +7,19 @@ const REPORT_AFTER = 350; // ms after the last key or click, so that moving quic
 
 let backs = 0; // how often the reader went back or forward
 const shown = new Map(); // each component on the page, with the data that it was given last
+let hash = globalThis.location?.hash;
 
 // The address that is gone back to may be the one that a component's data are of already, when the run for its last
 // choice was interrupted: then Streamlit gives it nothing, and what it shows would stay that choice.
 globalThis.addEventListener?.("popstate", () => {
   backs += 1;
-  for (const [component, data] of shown) component.receive(data);
+  const before = hash;
+  hash = globalThis.location?.hash;
+  if (hash !== before) return; // to a heading of this page
+  for (const [component, data] of shown) {
+    component.echo?.cancel();
+    component.receive(data);
+  }
 });
 
 // The function that Streamlit calls, from a class with receive(data) and leave().

@@ -191,14 +191,17 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
             for x, y, wide in re.findall(r"M(\d+) (\d+)h(\d+)v1h", path.get("d")):
                 opaque[int(y), int(x) : int(x) + int(wide)] = float(path.get("fill-opacity"))
         np.testing.assert_allclose(opaque, np.interp(weights, [0, 0.5, 1], [0.03, 0.72, 1]), atol=0.004)
-    rows = rows_of(taken)
-    np.testing.assert_allclose([float(row["weight"]) for row in rows], trace.cross.ravel(), atol=1.1e-5)
-    last = rows[-1]
-    assert (last["kind"], last["layer"], last["head"]) == (kind, *map(str, trace.cross.shape[:2]))
-    assert (last["query"], last["key"]) == (trace.next_tokens[-1], trace.source_tokens[-1])
+    frame, rows = trace.to_frame(), rows_of(taken)
+    frame = frame[frame["kind"] == kind]
+    assert list(rows[0]) == list(frame.columns)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], frame["weight"], atol=1.1e-5)
+    for column in set(frame.columns) - {"weight"}:
+        assert [row[column] for row in rows] == list(map(str, frame[column])), column
     with np.load(taken["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read[kind], trace.cross, atol=1.1e-5)
-        assert tuple(read[f"{kind}_queries"]) == trace.next_tokens
+        assert tuple(read[f"{kind}_query_tokens"]) == trace.fed_tokens
+        assert tuple(read[f"{kind}_output_tokens"]) == trace.next_tokens
+        assert tuple(read[f"{kind}_key_tokens"]) == trace.source_tokens
 
 
 def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visited, take, shipped):

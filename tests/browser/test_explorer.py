@@ -233,7 +233,7 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
     expect(page.locator(".notes")).to_contain_text("rows are not divided by what remains")
     np.testing.assert_allclose(weights_table(page), left, atol=5.1e-5)
     page.locator("[name=specials]").select_option("renormalised")
-    expect(page.locator(".notes")).to_contain_text("sums to 1 again")
+    expect(page.locator(".notes")).to_contain_text("sums to what it did before")
     np.testing.assert_allclose(weights_table(page), left / left.sum(axis=1, keepdims=True), atol=5.1e-4)
     page.locator("[name=rows]").select_option("fed")
     expect(page.locator(QUERIES).first).to_have_text(trace.fed_tokens[1])

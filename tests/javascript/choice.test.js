@@ -136,6 +136,6 @@ test("axes and what was done to the weights are said", () => {
   assert.equal(
     notes(3, choice),
     "Of each row only the largest weights that together hold 60 % of it are kept. " +
-      "This is the sum of 3 heads: a row sums to 3.",
+      "This is the sum of 3 heads: a whole row would sum to 3.",
   );
 });

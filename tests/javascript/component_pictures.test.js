@@ -249,7 +249,12 @@ test("all heads are drawn where their layer and head say, and written with every
   const drawn = drawing();
   holds(drawn, "");
   assert.deepEqual([name, label], ["all_heads", "All heads: Masked decoder self-attention"]);
-  assert.match(caption, /layers from top to bottom, heads from left to right, colours from 0 to 1; .* are faint\.$/);
+  assert.equal(
+    caption,
+    "All heads, Masked decoder self-attention: layers from top to bottom, heads from left to right. Colours from 0 " +
+      "to 1. Below a head: its pattern, where it has one. Rows (queries): decoder steps, labelled by output token. " +
+      "Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”.",
+  );
   const tiles = every(drawn.parts, "g").filter(({ attributes }) => attributes.class === "head");
   assert.deepEqual(numbersOf(tiles, "opacity"), [0.3, 0.3, 0.3, 0.3], "none is of that pattern");
   const [[left, top], [right], [, below]] = [0, 1, 2].map((at) => {
@@ -264,8 +269,9 @@ test("all heads are drawn where their layer and head say, and written with every
   paths.forEach(([, opaque], at) => assert.ok(Math.abs(opaque - [1, 0.72, 0.306, 0.444][at]) < 0.004));
   const { rows } = table();
   assert.equal(rows.length, 4 * 6);
-  assert.deepEqual(rows[5], ["decoder", 1, 1, 2, "</s>", 2, "s", 0.5]);
-  assert.deepEqual(Object.keys(files()), ["decoder", "decoder_queries", "decoder_keys"]);
+  assert.deepEqual(rows[5], ["decoder", 0, 0, 2, 2, "s", "</s>", "s", 0.5]);
+  const named = ["decoder", "decoder_query_tokens", "decoder_output_tokens", "decoder_key_tokens"];
+  assert.deepEqual(Object.keys(files()), named);
   assert.match(new TextDecoder("latin1").decode(files().decoder), /'shape': \(2, 2, 3, 3\)/);
 });
 
@@ -274,7 +280,12 @@ test("heads that are sorted say so, and three kinds have their names", () => {
   const titles = attention.texts.kinds;
   const groups = attention.kinds.map((name) => ({ ...groupOf(attention, name, choice), title: titles[name] }));
   const { caption, drawing } = allHeadsFigure({ attention, choice, groups });
-  assert.match(caption, /: in the order of confidence, colours from 0 to each head's largest weight; /);
+  assert.match(caption, /: sorted by confidence, from the largest; a kind without it: layers from top to bottom, /);
+  assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
+  assert.match(caption, /Rows: queries, decoder rows labelled by output token; columns: keys\.$/);
+  const entropy = chosenAs({ kind: "cross", sort: "entropy", least: 50 });
+  const ofEntropy = allHeadsFigure({ attention, choice: entropy, groups: [groupOf(attention, "cross", entropy)] });
+  assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\.$/);
   const texts = textsOf(drawing().parts);
   for (const title of Object.values(titles)) assert.ok(texts.includes(title));
   assert.deepEqual(texts.filter((text) => /^\d\.\d$/.test(text)).slice(0, 4), ["1.2", "1.1", "2.2", "2.1"]);
@@ -283,12 +294,35 @@ test("heads that are sorted say so, and three kinds have their names", () => {
 test("the chosen heads are drawn as map or as lines, and what is left out is not in their numbers", () => {
   const choice = chosenAs({ kind: "encoder", top: 60 });
   const shown = new Shown(attention, "encoder", [{ layer: 0, head: 0 }], choice);
-  const figure = (each) => chosenFigure({ shown, each, choice, title: "A head", caption: "What it shows." });
+  const figure = (each) => chosenFigure({ attention, choice, shown, each, title: "A head" });
   const { caption, drawing, table, matrices } = figure(null), [{ values, rows, columns }] = matrices();
-  assert.equal(caption, "A head. What it shows.");
+  const kept = "Of each row only the largest weights that together hold 60 % of it are kept.";
+  const axes = "Rows (queries): source tokens. Columns (keys): source tokens.";
+  assert.equal(caption, `A head. ${axes} Colour scale: 0 to 1. ${kept}`);
   assert.deepEqual(values, [[0.5, 0.25, NaN], [NaN, 0.7, NaN], [NaN, NaN, 1]]);
   assert.deepEqual([rows, columns], [["▁do", "n't", "</s>"], ["▁do", "n't", "</s>"]]);
   assert.equal(table().rows.length, 4);
   assert.equal(every(within(drawing().parts, "cells"), "rect").length, 4);
-  assert.equal(every(figure([shown]).drawing().parts, "line").length, 4);
+  const lines = figure([shown]), sides = "Left (queries): source tokens. Right (keys): source tokens.";
+  assert.equal(every(lines.drawing().parts, "line").length, 4);
+  assert.equal(lines.caption, `A head. ${sides} A line is as opaque as its weight, from 0 to 1. ${kept}`);
+});
+
+test("heads that are drawn apart have a colour and numbers each", () => {
+  const heads = [{ layer: 0, head: 0 }, { layer: 1, head: 1 }];
+  const choice = chosenAs({ kind: "encoder", together: "sum", scale: "per map", tokens: [0] });
+  const of = (some) => new Shown(attention, "encoder", some, choice);
+  const said = { attention, choice, shown: of(heads), title: "2 heads" };
+  const { caption, drawing, table, matrices } = chosenFigure({ ...said, each: heads.map((head) => of([head])) });
+  assert.match(caption, /^2 heads\. Heads \(layer\.head\) 1\.1, 2\.2\. .* from 0 to its head's largest weight\. Only /);
+  assert.ok(!caption.includes("sum"));
+  const { parts } = drawing();
+  assert.deepEqual(textsOf(parts).slice(0, 2), ["1.1", "2.2"]);
+  const swatches = every(parts, "rect").map(({ attributes }) => attributes.fill);
+  assert.deepEqual(swatches, [...new Set(every(parts, "line").map(({ attributes }) => attributes.stroke))]);
+  assert.deepEqual(matrices().map(({ name }) => name), ["layer_1_head_1", "layer_2_head_2"]);
+  assert.deepEqual(table().rows.at(-1), ["layer_2_head_2", 2, "</s>", 2, "</s>", 0]);
+  const together = chosenFigure({ ...said, each: null });
+  assert.match(together.caption, /1\.1, 2\.2, their sum\. .* Colour scale: 0 to 1\.25, the largest weight here\. /);
+  assert.equal(together.matrices()[0].values[0][1], 1.25);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { csvOf, tableOfMatrices } from "../../browser/export/csv.js";
 import { heatmap } from "../../browser/export/matrix.js";
 import { filesOf } from "../../browser/export/npz.js";
-import { placed, shape, svgFile, svgText, wrapped, write, writeFormula } from "../../browser/export/svg.js";
+import { placed, shape, svgFile, svgText, write, writeFormula } from "../../browser/export/svg.js";
 import { Geometry } from "../../browser/lib/heatmap.js";
 import { every, numbersOf, textsOf, within } from "./shapes.js";
 
@@ -44,10 +44,6 @@ test("an index stands lower and an exponent higher, and after both the line goes
   assert.deepEqual(textsOf(children, "tspan"), ["K", "h", "T", " + 1"]);
   assert.deepEqual(numbersOf(children, "dy"), [0, 5, -13, 8]);
   assert.deepEqual(numbersOf(children, "font-size"), [20, 15, 15, 20]);
-});
-
-test("a caption is broken between words", () => {
-  assert.deepEqual(wrapped("one two three four", 10), ["one two", "three four"]);
 });
 
 const VALUES = [[0, 0.5, NaN], [1, 0.25, 0.75]];

@@ -56,7 +56,7 @@ test("after Back the address decides, though a report has not come back", async 
   assert.equal(echo.isNews("1"), false);
 });
 
-test("after Back a component shows its data again, though Streamlit gives it no other", async () => {
+test("after Back a component shows its data again, though Streamlit gives it no other", async (t) => {
   const { page, Echo, mounted } = await inPage();
   let switched;
   class Switch {
@@ -71,11 +71,19 @@ test("after Back a component shows its data again, though Streamlit gives it no 
 
     leave() {}
   }
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const leave = mounted(Switch)({ parentElement: {}, data: "yes" });
   switched.on = "no";
   switched.echo.isWorthReporting("no");
+  switched.echo.later(() => assert.fail("reported after Back"));
   page.dispatchEvent(new Event("popstate"));
   assert.equal(switched.on, "yes");
+  t.mock.timers.tick(1000);
+  switched.on = "no";
+  globalThis.location = { hash: "#heading" };
+  page.dispatchEvent(new Event("popstate"));
+  delete globalThis.location;
+  assert.equal(switched.on, "no", "a heading of the same page was gone to");
   leave();
   switched.on = "no";
   page.dispatchEvent(new Event("popstate"));

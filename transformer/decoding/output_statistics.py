@@ -1,7 +1,7 @@
 """How sure the model is of its own translations over a corpus, to hold a single sentence's against.
 
 Two figures a sentence: the mean log-probability of its output tokens, and how many of its source words are split into
-many pieces, that is, are hardly known to the tokenizer.
+many tokens, that is, are hardly known to the tokenizer.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ class OutputStatistics:
     """One entry a sentence of `pairs`, each tuple in rising order.
 
     mean_log_probabilities: of the greedy translation's tokens, end of sentence included, in nats; split_shares: source
-    words in MANY_TOKENS or more pieces, from 0 to 1.
+    words in MANY_TOKENS tokens or more, from 0 to 1.
     """
 
     pairs: str
@@ -51,7 +51,7 @@ class OutputStatistics:
 
 
 def split_words(tokens: Sequence[str]) -> tuple[int, int]:
-    """Words in MANY_TOKENS or more pieces, and all words, of a sentence's tokens without its specials."""
+    """Words in MANY_TOKENS tokens or more, and all words, of a sentence's tokens without its specials."""
     sizes: list[int] = []
     for token in tokens:
         if token.startswith(SPACE) or not sizes:

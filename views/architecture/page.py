@@ -77,7 +77,7 @@ def _show_embeddings(choice: Choice) -> None:
     shared = ", which both languages and the output share." if model.config.share_embeddings else "."
     if model.config.target_vocab_size:
         shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
-    st.markdown(plain(f"{quoted(tokens[token])} is token {id} of {len(matrix):,}: row {id} of the matrix") + shared)
+    st.markdown(plain(f"{quoted(tokens[token])} has the id {id} of {len(matrix):,}: row {id} of the matrix") + shared)
     parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
     see = describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config)
