@@ -35,6 +35,12 @@ def show(choice: Choice) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
             _offer_others(choice.checkpoint.name, names)
+    earlier = checkpoint.training.get("earlier_steps")
+    if isinstance(earlier, int) and 0 < earlier < replay.steps[-1]:
+        st.caption(
+            f"Two trainings on the same sentence pairs, one after the other: after step {earlier:,} the learning rate "
+            "rose anew, from the mean of the first one's last saves. “learning-rate schedule” has the second one's."
+        )
     st.caption(
         "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
         "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
