@@ -65,6 +65,14 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     assert "Layer 2, head 5: a row's largest weight" in page_text(app)
 
 
+def test_a_replay_of_two_trainings_says_where_the_second_began(replay):
+    text = page_text(open_replay())
+    assert "This training began with another checkpoint's layers" in text
+    earlier = session.translator(session.checkpoint(NAME)).checkpoint.training["earlier_steps"]
+    assert earlier in replay.steps and f"after step {earlier:,} the learning rate rose anew" in text
+    assert "rose anew" not in page_text(open_replay(checkpoint="en-de"))
+
+
 def test_another_head_sentence_and_kind_keep_the_snapshot():
     app = open_replay(moment="500")
     app.segmented_control(key="kind_buttons").set_value("decoder").run()
