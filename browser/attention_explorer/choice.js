@@ -10,6 +10,9 @@ const FIRST = {
 };
 const TEXTS = ["kind", "view", "rows", "words", "specials", "together", "scale", "kinds", "label", "sort"];
 
+// A head as it is called in the address, on a tile and in a legend: layer.head, from 1.
+export const headName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
+
 const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
 
 export class Choice {
@@ -71,7 +74,7 @@ export class Choice {
     const tokens = this.tokens.map((token) => token + 1).join("-"), side = this.side === "queries" ? "q" : "k";
     return {
       ...Object.fromEntries(TEXTS.map((name) => [name, this[name]])), top: String(this.top), least: String(this.least),
-      heads: this.heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`).join("-"),
+      heads: this.heads.map(headName).join("-"),
       tokens: tokens && side + tokens,
     };
   }
@@ -100,10 +103,11 @@ export function headsTitle(attention, name, heads, how) {
   return `${title}: ${how}${heads.length} heads`;
 }
 
-export function axesText(name, rows) {
+// `down` and `across` are what the sides are called.
+export function axesText(name, rows, down = "Rows", across = "Columns") {
   const steps = `decoder steps, labelled by ${rows === "fed" ? "input" : "output"} token`;
   const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
-  return `Rows (queries): ${name === "encoder" ? "source tokens" : steps}. Columns (keys): ${keys}.`;
+  return `${down} (queries): ${name === "encoder" ? "source tokens" : steps}. ${across} (keys): ${keys}.`;
 }
 
 // What was done to the weights of so many heads, one sentence each; nothing where they are the model's own.
@@ -156,7 +160,7 @@ export function groupOf(attention, name, choice) {
     captionsOf: ({ layer, head, label, value }) => {
       const pattern = label ? attention.texts.patterns[label][0] : "";
       if (!sorted) return [pattern];
-      return [`${layer + 1}.${head + 1}`, attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
+      return [headName({ layer, head }), attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
     },
     titleOf: (head) => attention.headText(name, head),
   };

@@ -8,7 +8,7 @@ import { Echo, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
-  Choice, axesText, findHeads, groupOf, headButton, headRows, headsTitle, inOrder, limitOf, notes,
+  Choice, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
 } from "./choice.js";
 import { Popover } from "./options.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
@@ -195,7 +195,7 @@ class Explorer {
     set(".axes", axesText(kind, rows));
     set(".notes", notes(heads.length, choice));
     const names = apart
-      ? heads.map(({ layer, head }) => `${layer + 1}.${head + 1}`)
+      ? heads.map(headName)
       : [`${together} of ${heads.length} heads: too many for a colour each`];
     const legend = names.map((text, number) => {
       const item = element("span", "", text);

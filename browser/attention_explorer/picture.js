@@ -8,6 +8,7 @@ import { placed, rounded, shape, write } from "../export/svg.js";
 import { shortened } from "../lib/canvas.js";
 import { Geometry, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { everyHead } from "../lib/thumbnails.js";
+import { headName } from "./choice.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
 import { PALETTE, shortWeight } from "./views.js";
 
@@ -142,8 +143,8 @@ function lines(each, shown, choice) {
 // Above the lines: which colour is which head's.
 function legend(each) {
   const apart = (LABELS + APART) / Math.max(4, each.length);
-  return each.flatMap(({ heads: [{ layer, head }] }, number) => {
+  return each.flatMap(({ heads: [head] }, number) => {
     const x = LABELS / 2 + number * apart, swatch = { x, y: 8, width: 12, height: 4, fill: PALETTE[number] };
-    return [shape("rect", swatch), write(`${layer + 1}.${head + 1}`, x + 16, 14)];
+    return [shape("rect", swatch), write(headName(head), x + 16, 14)];
   });
 }

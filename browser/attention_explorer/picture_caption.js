@@ -1,22 +1,19 @@
 // What stands under a picture of the explorer: which heads it is of, what its axes and colours are, what was left out.
 
-import { axesText, limitOf, notes } from "./choice.js";
+import { axesText, headName, limitOf, notes } from "./choice.js";
 
 const MOST_NAMED = 12; // heads by their number
 const SMALL = 84; // tokens of a side whose cells a thumbnail has one by one
 
-const named = ({ layer, head }) => `${layer + 1}.${head + 1}`;
-
 // Of the chosen heads: `shown` as the explorer shows it; `each`, where they are drawn as lines, those drawn apart.
 export function chosenCaption(attention, choice, shown, each) {
   const { kind, rows, scale, tokens, together } = choice, { heads } = shown, apart = each?.length > 1;
-  const axes = axesText(kind, rows), sides = axes.replace("Rows (", "Left (").replace("Columns (", "Right (");
   const several = heads.length > 1 && heads.length <= MOST_NAMED;
   const own = scale === "0 to 1" ? "1" : "its head's largest weight";
   const full = scale === "0 to 1" ? `${shown.most}` : `${shown.largest.toFixed(2)}, the largest weight here`;
   return [
-    several && `Heads (layer.head) ${heads.map(named).join(", ")}${apart ? "" : `, their ${together}`}.`,
-    each ? sides : axes,
+    several && `Heads (layer.head) ${heads.map(headName).join(", ")}${apart ? "" : `, their ${together}`}.`,
+    each ? axesText(kind, rows, "Left", "Right") : axesText(kind, rows),
     each && `A line is as opaque as its weight, from 0 to ${apart ? own : full}.`,
     each && tokens.length && "Only lines of the selected tokens are drawn.",
     !each && `Colour scale: 0 to ${full}.`,

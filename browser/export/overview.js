@@ -1,16 +1,16 @@
 // Thumbnails of many heads as shapes: lib/thumbnails.js in the light theme, for a file.
 
 import { shade } from "../lib/canvas.js";
-import { FAINT, ROOM_OF_A_TILE, largestOf, place, reduced } from "../lib/thumbnails.js";
+import { FAINT, FEWEST_IN_LINE, ROOM_OF_A_TILE, largestOf, place, reduced } from "../lib/thumbnails.js";
 import { GREY, painted, rounded, shape, write } from "./svg.js";
 
 const LEVELS = 255; // of the colours
-const FEWEST = 6, NAMES = 60; // tiles in a line, and pixels for the layers' names
+const NAMES = 60; // pixels for the layers' names
 
 // The drawing {parts, width, height} of groups as lib/thumbnails.js has them. Besides, a group may have titleOf(tile),
 // which a browser shows on pointing.
 export function overviewDrawing(groups) {
-  const width = NAMES + ROOM_OF_A_TILE * Math.max(FEWEST, ...groups.map(({ heads }) => heads));
+  const width = NAMES + ROOM_OF_A_TILE * Math.max(FEWEST_IN_LINE, ...groups.map(({ heads }) => heads));
   const { tiles, names, titles, captions, bottom } = place(groups, width);
   const middle = { "text-anchor": "middle" };
   const parts = [

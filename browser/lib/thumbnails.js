@@ -4,8 +4,9 @@
 import { Drawing, FRAME, POINTED, Raster, listenToKeys, placeOf, withMore } from "./canvas.js";
 
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
-const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34, FEWEST_IN_LINE = 6;
+const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34;
 
+export const FEWEST_IN_LINE = 6; // tiles that are sorted
 export const FAINT = 0.3; // how opaque what does not fit is
 export const ROOM_OF_A_TILE = LARGEST + GAP; // pixels across that let it be as large as it gets
 
