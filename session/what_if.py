@@ -15,7 +15,7 @@ from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, search_tree, way_to
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.decoder_lens import decoder_lens
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
 from transformer.interpret.what_if.intervention import Mean
@@ -137,11 +137,13 @@ def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pred
 @_cached(max_entries=32, show_spinner="Decoding from every layer …")
 def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
-    since layers that draw differently could not be held side by side.
+    since layers that draw differently could not be held side by side. Greedy decoding that finds no end
+    is stopped some tokens after the last layer's translation.
     """
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    model = translator(choice.checkpoint).model
-    return tuple(decoder_lens(model, trace(choice).source_ids, strategy, choice.prefix))
+    model, sentence = translator(choice.checkpoint).model, trace(choice)
+    most = len(sentence.next_ids) + MORE_TOKENS if isinstance(choice.strategy, Greedy) else None
+    return tuple(decoder_lens(model, sentence.source_ids, strategy, choice.prefix, most))
 
 
 @_cached(max_entries=64, show_spinner=False)

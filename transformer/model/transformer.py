@@ -66,20 +66,24 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""
-        x = self.encoder_embedding_norm(self.positions(self.source_embedding(source)))
+        x = self.enter_encoder(source)
         for layer in self.encoder:
             x = layer(x, source_mask)
         return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
         """[batch, target] -> the vectors before the output projection, [batch, target, d_model]."""
-        x = self._enter_decoder(target)
+        x = self.enter_decoder(target)
         for layer in self.decoder:
             x = layer(x, memory, target_mask, source_mask)
         return self.decoder_norm(x)
 
-    def _enter_decoder(self, target: Tensor, start: int = 0) -> Tensor:
-        """What the first decoder layer is given for tokens of which the first stands at `start`."""
+    def enter_encoder(self, source: Tensor) -> Tensor:
+        """What the first encoder layer is given: [batch, source] -> [batch, source, d_model]."""
+        return self.encoder_embedding_norm(self.positions(self.source_embedding(source)))
+
+    def enter_decoder(self, target: Tensor, start: int = 0) -> Tensor:
+        """What the first decoder layer is given for tokens, [batch, new], of which the first stands at `start`."""
         return self.decoder_embedding_norm(self.target_positions(self.target_embedding(target), start))
 
     def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
@@ -92,7 +96,7 @@ class Transformer(nn.Module):
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
-        x = self._enter_decoder(target, start=length - new)
+        x = self.enter_decoder(target, start=length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask)  # type: ignore[operator]
         return self.output_projection(self.decoder_norm(x[:, -1]))

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 
 from plots.text import signed
 from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS
 
 from .early_layers_text import kept_places, layer_names
-
-MOST_MORE = 8  # tokens beyond the last layer's translation that are shown of one that does not find its end
 
 
 def early_layers_html(found: Sequence[Hypothesis], name: Callable[[int], str]) -> str:
@@ -33,7 +32,7 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
     kept = kept_places(one.ids, last.ids)
     shown = [
         f'<span class="{"kept" if place in kept else "other"}">{html.escape(name(id))}</span>'
-        for place, id in enumerate(one.ids[: len(last.ids) + MOST_MORE])
+        for place, id in enumerate(one.ids[: len(last.ids) + MORE_TOKENS])
     ]
     more = len(one.ids) - len(shown)
-    return " ".join(shown) + (f" … {more} more" if more > 0 else "")
+    return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and no end")

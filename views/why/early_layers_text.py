@@ -41,7 +41,8 @@ def describe_lens(found: Sequence[Hypothesis]) -> str:
     kept, count = len(kept_places(found[0].ids, last)), len(last)
     return (
         f"{text}. From the embeddings, where no token has read another, it writes "
-        f"{counted(len(found[0].ids), 'token')}, among them {kept} of the {count} in the same order."
+        f"{counted(len(found[0].ids), 'token')}, among them {kept} of the {count} in the same order"
+        f"{'' if found[0].finished else ', and finds no end'}."
     )
 
 

@@ -1,6 +1,7 @@
 """Early layers on their page: the table, the parts of a logit and their sentences, for numbers made by hand."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,9 +53,12 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
         r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>(.*?)</tr>", early_layers_html(found, NAMES.__getitem__)
     )
     assert [row[:2] for row in rows] == [("embeddings", "−84.25"), ("layer 1", "−1.50"), ("layer 2", "−1.50")]
-    assert rows[0][2].count("&lt;i&gt;") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
+    assert rows[0][2].count("&lt;i&gt;") == 15 and "… 6 more" in rows[0][2] and "<i>" not in rows[0][2]
     spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
     assert spans == [("kept", "▁a"), ("other", "&lt;i&gt;"), ("kept", "&lt;/s&gt;")] and "more" not in rows[1][2]
+    assert "… and no end" not in rows[0][2]
+    endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
+    assert endless.count("… and no end") == 1 and "more" not in endless
     assert layer_names(3) == ["embeddings", "layer 1", "layer 2"]
 
 
@@ -73,6 +77,12 @@ def test_from_which_layer_on_the_translation_is_there(same, words):
     assert words in describe_lens(found)
     if same[0] == "0":
         assert describe_lens(found).endswith("it writes 4 tokens, among them 2 of the 3 in the same order.")
+
+
+def test_it_says_where_no_end_was_found():
+    first = replace(wrote(3, 2, 2, 0), finished=False)
+    words = describe_lens([first, wrote(1, 2, 0)])
+    assert words.endswith("it writes 4 tokens, among them 2 of the 3 in the same order, and finds no end.")
 
 
 def test_the_parts_of_a_logit_in_words():

@@ -8,16 +8,23 @@ from ...decoding.sampling import Greedy, Hypothesis, Sampling, decode
 from ...model.transformer import Transformer
 from ..activations import Request, record_encoder
 
+MORE_TOKENS = 12  # than the last layer's translation has: a translation that is longer than that repeats itself
+
 
 def decoder_lens(
-    model: Transformer, source: Ids, strategy: Greedy | Sampling | Beam | None = None, prefix: Ids = ()
+    model: Transformer,
+    source: Ids,
+    strategy: Greedy | Sampling | Beam | None = None,
+    prefix: Ids = (),
+    most: int | None = None,
 ) -> list[Hypothesis]:
     """The best translation from the output of each encoder layer: [layers + 1], all decoded side by side.
 
     The first reads the embeddings with their positions, the last is the model's own. source: ids ending with end of
-    sentence; prefix: ids that each begins with; greedy without a strategy. With pre-norm each layer's output goes
-    through the encoder's last LayerNorm, as the last one's does; with post-norm each layer ends with its own. Raises
-    ValueError for a source or prefix that does not fit the model.
+    sentence; prefix: ids that each begins with; greedy without a strategy; most: tokens that each has at most, for what
+    finds no end, but of a beam search, whose ranking asks how long a translation might become. With pre-norm each
+    layer's output goes through the encoder's last LayerNorm, as the last one's does; with post-norm each layer ends
+    with its own. Raises ValueError for a source or prefix that does not fit the model.
     """
     strategy = strategy or Greedy()
     layers = [f"encoder.{layer}" for layer in range(len(model.encoder))]
@@ -29,4 +36,4 @@ def decoder_lens(
     sources, prefixes = [source] * count, [prefix] * count
     if isinstance(strategy, Beam):
         return [found[0] for found in beam_search(model, sources, strategy, prefixes, memory)]
-    return decode(model, sources, strategy, prefixes, memory)
+    return decode(model, sources, strategy, prefixes, memory, most)

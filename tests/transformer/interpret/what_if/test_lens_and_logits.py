@@ -42,6 +42,15 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strate
         assert one.ids == alone.ids and one.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
 
 
+def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same():
+    model, trace = loaded("en-de").model, trace_of("en-de", "I love my teacher.")
+    whole, most = decoder_lens(model, trace.source_ids), len(trace.next_ids) + 3
+    stopped = decoder_lens(model, trace.source_ids, most=most)
+    assert [one.ids for one in stopped] == [one.ids[:most] for one in whole]
+    assert [one.finished for one in stopped] == [one.finished and len(one.ids) <= most for one in whole]
+    assert not stopped[0].finished and stopped[-1].finished
+
+
 def test_the_last_layer_of_the_lens_is_the_models_own_translation():
     for name in ("en-de", "reverse"):
         trace = trace_of(name, "I love my teacher.")
