@@ -31,7 +31,7 @@ from transformer.interpret.attention_block import (
     block_parameters,
     compute_stages,
     differences,
-    record_stages,
+    stages_of,
 )
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
@@ -188,7 +188,7 @@ def trace(choice: Choice) -> Trace:
 
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
 def _recorded(choice: Choice) -> tuple[Trace, Activations]:
-    """The one pass over a text and its translation that both the trace and the residual stream are read from."""
+    """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     recorded = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if _is_greedy(choice):
         return recorded(target=_greedy_translation(choice))
@@ -254,9 +254,9 @@ def lens(choice: Choice) -> Predictions:
 @_cached(max_entries=32, show_spinner="Reading the block …")
 def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
     """One attention block's stages for a text, what it has learned, and how closely both agree."""
-    model, sentence = translator(choice.checkpoint).model, trace(choice)
+    model = translator(choice.checkpoint).model
     parameters = block_parameters(model, kind, layer)
-    shown = record_stages(model, sentence.source_ids, sentence.fed_ids, kind, layer)
+    shown = stages_of(model, _recorded(choice)[1], kind, layer)
     computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
     return shown, parameters, differences(shown, computed)
 

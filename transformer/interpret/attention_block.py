@@ -79,7 +79,7 @@ def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: Att
     source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from
     0. Raises ValueError for a kind or layer that is not there, or a model in training mode.
     """
-    seen = record(model, [source], [decoder_input], Request(keep=stage_modules(kind, layer)))
+    seen = record(model, [source], [decoder_input], Request(keep=stage_modules(kind, layer), logits_to_keep=1))
     return stages_of(model, seen, kind, layer)
 
 

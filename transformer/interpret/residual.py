@@ -117,7 +117,7 @@ def record_hidden_units(
     """
     activate = model.layer(stack, layer).feed_forward.activate
     name = f"{stack}.{layer}.feed_forward.inner"
-    seen = record(model, [source], [decoder_input], Request(keep=(name,)))
+    seen = record(model, [source], [decoder_input], Request(keep=(name,), logits_to_keep=1))
     return to_array(activate(seen.call(name).output[0]))  # type: ignore[operator]
 
 
