@@ -41,6 +41,8 @@ def show(choice: Choice) -> None:
             f"Two trainings on the same sentence pairs, one after the other: after step {earlier:,} the learning rate "
             "rose anew, from the mean of the first one's last saves. “learning-rate schedule” has the second one's."
         )
+    if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
+        st.caption(plain(remark))
     st.caption(
         "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
         "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "

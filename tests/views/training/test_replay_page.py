@@ -70,7 +70,16 @@ def test_a_replay_of_two_trainings_says_where_the_second_began(replay):
     assert "This training began with another checkpoint's layers" in text
     earlier = session.translator(session.checkpoint(NAME)).checkpoint.training["earlier_steps"]
     assert earlier in replay.steps and f"after step {earlier:,} the learning rate rose anew" in text
-    assert "rose anew" not in page_text(open_replay(checkpoint="en-de"))
+    assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
+
+
+def test_the_curve_of_scores_has_one_validation_set_and_the_page_says_where_it_begins():
+    checkpoint = session.checkpoint("en-de")
+    replay, training = session.replay(checkpoint), session.translator(checkpoint).checkpoint.training
+    first, earlier = int(replay.scores[0, 0]), training["earlier_steps"]
+    assert first == earlier + session.translator(checkpoint).checkpoint.history[0]["step"]
+    text = page_text(open_replay(checkpoint="en-de"))
+    assert f"BLEU stands from step {first:,} on" in text and f"after step {earlier:,} the learning rate rose" in text
 
 
 def test_another_head_sentence_and_kind_keep_the_snapshot():
