@@ -1,12 +1,11 @@
 // One kind of attention in one step: every head as a thin line of cells on a canvas, layer under layer.
 
 import { POINTED, blue, placeOf, prepare, shortened } from "../lib/canvas.js";
-import { sixteenBits } from "../lib/format.js";
+import { floats } from "../lib/format.js";
 import { cellText, writeSlanted } from "../lib/heatmap.js";
 
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
-const FULL = 65535; // as which the weight 1 travels
 
 export class Strip {
   // readOut(text) gets what is under the pointer in words; choose(layer, head) the line that was clicked.
@@ -23,7 +22,7 @@ export class Strip {
   receive(data, keys, weights) {
     this.data = data;
     this.keys = keys;
-    this.weights = sixteenBits(weights);
+    this.weights = floats(weights);
     this.longest = Math.max(...keys.map((key) => shortened(key).length));
   }
 
@@ -113,5 +112,5 @@ export class Strip {
 
 function weightOf({ data, keys, weights, step }, layer, head, key) {
   const row = (layer * data.heads + head) * data.steps.length + step - 1;
-  return weights[row * keys.length + key] / FULL;
+  return weights[row * keys.length + key];
 }

@@ -17,8 +17,7 @@ def decoding_steps(
 
     cross and decoder are the maps, of one head or an average, whose rows are shown under the sentences; `vocabulary` is
     the number of tokens, `forced` of how many first steps the user chose the token, and `own` the translation without
-    that. Weights travel as bytes in base64: those of the chosen maps as float32, those of all heads as 65535ths in
-    uint16, exact to four decimals.
+    that. Weights travel as bytes of float32 in base64.
     """
     steps = len(trace.next_ids)
     return {
@@ -30,8 +29,8 @@ def decoding_steps(
         "branch": _branch(trace, forced, own) if forced else None,
         "cross": _bytes(np.nan_to_num(cross.weights).astype(np.float32)),
         "decoder": _bytes(np.nan_to_num(decoder.weights).astype(np.float32)),
-        "all_cross": _bytes(_sixteen_bits(trace.cross)),
-        "all_decoder": _bytes(_sixteen_bits(trace.decoder)),
+        "all_cross": _bytes(np.nan_to_num(trace.cross).astype(np.float32)),
+        "all_decoder": _bytes(np.nan_to_num(trace.decoder).astype(np.float32)),
         "layers": trace.cross.shape[0],
         "heads": trace.cross.shape[1],
         "layer": cross.layer,
@@ -80,10 +79,6 @@ def _candidates(trace: Trace, step: int) -> list[dict]:
         }
         for id, token, probability, rank in rows
     ]
-
-
-def _sixteen_bits(weights: np.ndarray) -> np.ndarray:
-    return np.rint(weights * 65535).astype("<u2")
 
 
 def _bytes(array: np.ndarray) -> str:
