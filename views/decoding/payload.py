@@ -27,10 +27,10 @@ def decoding_steps(
         "next": list(trace.next_tokens),
         "steps": [_step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(steps)],
         "branch": _branch(trace, forced, own) if forced else None,
-        "cross": _bytes(np.nan_to_num(cross.weights).astype(np.float32)),
-        "decoder": _bytes(np.nan_to_num(decoder.weights).astype(np.float32)),
-        "all_cross": _bytes(np.nan_to_num(trace.cross).astype(np.float32)),
-        "all_decoder": _bytes(np.nan_to_num(trace.decoder).astype(np.float32)),
+        "cross": _bytes(cross.weights),
+        "decoder": _bytes(decoder.weights),
+        "all_cross": _bytes(trace.cross),
+        "all_decoder": _bytes(trace.decoder),
         "layers": trace.cross.shape[0],
         "heads": trace.cross.shape[1],
         "layer": cross.layer,
@@ -81,5 +81,5 @@ def _candidates(trace: Trace, step: int) -> list[dict]:
     ]
 
 
-def _bytes(array: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+def _bytes(weights: np.ndarray) -> str:
+    return base64.b64encode(np.nan_to_num(weights).astype(np.float32).tobytes()).decode("ascii")

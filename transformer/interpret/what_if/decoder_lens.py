@@ -8,7 +8,7 @@ from ...decoding.sampling import Greedy, Hypothesis, Sampling, decode
 from ...model.transformer import Transformer
 from ..activations import Request, record_encoder
 
-MORE_TOKENS = 12  # than the last layer's translation has: a translation that is longer than that repeats itself
+MORE_TOKENS = 12  # than the last layer's translation has: enough to see that a translation finds no end
 
 
 def decoder_lens(
