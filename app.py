@@ -15,7 +15,7 @@ st.logo(UI / "logo.svg", size="large", icon_image=UI / "icon.svg")
 with starting():
     from ui import bar, heading
     from ui.figures import offer_downloads
-    from ui.line import in_turn
+    from ui.line import in_turn, wish
     from ui.navigation import group_headings, is_home, navigation, run_page
 
 place = st.empty()  # for a word to who has to wait
@@ -27,6 +27,6 @@ if is_home(page):
         heading.show_name()
 choice = bar.show()  # quickly done, and those in the line say what they will ask for
 offer_downloads()
-with in_turn(place, choice):
+with in_turn(place, wish(page.url_path, choice)):
     run_page(page, choice)
 freeze_imports()

@@ -38,6 +38,7 @@ class Load:
 
     seconds: float
     runs: list[Run] = field(default_factory=list)
+    whole: list[float | None] = field(default_factory=list)  # seconds until the last part came, where some came later
     all_runs: int = 0  # that ended at any time, arrivals among them
     strangers: int = 0  # runs in which a sentence of someone else came
     unanswered: int = 0  # runs in which the visitor's own did not come
@@ -96,6 +97,8 @@ def main() -> None:
             after = asyncio.run(alone(address, page, marks))
             rows.append(_row(page, count, measured, floor, memory, cost, (before, after)))
             print("; ".join(rows[-1]), flush=True)
+            if measured.whole:
+                print(f"    {_later_words(measured)}")
             for message in sorted(set(measured.exceptions))[:3]:
                 print(f"    {message}")
     head = [
@@ -134,6 +137,16 @@ def _row(
     ]
 
 
+def _later_words(measured: Load) -> str:
+    """How many pages got their last part after the run, and when."""
+    came = [seconds for seconds in measured.whole if seconds is not None]
+    middle = f", {statistics.median(came):.2f} s after the question in the median" if came else ""
+    return (
+        f"in {len(measured.whole)} of {measured.all_runs} runs a part was to come later: "
+        f"in {len(came)} it came before the next sentence{middle}"
+    )
+
+
 async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
     """The median of one visitor's seconds, nobody else there."""
     async with WebsocketVisitor(address, page) as visitor:
@@ -168,6 +181,8 @@ async def load(
                     found.strangers += bool(run.marks - {mark})
                     found.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
                     due = max(due + every, run.ended)
+                    if not visitor.is_whole:
+                        found.whole.append(await _until_whole(visitor, run, due))
         except Exception as error:
             if not over.is_set():
                 found.broken += 1
@@ -187,6 +202,15 @@ async def load(
     await asyncio.gather(*tasks, return_exceptions=True)
     found.runs = [run for run in ended if since <= run.ended <= until]
     return found
+
+
+async def _until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> float | None:
+    """Look until the whole page is there; seconds from the question, None where the next sentence was due before."""
+    while not visitor.is_whole and time.monotonic() < due:
+        last = await visitor.look_again()
+        run.exceptions.extend(last.exceptions)
+        run.marks |= last.marks
+    return last.ended - run.asked if visitor.is_whole else None
 
 
 async def wander(server: Server, visitors: int, every: float, seconds: float) -> None:

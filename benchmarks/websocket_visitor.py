@@ -1,5 +1,6 @@
 """A visitor without a browser: Streamlit's own messages over its websocket, so that hundreds fit on one machine."""
 
+import asyncio
 import re
 import time
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ class WebsocketVisitor:
         self._field = ""  # the text field's id, from the first run
         self._script = ""  # the page's hash
         self._pages: dict[str, str] = {}  # address -> hash
+        self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
         self.title = ""  # of the page that came
 
     async def __aenter__(self) -> "WebsocketVisitor":
@@ -85,6 +87,21 @@ class WebsocketVisitor:
         message.rerun_script.page_script_hash = self._pages[page]
         return await self._run(message)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the page has all its parts; some come later where many wait."""
+        return self._again is None
+
+    async def look_again(self) -> Run:
+        """What a browser does while a part is still to come: run it again after the time that the server named."""
+        part, seconds = self._again
+        await asyncio.sleep(seconds)
+        message = BackMsg()
+        message.CopyFrom(self._asked)
+        message.rerun_script.fragment_id = part
+        message.rerun_script.is_auto_rerun = True
+        return await self._run(message)
+
     async def send(self, text: str) -> None:
         """The same without waiting."""
         await self._socket.send(self._question(text).SerializeToString())
@@ -100,6 +117,9 @@ class WebsocketVisitor:
 
     async def _run(self, message: BackMsg) -> Run:
         run = Run(time.monotonic())
+        self._of_part = bool(message.rerun_script.fragment_id)
+        if not self._of_part:
+            self._asked, self._again = message, None
         await self._socket.send(message.SerializeToString())
         while not self._over(await self._socket.recv(), run):
             pass
@@ -124,9 +144,15 @@ class WebsocketVisitor:
             run.exceptions.append(element.exception.message)
         if element.HasField("text_input") and element.text_input.label == FIELD:
             self._field = element.text_input.id
-        finished = message.script_finished
-        if message.WhichOneof("type") != "script_finished":
+        kind, finished = message.WhichOneof("type"), message.script_finished
+        if kind == "auto_rerun":
+            self._again = message.auto_rerun.fragment_id, message.auto_rerun.interval
+        if kind != "script_finished":
             return False
+        if finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
+            return self._of_part
+        if finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:  # a part asked for the whole page
+            self._again, self._of_part = None, False
         if finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
             run.exceptions.append("the script could not be compiled")
         return finished in (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR)

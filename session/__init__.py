@@ -43,6 +43,7 @@ from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
+from .afterwards import Afterwards
 from .together import Together
 from .turn_taking import Turns
 
@@ -98,6 +99,7 @@ class Choice:
 
 
 turns = Turns()
+long_tasks = Afterwards(turns)
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 _cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
 
@@ -183,19 +185,19 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
 @_cached(max_entries=32, show_spinner="Translating …")
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
-    return _recorded(choice)[0]
+    return recorded(choice)[0]
 
 
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
-def _recorded(choice: Choice) -> tuple[Trace, Activations]:
+def recorded(choice: Choice) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
-    recorded = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
-    if _is_greedy(choice):
-        return recorded(target=_greedy_translation(choice))
+    record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
+    if is_greedy(choice):
+        return record(target=greedy_translation(choice))
     if not isinstance(choice.strategy, Beam):
-        return recorded(strategy=choice.strategy, prefix=choice.prefix)
+        return record(strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
-    return recorded(target=found[min(choice.rank, len(found)) - 1])
+    return record(target=found[min(choice.rank, len(found)) - 1])
 
 
 def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
@@ -210,14 +212,20 @@ def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
     return most_confident_head(masked_maps(translation, kind), keys)
 
 
-def _is_greedy(choice: Choice) -> bool:
+def is_greedy(choice: Choice) -> bool:
+    """Whether nothing but greedy decoding is asked for, which is done for several at once."""
     return isinstance(choice.strategy, Greedy) and not choice.prefix
 
 
-def _greedy_translation(choice: Choice) -> tuple[int, ...] | None:
+def greedy_translation(choice: Choice) -> tuple[int, ...] | None:
     """Made in one batch with those of the visitors who wait for theirs; None for a text that cannot be translated."""
-    waiting = (wish for wish in turns.wishes() if _is_greedy(wish) and wish.checkpoint == choice.checkpoint)
-    return _greedy.result(choice, waiting)
+    return _greedy.result(choice, waiting(choice.checkpoint))
+
+
+def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
+    """What those in the line want translated greedily by a checkpoint; of those who read early layers, if asked."""
+    wishes = [wish for wish in turns.wishes() if wish.early_layers or not early_layers]
+    return [wish.choice for wish in wishes if is_greedy(wish.choice) and wish.choice.checkpoint == checkpoint]
 
 
 def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
@@ -233,7 +241,7 @@ _greedy = Together(_decode)
 @_cached(max_entries=16, show_spinner="Following the vectors …")
 def residual_stream(choice: Choice) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model."""
-    return residual_stream_of(translator(choice.checkpoint).model, _recorded(choice)[1])
+    return residual_stream_of(translator(choice.checkpoint).model, recorded(choice)[1])
 
 
 def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
@@ -256,7 +264,7 @@ def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParamete
     """One attention block's stages for a text, what it has learned, and how closely both agree."""
     model = translator(choice.checkpoint).model
     parameters = block_parameters(model, kind, layer)
-    shown = stages_of(model, _recorded(choice)[1], kind, layer)
+    shown = stages_of(model, recorded(choice)[1], kind, layer)
     computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
     return shown, parameters, differences(shown, computed)
 

@@ -6,18 +6,30 @@ with one. In a line it does as much for three hundred visitors as for three; nob
 """
 
 import contextlib
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 
+_CROWD = 2.0  # seconds for which there is a crowd after someone had to wait
 _LOOK = 1.0  # seconds before someone who waits hears how many are ahead, and at least between that and the next word
 _LATER = 0.05  # seconds more for each who is ahead: three hundred words a second would keep all from being served
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a visitor in the line will ask for: a translation, and perhaps what the decoder makes of early layers."""
+
+    choice: Hashable
+    early_layers: bool = False
 
 
 class _Place:
     """A place in the line, and what its owner will ask for when served."""
 
-    def __init__(self, wish: Hashable):
+    def __init__(self, wish: Wish | None):
         self.wish, self.served = wish, threading.Event()
 
 
@@ -28,11 +40,13 @@ class Turns:
         self._lock = threading.Lock()
         self._free = most
         self._line: deque[_Place] = deque()
+        self._last: deque[_Place] = deque()  # those who let everybody else go first
+        self._waited = -math.inf  # when someone last had to wait
         self._own = threading.local()
         self._beside = threading.Lock()
 
     @contextlib.contextmanager
-    def turn(self, wish: Hashable = None, tell: Callable[[int], None] = lambda ahead: None) -> Iterator[None]:
+    def turn(self, wish: Wish | None = None, tell: Callable[[int], None] = lambda ahead: None) -> Iterator[None]:
         """Within the block it is the caller's turn.
 
         wish: what it will ask for, for `wishes`. While others are ahead, `tell` hears now and then how many; what it
@@ -42,6 +56,15 @@ class Turns:
             yield
             return
         self._wait(wish, tell)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    @contextlib.contextmanager
+    def after_all_others(self) -> Iterator[None]:
+        """A turn that is given when nobody waits in the line, those who come later included."""
+        self._wait(None, lambda ahead: None, self._last)
         try:
             yield
         finally:
@@ -72,7 +95,12 @@ class Turns:
             self._pass_on()
             self._wait(None, lambda ahead: None)
 
-    def wishes(self) -> list[Hashable]:
+    def crowded(self) -> bool:
+        """Whether someone waits in the line, or did a moment ago."""
+        with self._lock:
+            return bool(self._line) or time.monotonic() - self._waited < _CROWD
+
+    def wishes(self) -> list[Wish]:
         """What those in the line will ask for, first come first, without those who did not say."""
         with self._lock:
             return [place.wish for place in self._line if place.wish is not None]
@@ -80,14 +108,17 @@ class Turns:
     def _has(self) -> bool:
         return getattr(self._own, "turn", False)
 
-    def _wait(self, wish: Hashable, tell: Callable[[int], None]) -> None:
+    def _wait(self, wish: Wish | None, tell: Callable[[int], None], line: deque[_Place] | None = None) -> None:
+        line = self._line if line is None else line
         with self._lock:
             if self._free:
                 self._free -= 1
                 self._own.turn = True
                 return
             place = _Place(wish)
-            self._line.append(place)
+            line.append(place)
+            if line is self._line:
+                self._waited = time.monotonic()
         try:
             pause = _LOOK
             while not place.served.wait(pause):
@@ -96,9 +127,9 @@ class Turns:
                 pause = max(_LOOK, ahead * _LATER)
         except BaseException:
             with self._lock:
-                waiting = place in self._line
+                waiting = place in line
                 if waiting:
-                    self._line.remove(place)
+                    line.remove(place)
             if not waiting:  # the turn came meanwhile
                 self._pass_on()
             raise
@@ -111,7 +142,8 @@ class Turns:
     def _pass_on(self) -> None:
         self._own.turn = False
         with self._lock:
-            if self._line:
-                self._line.popleft().served.set()
+            line = self._line or self._last
+            if line:
+                line.popleft().served.set()
             else:
                 self._free += 1

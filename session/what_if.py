@@ -4,6 +4,7 @@ activation patching, and what the decoder makes of early layers.
 Interventions are asked for by their text (see `transformer.interpret.what_if.parsing`), which is part of the key.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,18 +16,33 @@ from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, search_tree, way_to
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens, early_layers
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
-from transformer.interpret.what_if.importance import HeadImportance, head_importance
+from transformer.interpret.what_if.importance import HeadImportance, HeadLosses, every_head, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean
-from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit
+from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribution_of
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
 from transformer.interpret.what_if.running import intervened
 from transformer.model.names import AttentionKind
 
-from . import CheckpointFiles, Choice, _cached, _if_there, hypotheses, samples, search, trace, translator
+from . import (
+    CheckpointFiles,
+    Choice,
+    _cached,
+    _if_there,
+    greedy_translation,
+    hypotheses,
+    is_greedy,
+    recorded,
+    samples,
+    search,
+    trace,
+    translator,
+    waiting,
+)
+from .together import Together
 
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
@@ -39,13 +55,20 @@ def head_means(checkpoint: CheckpointFiles) -> HeadMeans:
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
-@_cached(max_entries=32, show_spinner="Ablating each head in turn …")
+@_cached(max_entries=256, show_spinner="Ablating each head in turn …")
 def importance(choice: Choice, ablation: str) -> HeadImportance:
     """What each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
+    parts = [losses_without(choice, ablation, kind) for kind in AttentionKind]
+    return joined(translator(choice.checkpoint).model, parts)
+
+
+@_cached(max_entries=256, show_spinner=False)
+def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLosses:
+    """The same for the heads of one kind: a third of the work, after which others can have their turn."""
     sentence, ablate = trace(choice), INTERVENTIONS[ablation]
     means = head_means(choice.checkpoint) if ablate is Mean else None
     model = translator(choice.checkpoint).model
-    return head_importance(model, sentence.source_ids, sentence.next_ids, ablate, means)
+    return head_losses(model, sentence.source_ids, sentence.next_ids, every_head(model, [kind]), ablate, means)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
@@ -140,16 +163,35 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     since layers that draw differently could not be held side by side. Greedy decoding that finds no end
     is stopped some tokens after the last layer's translation.
     """
-    strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
     model, sentence = translator(choice.checkpoint).model, trace(choice)
+    if is_greedy(choice) and not model.config.first_is_given:
+        own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
+        last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
+        return (*_early.result(choice, waiting(choice.checkpoint, early_layers=True)), last)
+    strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
     most = len(sentence.next_ids) + MORE_TOKENS if isinstance(choice.strategy, Greedy) else None
     return tuple(decoder_lens(model, sentence.source_ids, strategy, choice.prefix, most))
+
+
+def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:
+    own = translator(choices[0].checkpoint)
+    translations = {choice: greedy_translation(choice) for choice in choices}
+    readable = {choice: ids for choice, ids in translations.items() if ids is not None}
+    sources = [source_ids(own.tokenizer, choice.source) for choice in readable]
+    found = early_layers(own.model, sources, list(readable.values())) if readable else []
+    by_choice = dict(zip(readable, found, strict=True))
+    return [by_choice.get(choice) for choice in choices]
+
+
+# In a batch log P may differ from that of a sentence alone in the sixth digit, as sums are then taken in another order.
+_early = Together(_decode_early)
 
 
 @_cached(max_entries=64, show_spinner=False)
 def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
     """What each part adds to the logit of a step's token; with `against`, to its lead over this one."""
-    return attribute_logit(translator(choice.checkpoint).model, *trace(choice).before(step), against)
+    model, token = translator(choice.checkpoint).model, trace(choice).next_ids[step]
+    return attribution_of(model, recorded(choice)[1], step, token, against)
 
 
 @_cached(max_entries=64, show_spinner="Reading your translation …")

@@ -2,22 +2,36 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import session
+from plots.text import counted
 from session import Choice
+from session.afterwards import Task
+from session.turn_taking import Wish
+
+from .url_state import asked, default_of
 
 Part, Result = TypeVar("Part"), TypeVar("Result")
+_READS_EARLY_LAYERS = "early layers"  # the view
+_LOOK = 2.0  # seconds between two looks whether it is there
 _QUICK_PARTS = 3  # done before anyone reads a progress bar
 
 
+def wish(page: str, choice: Choice) -> Wish:
+    """What the page in the address will ask for."""
+    view = asked("why").get("why", default_of("why"))
+    return Wish(choice, early_layers=page == "why" and view == _READS_EARLY_LAYERS)
+
+
 @contextlib.contextmanager
-def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
-    """Within the block it is this visitor's turn, who will ask for the translation of `choice`.
+def in_turn(place: DeltaGenerator, wish: Wish) -> Iterator[None]:
+    """Within the block it is this visitor's turn, who will ask for `wish`.
 
     `place` says how many are ahead, where that takes long enough to read it.
     """
@@ -29,7 +43,7 @@ def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
         others = "One other visitor is" if ahead == 1 else f"{ahead} other visitors are"
         place.info(f"{others} ahead of you: the server takes one after the other.", icon=":material/hourglass_top:")
 
-    with session.turns.turn(choice, tell):
+    with session.turns.turn(wish, tell):
         if told:
             place.empty()
         yield
@@ -44,6 +58,32 @@ def fragment(function: Callable[..., None], run_every: float | None = None) -> C
             function(*given)
 
     return st.fragment(run, run_every=run_every)
+
+
+def is_there(request: Hashable, task: Task, words: str) -> bool:
+    """Whether the caches have what `task` computes; where others wait for their translations, it comes after them.
+
+    Meanwhile the page says so, `words` first, and is drawn anew once it is there.
+    """
+    visitor = _visitor()
+    if session.long_tasks.is_done(visitor, request, task):
+        return True
+
+    def look() -> None:
+        if session.long_tasks.is_done(visitor, request, task, at_once=False):
+            st.rerun()
+        ahead = session.long_tasks.ahead(visitor)
+        before = f"{counted(ahead, 'such task')} and after " if ahead else ""
+        text = f"{words} comes after {before}the translations that other visitors wait for."
+        st.info(text, icon=":material/hourglass_top:")
+
+    st.fragment(look, run_every=_LOOK)()
+    return False
+
+
+def _visitor() -> str:
+    context = get_script_run_ctx()
+    return context.session_id if context else ""
 
 
 def part_by_part(parts: Sequence[Part], compute: Callable[[Part], Result], words: str) -> list[Result]:

@@ -8,9 +8,11 @@ import pytest
 from support.sentences import SENTENCES
 
 import session
-from session import Choice
+from session import Choice, what_if
 from session.together import KEPT, MOST, Together
+from session.turn_taking import Wish
 from transformer import Beam, Translator, UserError
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 
 
 @pytest.fixture
@@ -79,10 +81,9 @@ def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_trace
         replace(first, strategy=Beam(2)),
         replace(first, prefix=(5,)),
         replace(first, text="big tree.", checkpoint=replace(checkpoint, written=())),
-        "no choice at all",
         replace(first, text="big tree."),
     ]
-    monkeypatch.setattr(session.turns, "wishes", lambda: [wish for wish in waiting if isinstance(wish, Choice)])
+    monkeypatch.setattr(session.turns, "wishes", lambda: [Wish(choice) for choice in waiting])
     traces = {text: session.trace(replace(first, text=text)) for text in ("big old tree.", "old tree.", "big tree.")}
     assert batches == [["big old tree.", "old tree.", "big tree."]]
     for text, trace in traces.items():
@@ -92,3 +93,25 @@ def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_trace
             assert np.array_equal(trace.attention(kind), alone.attention(kind))
     with pytest.raises(UserError):
         session.trace(replace(first, text=""))
+
+
+def test_the_early_layers_of_those_in_the_line_are_decoded_together_and_are_what_each_gets_alone(asked, monkeypatch):
+    checkpoint, _ = asked
+    first = Choice(checkpoint, "big old tree.")
+    others = [replace(first, text=text) for text in ("old tree.", "", "big tree.")]
+    wishes = [*(Wish(choice, early_layers=True) for choice in others), Wish(replace(first, text="old dog."))]
+    monkeypatch.setattr(session.turns, "wishes", lambda: wishes)
+    batches, decode_early = [], what_if.early_layers
+    monkeypatch.setattr(
+        what_if, "early_layers", lambda model, *given: batches.append(len(given[0])) or decode_early(model, *given)
+    )
+    model = session.translator(checkpoint).model
+    for choice in (first, others[0], others[2]):
+        trace = session.trace(choice)
+        alone = decoder_lens(model, trace.source_ids, most=len(trace.next_ids) + MORE_TOKENS)
+        found = what_if.early_translations(choice)
+        assert [one.ids for one in found] == [one.ids for one in alone]
+        assert [one.finished for one in found] == [one.finished for one in alone]
+        for one, other in zip(found, alone, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+    assert batches == [3]

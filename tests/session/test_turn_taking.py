@@ -186,3 +186,26 @@ def test_without_a_turn_there_is_none_to_give_away():
         until(lambda: turns.wishes() == ["other"])
         assert log == []
     other.join(10)
+
+
+def test_who_goes_after_all_others_goes_after_those_who_come_later_too():
+    turns, log = Turns(), []
+
+    def last() -> None:
+        with turns.after_all_others():
+            log.append("last")
+
+    with turns.turn():
+        patient = threading.Thread(target=last)
+        patient.start()
+        until(lambda: len(turns._last) == 1)
+        assert turns.wishes() == [] and not turns.crowded()
+        visitors = []
+        for name in "ab":
+            visitors.append(Visitor(turns, name, log))
+            until(lambda: len(turns.wishes()) == len(visitors))
+        assert turns.crowded()
+    patient.join(10)
+    assert log == ["a", "b", "last"]
+    with turns.turn():
+        assert turns.crowded(), "a moment ago someone waited"

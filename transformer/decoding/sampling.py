@@ -113,13 +113,13 @@ def decode(
     strategy: Greedy | Sampling,
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
-    most: int | None = None,
+    most: Sequence[int] | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
 
     sources: ids ending with end of sentence; prefixes: ids that each translation must begin with; memory: the encoded
-    sources, [batch, source, d_model], where they are already there; most: tokens that a translation may have at most,
-    where that is fewer than its length limit.
+    sources, [batch, source, d_model], where they are already there; most: tokens that each translation may have at
+    most, where that is fewer than its length limit.
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
     outputs, totals = _decode(model, sources, strategy, prefixes, memory, _gained, most)
@@ -148,12 +148,14 @@ def _decode(
     prefixes: Sequence[Ids] | None,
     memory: Tensor | None,
     score: _Score,
-    most: int | None = None,
+    most: Sequence[int] | None = None,
 ) -> tuple[list[list[int]], list[float]]:
     """The ids of each translation, and the sum of what `score` gives for them."""
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
-    limits = [limit if most is None else min(limit, most) for limit in length_limits(model, sources)]
+    limits = length_limits(model, sources)
+    if most is not None:
+        limits = [min(pair) for pair in zip(limits, most, strict=True)]
     state = DecodingState(model, sources, max(limits), memory)
     outputs: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)

@@ -1,5 +1,7 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 import session
@@ -8,8 +10,10 @@ from plots.text import counted
 from session import Choice, what_if
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.parsing import INTERVENTIONS, text_of
+from transformer.model.names import AttentionKind
 from ui import url_state
 from ui.choices import one_of
+from ui.line import is_there
 from ui.sentences import show_translation
 from ui.widgets import plain, show_attempt, show_finding
 
@@ -29,6 +33,9 @@ def show(choice: Choice) -> None:
         possible = [name for name in ABLATIONS if name != "mean" or session.has_samples(choice.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in ABLATIONS.items())
         ablation = one_of("Ablate by", possible, "ablated_by", explanation)
+        asked = url_state.asked("off").get("off", "")
+        if not is_there((choice, ablation, asked), lambda: _compute(choice, ablation, asked), "Ablating each head"):
+            return
         found = what_if.importance(choice, ablation)
         start = heads_text([telling(found)])
         off = heads_in(url_state.read("off", start), found)
@@ -45,11 +52,28 @@ def show(choice: Choice) -> None:
     )
 
 
+def _compute(choice: Choice, ablation: str, asked: str) -> Iterator[None]:
+    """What the view shows where the address asks for these heads, part by part into the caches."""
+    for kind in AttentionKind:
+        what_if.losses_without(choice, ablation, kind)
+        yield
+    found = what_if.importance(choice, ablation)
+    off = heads_in(asked, found) if asked else [telling(found)]
+    if off:
+        what_if.changed_trace(choice, _words(off, ablation))
+        yield
+        what_if.same_target_trace(choice, _words(off, ablation))
+
+
+def _words(off: list[Heads], ablation: str) -> str:
+    return text_of(INTERVENTIONS[ablation](heads) for heads in off)
+
+
 def _show_change(choice: Choice, ablation: str, off: list[Heads]) -> None:
     if not off:
         st.markdown("**All heads are on.** Choose one to switch it off: the model translates anew without it.")
         return
-    asked = text_of(INTERVENTIONS[ablation](heads) for heads in off)
+    asked = _words(off, ablation)
     before, after = session.trace(choice), what_if.changed_trace(choice, asked)
     forced = what_if.same_target_trace(choice, asked)
     words = plain(" ".join(after.target_text.split())) or "(nothing: the model ended the sentence at once)"

@@ -71,22 +71,50 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
     ]
 
 
-@torch.inference_mode()
 def head_importance(
     model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
 ) -> HeadImportance:
-    """What each token of a translation loses without each head, all in one batch that grows from layer to layer.
+    """What each token of a translation loses without each head.
 
-    source: ids ending with end of sentence; target: ids without begin of sentence, such as `Hypothesis.ids`. Below its
-    own layer a head changes nothing, so its copy of the sentence begins there. Raises ValueError for a model in
-    training mode.
+    source: ids ending with end of sentence; target: ids without begin of sentence, such as `Hypothesis.ids`. Raises
+    ValueError for a model in training mode.
+    """
+    return joined(model, [head_losses(model, source, target, every_head(model), ablate, means)])
+
+
+@dataclass(frozen=True, eq=False)
+class HeadLosses:
+    """What each token of a translation loses without each of some heads, see `HeadImportance`: losses [heads, target],
+    turned [heads], log_probabilities [target].
+    """
+
+    heads: Sequence[Heads]
+    losses: np.ndarray
+    turned: np.ndarray
+    log_probabilities: np.ndarray
+
+
+@torch.inference_mode()
+def head_losses(
+    model: Transformer,
+    source: Ids,
+    target: Ids,
+    heads: Sequence[Heads],
+    ablate: Ablate = Zero,
+    means: HeadMeans | None = None,
+) -> HeadLosses:
+    """The same for some heads, all in one batch that grows from layer to layer.
+
+    Below its own layer a head changes nothing, so its copy of the sentence begins there.
     """
     if model.training:
         raise ValueError("head importance expects a model in eval mode, got one in training mode")
-    of_encoder = every_head(model, [AttentionKind.ENCODER])
-    of_decoder = every_head(model, [AttentionKind.DECODER, AttentionKind.CROSS])
-    by_layer = (head for layer in range(len(model.decoder)) for head in of_decoder if head.layer == layer)
-    copies = [*of_encoder, *by_layer]
+    by_layer = [
+        head for layer in range(max(len(model.encoder), len(model.decoder))) for head in heads if head.layer == layer
+    ]
+    of_encoder = [head for head in by_layer if head.kind == AttentionKind.ENCODER]
+    of_decoder = [head for head in by_layer if head.kind != AttentionKind.ENCODER]
+    copies = [*of_encoder, *of_decoder]
     sources = torch.tensor([source], device=model.device)
     following = torch.tensor([target], device=model.device)
     fed = torch.tensor([[model.config.begin_id, *target[:-1]]], device=model.device)
@@ -111,10 +139,18 @@ def head_importance(
     ]
     turned, found = (to_array(torch.cat(parts)) for parts in zip(*scored, strict=True))
     row_of = {head: row for row, head in enumerate(copies, start=1)}
-    rows = [row_of[head] for head in every_head(model)]
+    rows = [row_of[head] for head in heads]
     losses = found[:1].astype(np.float64) - found[rows]
-    by_kind = MappingProxyType(_by_kind(model, turned[rows]))
-    return HeadImportance(**_by_kind(model, losses), log_probabilities=read_only(found[0]), turned=by_kind)
+    return HeadLosses(tuple(heads), losses, turned[rows], read_only(found[0]))
+
+
+def joined(model: Transformer, parts: Sequence[HeadLosses]) -> HeadImportance:
+    """The losses of all heads from parts that have each head once."""
+    place_of = {head: place for place, head in enumerate(head for part in parts for head in part.heads)}
+    places = [place_of[head] for head in every_head(model)]
+    losses = np.concatenate([part.losses for part in parts])[places]
+    turned = MappingProxyType(_by_kind(model, np.concatenate([part.turned for part in parts])[places]))
+    return HeadImportance(**_by_kind(model, losses), log_probabilities=parts[0].log_probabilities, turned=turned)
 
 
 def _with_copies(x: Tensor, heads: Iterable[Heads], layer: int) -> Tensor:

@@ -53,33 +53,40 @@ def attribute_logit(
     ValueError for a model in training mode.
     """
     keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
-    seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
+    seen = record(model, [source], [decoder_input], Request(keep=keep))
+    return attribution_of(model, seen, len(decoder_input) - 1, token, against)
+
+
+def attribution_of(
+    model: Transformer, seen: Activations, step: int, token: int, against: int | None = None
+) -> LogitAttribution:
+    """The same of a step, from 0, of a sentence that was recorded with its residual stream, attention and logits."""
     direction, biases = _output_direction(model, token), _output_bias(model, token)
-    logit = float(seen.logits[0, -1, token])
+    logit = float(seen.logits[0, step, token])
     if against is not None:
         direction, biases = direction - _output_direction(model, against), biases - _output_bias(model, against)
-        logit -= float(seen.logits[0, -1, against])
+        logit -= float(seen.logits[0, step, against])
     if isinstance(model.decoder_norm, nn.LayerNorm):
         last = list(sublayers_of(model, Stack.DECODER))[-1]
-        direction, constant = _through(model.decoder_norm, direction, _around(seen, *last[:2])[1])
+        direction, constant = _through(model.decoder_norm, direction, _around(seen, step, *last[:2])[1])
         biases += constant
     heads = {kind: np.zeros((len(model.decoder), model.config.num_heads)) for kind in SubLayerKind}
     feed_forward = np.zeros(len(model.decoder))
     for layer, kind, module, residual in reversed(list(sublayers_of(model, Stack.DECODER))):
-        before, after = _around(seen, layer, kind)
-        change = _last(seen.call(f"decoder.{layer}.{kind}").output)
+        before, _ = _around(seen, step, layer, kind)
+        change = _at(seen.call(f"decoder.{layer}.{kind}").output, step)
         if not residual.norm_first:
             direction, constant = _through(residual.norm, direction, before + change)
             biases += constant
         if kind == SubLayerKind.FEED_FORWARD:
             feed_forward[layer] = direction @ change
         else:
-            core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, -1]  # heads d_k
+            core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, step]  # heads d_k
             columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
             heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
             biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
     positions = seen.calls["positions"][-1]
-    embedded, start = _last(positions.inputs[0]), _last(positions.output)
+    embedded, start = _at(positions.inputs[0], step), _at(positions.output, step)
     return LogitAttribution(
         decoder=read_only(heads[AttentionKind.DECODER.sublayer]),
         cross=read_only(heads[AttentionKind.CROSS.sublayer]),
@@ -100,14 +107,14 @@ def _through(norm: nn.LayerNorm, direction: np.ndarray, vector: np.ndarray) -> t
     return scaled - scaled.mean(), float(direction @ _array(norm.bias))
 
 
-def _around(seen: Activations, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:
-    """The residual stream before and after a sub-layer, at the last position."""
+def _around(seen: Activations, step: int, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:
+    """The residual stream before and after a sub-layer, at a step's position."""
     call = seen.call(f"decoder.{layer}.{kind}_residual")
-    return _last(call.inputs[0]), _last(call.output)
+    return _at(call.inputs[0], step), _at(call.output, step)
 
 
-def _last(vectors: torch.Tensor) -> np.ndarray:
-    return _array(vectors[0, -1])
+def _at(vectors: torch.Tensor, step: int) -> np.ndarray:
+    return _array(vectors[0, step])
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -20,9 +20,10 @@ from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import corpus_importance
 from transformer.interpret.what_if.corpus_importance import measure_importance
 from transformer.interpret.what_if.head_means import HeadMeans
-from transformer.interpret.what_if.importance import every_head, head_importance
+from transformer.interpret.what_if.importance import every_head, head_importance, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import intervened, intervened_side_by_side
+from transformer.model.names import AttentionKind
 from transformer.training.distributed import Processes
 
 BEGIN = 2
@@ -50,6 +51,17 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     assert len(ranked) == 2 * 4 + 2 * 3 * 4
     assert [loss for _, loss in ranked] == sorted((loss for _, loss in ranked), reverse=True)
     assert ranked[0][1] == pytest.approx(found.of(ranked[0][0].kind)[ranked[0][0].layer, ranked[0][0].head].sum())
+
+
+def test_parts_of_the_heads_in_any_order_are_joined_to_all_of_them():
+    model = unlike_model()
+    whole, heads = head_importance(model, SOURCE, TARGET), every_head(model)[::-1]
+    parts = [head_losses(model, SOURCE, TARGET, some) for some in (heads[:5], heads[5:6], heads[6:])]
+    found = joined(model, parts)
+    for kind in AttentionKind:
+        np.testing.assert_allclose(found.of(kind), whole.of(kind), atol=1e-5)
+        assert np.array_equal(found.turned[kind], whole.turned[kind])
+    np.testing.assert_allclose(found.log_probabilities, whole.log_probabilities, atol=1e-5)
 
 
 @pytest.mark.parametrize("text", ["I think that he has never read this book."])

@@ -8,11 +8,12 @@ from support.streams import loaded, trace_of
 
 from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, Sampling, decode
+from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.intervention import Heads, Zero
-from transformer.interpret.what_if.logit_attribution import attribute_logit
+from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
 from transformer.interpret.what_if.running import intervened
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
@@ -49,6 +50,15 @@ def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same(
     assert [one.ids for one in stopped] == [one.ids[:most] for one in whole]
     assert [one.finished for one in stopped] == [one.finished and len(one.ids) <= most for one in whole]
     assert not stopped[0].finished and stopped[-1].finished
+
+
+def test_a_step_of_a_whole_sentence_has_the_parts_of_the_prefix_alone(model):
+    keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
+    seen = record(model, [SOURCE], [FED], Request(keep=keep))
+    for step in range(len(FED)):
+        whole, alone = attribution_of(model, seen, step, 5, 11), attribute_logit(model, SOURCE, FED[: step + 1], 5, 11)
+        for part in ("decoder", "cross", "feed_forward", "embedding", "position", "biases", "logit"):
+            np.testing.assert_allclose(getattr(whole, part), getattr(alone, part), atol=1e-4)
 
 
 def test_the_last_layer_of_the_lens_is_the_models_own_translation():
