@@ -73,8 +73,9 @@ def is_there(request: Hashable, task: Task, words: str) -> bool:
         if session.long_tasks.is_done(visitor, request, task, at_once=False):
             st.rerun()
         ahead = session.long_tasks.ahead(visitor)
-        before = f"{counted(ahead, 'such task')} and after " if ahead else ""
-        text = f"{words} comes after {before}the translations that other visitors wait for."
+        tasks = f" and {counted(ahead, 'task')} like it" if ahead else ""
+        text = f"{words} takes longer than a translation. It follows by itself, after the translations that other "
+        text += f"visitors wait for{tasks}."
         st.info(text, icon=":material/hourglass_top:")
 
     st.fragment(look, run_every=_LOOK)()

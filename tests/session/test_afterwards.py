@@ -138,7 +138,7 @@ def test_in_a_crowd_the_page_on_heads_says_what_it_waits_for_and_then_is_whole(m
     monkeypatch.setattr(session.turns, "after_all_others", turn)
     app = open_page("pages/what_if.py", text="We wait for our turn.")
     assert not app.exception and not components(app)
-    assert "comes after the translations that other visitors wait for" in app.info[0].value
+    assert "after the translations that other visitors wait for." in app.info[0].value
     others_have_gone.set()
     until(lambda: not any(thread.name == "afterwards" for thread in threading.enumerate()))
     app.run()
