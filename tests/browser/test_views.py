@@ -110,12 +110,15 @@ PRESENTED = {
 }
 CONTROLS = {BAR, ".controls", ".rail", ".chooser", ".explorer .bar", ".legend", ".beam_tree .readout"}
 
-_SMALLEST_TEXT = """place => {
-    const sizes = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-        const { parentElement, textContent } = texts.currentNode;
-        if (textContent.trim() && parentElement.checkVisibility()) {
-            sizes.push(parseFloat(getComputedStyle(parentElement).fontSize));
+_SMALLEST_TEXT = """places => {
+    const sizes = [...window.written];
+    for (const place of places) {
+        const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            const { parentElement, textContent } = texts.currentNode;
+            if (textContent.trim() && parentElement.checkVisibility({ visibilityProperty: true })) {
+                sizes.push(parseFloat(getComputedStyle(parentElement).fontSize));
+            }
         }
     }
     return Math.min(100, ...sizes);
@@ -189,9 +192,7 @@ def out_of_sight(page: Page, selectors: tuple[str, ...]) -> list[str]:
 
 def smallest_text(page: Page) -> float:
     """The size of the smallest letters in the page's figures, whoever writes them."""
-    figures = page.locator(f"{CHART} svg.main-svg, .player").all()
-    sizes = [figure.evaluate(_SMALLEST_TEXT) for figure in figures if figure.is_visible()]
-    return min([*sizes, *page.evaluate("window.written")], default=SMALLEST)
+    return page.locator(f"{CHART} svg.main-svg, .player").evaluate_all(_SMALLEST_TEXT)
 
 
 def visit(page: Page, size: tuple[int, int], path: str, text: str) -> None:
