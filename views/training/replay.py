@@ -16,7 +16,7 @@ from ui.widgets import offer_page, plain, show_attempt, show_finding
 
 from .replay_html import replay_page
 from .replay_payload import ShownHead, replay_payload
-from .replay_text import Focus, focus_of, head_story, heads_story, output_story
+from .replay_text import Focus, earlier_steps, earlier_words, focus_of, head_story, heads_story, output_story
 
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
@@ -35,12 +35,8 @@ def show(choice: Choice) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
             _offer_others(choice.checkpoint.name, names)
-    earlier = checkpoint.training.get("earlier_steps")
-    if isinstance(earlier, int) and 0 < earlier < replay.steps[-1]:
-        st.caption(
-            f"Two trainings on the same sentence pairs, one after the other: after step {earlier:,} the learning rate "
-            "rose anew, from the mean of the first one's last saves. “learning-rate schedule” has the second one's."
-        )
+    if earlier := earlier_steps(checkpoint.training, int(replay.steps[-1])):
+        st.caption(earlier_words(earlier))
     if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
         st.caption(plain(remark))
     st.caption(

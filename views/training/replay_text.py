@@ -1,6 +1,8 @@
 """Sentences on a training replay, and what they are computed from: how sharply each head attends, by snapshot."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -190,3 +192,24 @@ def _halves(focus: Focus) -> list[str]:
 
 def _listed(texts: list[str]) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def earlier_steps(training: Mapping, last: int) -> list[int]:
+    """The steps at which the trainings of a joined replay ended but the last, as training.json has them; none where
+    what it has makes no sense.
+    """
+    given = training.get("earlier_steps")
+    found = given if isinstance(given, list) else [given]
+    whole = all(type(step) is int for step in found)
+    return found if whole and all(before < after for before, after in pairwise([0, *found, last])) else []
+
+
+def earlier_words(earlier: Sequence[int]) -> str:
+    """That a replay shows several trainings, and where each but the first began."""
+    count = {1: "Two", 2: "Three"}.get(len(earlier), f"{len(earlier) + 1}")
+    steps = " and ".join(f"{step:,}" for step in earlier)
+    which, whose = ("step", "first one's") if len(earlier) == 1 else ("steps", "one before's")
+    return (
+        f"{count} trainings on the same sentence pairs, one after the other: after {which} {steps} the learning rate "
+        f"rose anew, from the mean of the {whose} last saves. “learning-rate schedule” has the last one's."
+    )

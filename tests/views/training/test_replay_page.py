@@ -13,7 +13,7 @@ from support.pages import ROOT, components, open_page, page_text
 import session
 from browser.replay_player import NEWEST
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
-from views.training.replay_text import focus_of, output_story
+from views.training.replay_text import earlier_steps, earlier_words, focus_of, output_story
 
 PAGE = "pages/training.py"
 NAME = "en-fr"
@@ -65,12 +65,27 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     assert "Layer 2, head 5: a row's largest weight" in page_text(app)
 
 
-def test_a_replay_of_two_trainings_says_where_the_second_began(replay):
-    text = page_text(open_replay())
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_a_replay_of_several_trainings_says_where_each_began(name):
+    checkpoint = session.checkpoint(name)
+    text = page_text(open_replay(checkpoint=name))
     assert "This training began with another checkpoint's layers" in text
-    earlier = session.translator(session.checkpoint(NAME)).checkpoint.training["earlier_steps"]
-    assert earlier in replay.steps and f"after step {earlier:,} the learning rate rose anew" in text
+    earlier = session.translator(checkpoint).checkpoint.training["earlier_steps"]
+    steps = [earlier] if isinstance(earlier, int) else earlier
+    assert set(steps) < set(session.replay(checkpoint).steps.tolist())
+    assert f"after step{'s' * (len(steps) > 1)} {' and '.join(f'{step:,}' for step in steps)} the learning rate" in text
     assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
+
+
+@pytest.mark.parametrize("nonsense", [None, 0, -3, 900, 901, "5", [], [5, 5], [7, 3], [3, "5"], [3, None], True, {}])
+def test_steps_that_make_no_sense_are_as_none(nonsense):
+    assert earlier_steps({"earlier_steps": nonsense}, 900) == []
+
+
+def test_two_and_three_trainings():
+    assert earlier_steps({"earlier_steps": 30}, 900) == [30] and earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
+    assert earlier_words([1200]).startswith("Two trainings") and "after step 1,200 the" in earlier_words([1200])
+    assert earlier_words([3, 5]).startswith("Three trainings") and "after steps 3 and 5 the" in earlier_words([3, 5])
 
 
 def test_the_curve_of_scores_has_one_validation_set_and_the_page_says_where_it_begins():
