@@ -38,7 +38,8 @@ class Load:
 
     seconds: float
     runs: list[Run] = field(default_factory=list)
-    whole: list[float | None] = field(default_factory=list)  # seconds until the last part came, where some came later
+    later: int = 0  # runs after which a part of the page was still to come
+    whole: list[float] = field(default_factory=list)  # seconds until it came, where it came before the next sentence
     all_runs: int = 0  # that ended at any time, arrivals among them
     strangers: int = 0  # runs in which a sentence of someone else came
     unanswered: int = 0  # runs in which the visitor's own did not come
@@ -97,7 +98,7 @@ def main() -> None:
             after = asyncio.run(alone(address, page, marks))
             rows.append(_row(page, count, measured, floor, memory, cost, (before, after)))
             print("; ".join(rows[-1]), flush=True)
-            if measured.whole:
+            if measured.later:
                 print(f"    {_later_words(measured)}")
             for message in sorted(set(measured.exceptions))[:3]:
                 print(f"    {message}")
@@ -139,11 +140,10 @@ def _row(
 
 def _later_words(measured: Load) -> str:
     """How many pages got their last part after the run, and when."""
-    came = [seconds for seconds in measured.whole if seconds is not None]
-    middle = f", {statistics.median(came):.2f} s after the question in the median" if came else ""
+    middle = f", {statistics.median(measured.whole):.2f} s after the question in the median" if measured.whole else ""
     return (
-        f"in {len(measured.whole)} of {measured.all_runs} runs a part was to come later: "
-        f"in {len(came)} it came before the next sentence{middle}"
+        f"in {measured.later} of {measured.all_runs} runs a part was to come later: "
+        f"in {len(measured.whole)} it came before the next sentence{middle}"
     )
 
 
@@ -178,11 +178,13 @@ async def load(
                     run = await visitor.ask(text)
                     ended.append(run)
                     found.all_runs += 1
-                    found.strangers += bool(run.marks - {mark})
                     found.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
                     due = max(due + every, run.ended)
                     if not visitor.is_whole:
-                        found.whole.append(await _until_whole(visitor, run, due))
+                        found.later += 1
+                        if (seconds_until := await _until_whole(visitor, run, due)) is not None:
+                            found.whole.append(seconds_until)
+                    found.strangers += bool(run.marks - {mark})
         except Exception as error:
             if not over.is_set():
                 found.broken += 1

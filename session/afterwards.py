@@ -9,12 +9,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
+from transformer import UserError
+
 from .turn_taking import Turns
 
 logger = logging.getLogger(__name__)
 
-KEPT = 1024  # requests that are known to be done
-FORGOTTEN = 6.0  # seconds after which a task that nobody has asked for again is not wanted any more
+KEPT = 256  # requests that are known to be done: no more than the caches hold
+WANTED = 6.0  # seconds for which a task is wanted that nobody asks for again
+_THREAD = "afterwards"
+# Streamlit warns of each cached function that would show a spinner where there is no page.
+logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").addFilter(
+    lambda record: record.threadName != _THREAD
+)
 
 Task = Callable[[], Iterator[None]]  # a generator function: others may go first wherever it yields
 
@@ -24,7 +31,7 @@ class _Wanted:
     visitor: Hashable
     request: Hashable
     task: Task
-    asked: float  # time.monotonic()
+    until: float  # time.monotonic()
 
 
 class Afterwards:
@@ -37,34 +44,38 @@ class Afterwards:
         self._done: OrderedDict[Hashable, None] = OrderedDict()
         self._works = False
 
-    def is_done(self, visitor: Hashable, request: Hashable, task: Task, at_once: bool = True) -> bool:
+    def is_done(
+        self, visitor: Hashable, request: Hashable, task: Task, at_once: bool = True, seconds: float = WANTED
+    ) -> bool:
         """Whether a task has been done, now or before; else it waits to be done, in place of the visitor's last one.
 
-        request: tells the task from others; at_once: the caller has a turn, and does it now where nobody waits. Asking
-        again says that it is still wanted. A task that failed in the thread counts as done: whoever needs its result
-        meets the failure there.
+        request: tells the task from others; at_once: the caller has a turn, and does it now where nobody waits;
+        seconds: for how long it is wanted, unless it is asked for again. A task that failed in the thread counts as
+        done: whoever needs its result meets the failure there.
         """
         with self._lock:
             if request in self._done:
                 self._done.move_to_end(request)
                 self._waiting.pop(visitor, None)
                 return True
+            self._forget()
             waits = bool(self._waiting)
         if at_once and not waits and not self._turns.crowded():
             for _ in task():
-                pass
+                self._turns.let_others_go_first()
             self._note(request)
             return True
         with self._lock:
-            self._want(_Wanted(visitor, request, task, time.monotonic()))
+            self._want(_Wanted(visitor, request, task, time.monotonic() + seconds))
             starts, self._works = not self._works, True
         if starts:
-            threading.Thread(target=self._work, name="afterwards", daemon=True).start()
+            self._start()
         return False
 
     def ahead(self, visitor: Hashable) -> int:
         """How many tasks come before this visitor's."""
         with self._lock:
+            self._forget()
             return list(self._waiting).index(visitor) if visitor in self._waiting else 0
 
     def _want(self, wanted: _Wanted) -> None:
@@ -73,20 +84,41 @@ class Afterwards:
             self._waiting.pop(wanted.visitor, None)  # a new wish waits behind those of others
             self._waiting[wanted.visitor] = wanted
         else:
-            before.asked = wanted.asked
+            before.until = wanted.until
+
+    def _forget(self) -> None:
+        """Leave out what nobody wants any more, such as the tasks of visitors who have left."""
+        now = time.monotonic()
+        for visitor in [visitor for visitor, wanted in self._waiting.items() if wanted.until < now]:
+            del self._waiting[visitor]
+
+    def _start(self) -> None:
+        try:
+            threading.Thread(target=self._work, name=_THREAD, daemon=True).start()
+        except RuntimeError:  # no more threads: whoever asks next tries again
+            self._works = False
 
     def _work(self) -> None:
-        while wanted := self._next():
-            try:
-                parts = wanted.task()
-                while self._goes_on(wanted, parts):
-                    pass
-            except Exception as error:  # met again by whoever needs the result
-                logger.info("not done: %s", error)
-                self._note(wanted.request)
-            with self._lock:
-                if self._waiting.get(wanted.visitor) is wanted:
-                    del self._waiting[wanted.visitor]
+        try:
+            while wanted := self._next():
+                self._do(wanted)
+        except BaseException:
+            self._works = False
+            raise
+
+    def _do(self, wanted: _Wanted) -> None:
+        try:
+            parts = wanted.task()
+            while self._goes_on(wanted, parts):
+                pass
+        except UserError:
+            self._note(wanted.request)
+        except Exception:
+            logger.warning("a task failed", exc_info=True)
+            self._note(wanted.request)
+        with self._lock:
+            if self._waiting.get(wanted.visitor) is wanted:
+                del self._waiting[wanted.visitor]
 
     def _goes_on(self, wanted: _Wanted, parts: Iterator[None]) -> bool:
         """Do the next part of a task; False if it was the last, or the task is not wanted any more."""
@@ -102,11 +134,13 @@ class Afterwards:
             return True
 
     def _is_wanted(self, wanted: _Wanted) -> bool:
-        return self._waiting.get(wanted.visitor) is wanted and time.monotonic() - wanted.asked < FORGOTTEN
+        self._forget()
+        return self._waiting.get(wanted.visitor) is wanted
 
     def _next(self) -> _Wanted | None:
         """The first task; None, and the thread is to end, where there is none."""
         with self._lock:
+            self._forget()
             for wanted in self._waiting.values():
                 return wanted
             self._works = False

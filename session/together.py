@@ -1,7 +1,7 @@
-"""Greedy translations that several visitors wait for, made in one batch: eight take hardly longer than two.
+"""What several visitors wait for, computed in one batch: eight decodings take hardly longer than two.
 
-Each is decoded before its owner's turn comes and waits here. What a page shows is then recorded in a pass of its own,
-so that no number depends on whose sentences happened to be in the batch.
+Greedy translations are made so, before their owners' turns come. What a page shows of them is then recorded in a pass
+of its own, so that no weight or probability depends on whose sentences happened to be in the batch.
 """
 
 import threading
@@ -13,7 +13,7 @@ Request = TypeVar("Request", bound=Hashable)
 Result = TypeVar("Result")
 
 MOST = 16  # requests in a batch
-KEPT = 1024  # results; one is a few numbers
+KEPT = 1024  # results; one is a few token ids
 
 
 class Together(Generic[Request, Result]):

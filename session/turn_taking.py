@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 _CROWD = 2.0  # seconds for which there is a crowd after someone had to wait
+_PATIENCE = 5.0  # seconds for which someone lets all others go first
 _LOOK = 1.0  # seconds before someone who waits hears how many are ahead, and at least between that and the next word
 _LATER = 0.05  # seconds more for each who is ahead: three hundred words a second would keep all from being served
 
@@ -41,7 +42,8 @@ class Turns:
         self._free = most
         self._line: deque[_Place] = deque()
         self._last: deque[_Place] = deque()  # those who let everybody else go first
-        self._waited = -math.inf  # when someone last had to wait
+        self._last_served = 0  # of them, whose turn it is
+        self._waited = -math.inf  # when someone last had to wait for another visitor
         self._own = threading.local()
         self._beside = threading.Lock()
 
@@ -63,11 +65,19 @@ class Turns:
 
     @contextlib.contextmanager
     def after_all_others(self) -> Iterator[None]:
-        """A turn that is given when nobody waits in the line, those who come later included."""
+        """A turn that is given when nobody waits in the line, those who come later included.
+
+        After some seconds of that it is the line's end, so that a server with too many visitors does this too, if
+        slowly. Never for who has a turn, who would wait for himself.
+        """
         self._wait(None, lambda ahead: None, self._last)
+        with self._lock:
+            self._last_served += 1
         try:
             yield
         finally:
+            with self._lock:
+                self._last_served -= 1
             self._pass_on()
 
     @contextlib.contextmanager
@@ -96,7 +106,7 @@ class Turns:
             self._wait(None, lambda ahead: None)
 
     def crowded(self) -> bool:
-        """Whether someone waits in the line, or did a moment ago."""
+        """Whether someone waits in the line for another visitor, or did a moment ago."""
         with self._lock:
             return bool(self._line) or time.monotonic() - self._waited < _CROWD
 
@@ -117,11 +127,13 @@ class Turns:
                 return
             place = _Place(wish)
             line.append(place)
-            if line is self._line:
-                self._waited = time.monotonic()
+            for_another = line is self._line and not self._last_served
+            self._waited = time.monotonic() if for_another else self._waited
         try:
-            pause = _LOOK
+            pause, since = _LOOK, time.monotonic()
             while not place.served.wait(pause):
+                if line is self._last and time.monotonic() - since > _PATIENCE:
+                    line = self._to_the_end_of_the_line(place)
                 ahead = self._ahead(place)
                 tell(ahead)
                 pause = max(_LOOK, ahead * _LATER)
@@ -134,6 +146,15 @@ class Turns:
                 self._pass_on()
             raise
         self._own.turn = True
+        if for_another:
+            self._waited = time.monotonic()
+
+    def _to_the_end_of_the_line(self, place: _Place) -> deque[_Place]:
+        with self._lock:
+            if place in self._last:
+                self._last.remove(place)
+                self._line.append(place)
+        return self._line
 
     def _ahead(self, place: _Place) -> int:
         with self._lock:

@@ -46,6 +46,7 @@ from .together import Together
 
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
+SHORT = 200  # characters of a text that is decoded together with others, all padded to the longest
 CANDIDATES = 4  # of each run, beside a patching map
 
 
@@ -62,7 +63,7 @@ def importance(choice: Choice, ablation: str) -> HeadImportance:
     return joined(translator(choice.checkpoint).model, parts)
 
 
-@_cached(max_entries=256, show_spinner=False)
+@_cached(max_entries=48, show_spinner=False)
 def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLosses:
     """The same for the heads of one kind: a third of the work, after which others can have their turn."""
     sentence, ablate = trace(choice), INTERVENTIONS[ablation]
@@ -167,10 +168,12 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     if is_greedy(choice) and not model.config.first_is_given:
         own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
         last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
-        return (*_early.result(choice, waiting(choice.checkpoint, early_layers=True)), last)
+        others = [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
+        return (*_early.result(choice, others if len(choice.text) <= SHORT else ()), last)
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
     most = len(sentence.next_ids) + MORE_TOKENS if isinstance(choice.strategy, Greedy) else None
-    return tuple(decoder_lens(model, sentence.source_ids, strategy, choice.prefix, most))
+    prefix = choice.prefix or sentence.next_ids[: int(model.config.first_is_given)]
+    return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, most))
 
 
 def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:

@@ -20,6 +20,7 @@ from .url_state import asked, default_of
 Part, Result = TypeVar("Part"), TypeVar("Result")
 _READS_EARLY_LAYERS = "early layers"  # the view
 _LOOK = 2.0  # seconds between two looks whether it is there
+_LATER = 0.05  # seconds more for each task that is ahead: three hundred pages that look are work too
 _QUICK_PARTS = 3  # done before anyone reads a progress bar
 
 
@@ -68,17 +69,17 @@ def is_there(request: Hashable, task: Task, words: str) -> bool:
     visitor = _visitor()
     if session.long_tasks.is_done(visitor, request, task):
         return True
+    every = max(_LOOK, _LATER * session.long_tasks.ahead(visitor))
 
     def look() -> None:
-        if session.long_tasks.is_done(visitor, request, task, at_once=False):
+        if session.long_tasks.is_done(visitor, request, task, at_once=False, seconds=3 * every):
             st.rerun()
         ahead = session.long_tasks.ahead(visitor)
-        tasks = f" and {counted(ahead, 'task')} like it" if ahead else ""
-        text = f"{words} takes longer than a translation. It follows by itself, after the translations that other "
-        text += f"visitors wait for{tasks}."
-        st.info(text, icon=":material/hourglass_top:")
+        tasks = f"{counted(ahead, 'task')} like it and " if ahead else ""
+        text = f"{words} takes longer than a translation. It follows by itself, after {tasks}the translations that "
+        st.info(f"{text}other visitors wait for.", icon=":material/hourglass_top:")
 
-    st.fragment(look, run_every=_LOOK)()
+    st.fragment(look, run_every=every)()
     return False
 
 

@@ -8,7 +8,6 @@ import pytest
 from support.pages import components, open_page, page_text
 
 import session
-from session import afterwards
 from session.afterwards import Afterwards
 from session.turn_taking import Turns
 
@@ -94,15 +93,14 @@ def test_a_visitor_who_asks_for_something_else_gives_up_what_has_not_been_done(c
     assert log == ["other", "new"]
 
 
-def test_what_nobody_asks_for_any_more_is_not_done(crowd, monkeypatch):
-    monkeypatch.setattr(afterwards, "FORGOTTEN", 0.01)
+def test_what_nobody_asks_for_any_more_is_not_done(crowd):
     tasks, log = Afterwards(crowd), []
     with crowd.turn():
-        tasks.is_done("gone", "request", task(log, "done"))
+        tasks.is_done("gone", "request", task(log, "done"), seconds=0.01)
         time.sleep(0.05)
+        assert tasks.ahead("another") == tasks.ahead("gone") == 0
     until(lambda: not any(thread.name == "afterwards" for thread in threading.enumerate()))
     assert log == []
-    monkeypatch.setattr(afterwards, "FORGOTTEN", 6.0)
     assert not tasks.is_done("back", "request", task(log, "done"))
     until(lambda: tasks.is_done("back", "request", task(log, "done")))
     assert log == ["done"]
@@ -144,3 +142,17 @@ def test_in_a_crowd_the_page_on_heads_says_what_it_waits_for_and_then_is_whole(m
     app.run()
     assert not app.exception and len(components(app)) == 1 and "Without 1 head:" in page_text(app)
     assert not any("other visitors" in info.value for info in app.info)
+
+
+def test_heads_that_were_chosen_stay_chosen_over_a_crowd_on_coming_back(monkeypatch):
+    off = "cross.1.2-cross.1.3-encoder.2.5"
+    app = open_page("pages/what_if.py", text="We come back to it.", off=off)
+    assert "Without 3 heads:" in page_text(app)
+    app.switch_page("pages/translate.py").run()
+    monkeypatch.setattr(session.turns, "crowded", lambda: True)
+    app.text_input(key="text").set_value("We come back in a crowd.")
+    app.switch_page("pages/what_if.py").run()
+    assert not components(app) and "takes longer than a translation" in app.info[0].value
+    until(lambda: not any(thread.name == "afterwards" for thread in threading.enumerate()))
+    app.run()
+    assert not app.exception and "Without 3 heads:" in page_text(app)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from session import turn_taking
 from session.turn_taking import Turns
 
 
@@ -209,3 +210,35 @@ def test_who_goes_after_all_others_goes_after_those_who_come_later_too():
     assert log == ["a", "b", "last"]
     with turns.turn():
         assert turns.crowded(), "a moment ago someone waited"
+
+
+def test_who_lets_all_others_go_first_does_so_for_some_time_and_then_stands_in_the_line(monkeypatch):
+    monkeypatch.setattr(turn_taking, "_PATIENCE", 0.0)
+    monkeypatch.setattr(turn_taking, "_LOOK", 0.02)
+    turns, log = Turns(), []
+
+    def last() -> None:
+        with turns.after_all_others():
+            log.append("patient")
+
+    with turns.turn():
+        first = Visitor(turns, "first", log)
+        until(lambda: turns.wishes() == ["first"])
+        patient = threading.Thread(target=last)
+        patient.start()
+        until(lambda: len(turns._line) == 2)
+        late = Visitor(turns, "late", log)
+        until(lambda: len(turns._line) == 3)
+    for thread in (first, patient, late):
+        thread.join(10)
+    assert log == ["first", "patient", "late"]
+
+
+def test_waiting_for_what_comes_after_all_others_makes_no_crowd():
+    turns, log = Turns(), []
+    with turns.after_all_others():
+        visitor = Visitor(turns, "visitor", log)
+        until(lambda: turns.wishes() == ["visitor"])
+    visitor.join(10)
+    with turns.turn():
+        assert log == ["visitor"] and not turns.crowded()

@@ -208,8 +208,8 @@ def earlier_words(earlier: Sequence[int]) -> str:
     """That a replay shows several trainings, and where each but the first began."""
     count = {1: "Two", 2: "Three"}.get(len(earlier), f"{len(earlier) + 1}")
     steps = " and ".join(f"{step:,}" for step in earlier)
-    which, whose = ("step", "first one's") if len(earlier) == 1 else ("steps", "one before's")
+    which, whose = ("step", "first one") if len(earlier) == 1 else ("steps", "one before")
     return (
         f"{count} trainings on the same sentence pairs, one after the other: after {which} {steps} the learning rate "
-        f"rose anew, from the mean of the {whose} last saves. “learning-rate schedule” has the last one's."
+        f"rose anew, from the mean of the last saves of the {whose}. “learning-rate schedule” has the last one's."
     )

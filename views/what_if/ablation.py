@@ -33,8 +33,7 @@ def show(choice: Choice) -> None:
         possible = [name for name in ABLATIONS if name != "mean" or session.has_samples(choice.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in ABLATIONS.items())
         ablation = one_of("Ablate by", possible, "ablated_by", explanation)
-        asked = url_state.asked("off").get("off", "")
-        if not is_there((choice, ablation, asked), lambda: _compute(choice, ablation, asked), "Ablating each head"):
+        if not importance_is_there(choice, ablation):
             return
         found = what_if.importance(choice, ablation)
         start = heads_text([telling(found)])
@@ -52,8 +51,15 @@ def show(choice: Choice) -> None:
     )
 
 
+def importance_is_there(choice: Choice, ablation: str) -> bool:
+    """Whether `what_if.importance` is known; else the page says that it is to come."""
+    url_state.keep("off")
+    asked = url_state.asked("off").get("off", "")
+    return is_there((choice, ablation), lambda: _compute(choice, ablation, asked), "Ablating each head")
+
+
 def _compute(choice: Choice, ablation: str, asked: str) -> Iterator[None]:
-    """What the view shows where the address asks for these heads, part by part into the caches."""
+    """What each head is worth, and the translation without those that are asked for, part by part into the caches."""
     for kind in AttentionKind:
         what_if.losses_without(choice, ablation, kind)
         yield

@@ -21,6 +21,7 @@ from ui.head_choice import Head, choose_head
 from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
+from .ablation import importance_is_there
 from .ablation_payload import heads_in, heads_text, telling
 from .ablation_text import heads_words
 from .compare_figure import difference_figure, distances_figure
@@ -40,8 +41,12 @@ class With(Name):
 def show(choice: Choice) -> None:
     """One head's map in both runs, their difference, and how much each head differs. Raises UserError."""
     first = session.trace(choice)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs"):
+    compared = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs")
+    with compared:
         against = With(one_of("Compare with", tuple(With), "compare", hide_label=True))
+    if against is With.ABLATED and not importance_is_there(choice, Zero.name):
+        return
+    with compared:
         second, named = _second(choice, against)
     left, right = st.columns(2)
     with left:

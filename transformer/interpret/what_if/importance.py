@@ -103,7 +103,7 @@ def head_losses(
     ablate: Ablate = Zero,
     means: HeadMeans | None = None,
 ) -> HeadLosses:
-    """The same for some heads, all in one batch that grows from layer to layer.
+    """What each token of a translation loses without each of some heads, in one batch that grows from layer to layer.
 
     Below its own layer a head changes nothing, so its copy of the sentence begins there.
     """
@@ -141,7 +141,7 @@ def head_losses(
     row_of = {head: row for row, head in enumerate(copies, start=1)}
     rows = [row_of[head] for head in heads]
     losses = found[:1].astype(np.float64) - found[rows]
-    return HeadLosses(tuple(heads), losses, turned[rows], read_only(found[0]))
+    return HeadLosses(tuple(heads), read_only(losses), read_only(turned[rows]), read_only(found[0]))
 
 
 def joined(model: Transformer, parts: Sequence[HeadLosses]) -> HeadImportance:

@@ -53,14 +53,14 @@ def attribute_logit(
     ValueError for a model in training mode.
     """
     keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
-    seen = record(model, [source], [decoder_input], Request(keep=keep))
-    return attribution_of(model, seen, len(decoder_input) - 1, token, against)
+    seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
+    return attribution_of(model, seen, -1, token, against)
 
 
 def attribution_of(
     model: Transformer, seen: Activations, step: int, token: int, against: int | None = None
 ) -> LogitAttribution:
-    """The same of a step, from 0, of a sentence that was recorded with its residual stream, attention and logits."""
+    """The parts of a token's logit at a step, from 0, of a sentence recorded with its residual stream and attention."""
     direction, biases = _output_direction(model, token), _output_bias(model, token)
     logit = float(seen.logits[0, step, token])
     if against is not None:
