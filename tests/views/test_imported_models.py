@@ -12,7 +12,8 @@ from support.marian import make_opus_like, write_model
 from support.pages import numbers, open_page, page_text, specs
 
 import session
-from transformer import Translator
+from session import Choice, what_if
+from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
@@ -182,3 +183,11 @@ def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder
     said = page_text(opened("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
     assert "LayerNorm" in said and "after the embedding" in said
     assert "first LayerNorm" in str(specs(opened("/architecture?architecture=trajectory", checkpoint=BART)))
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])
+def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_translation(folder, strategy):
+    checkpoint = session.checkpoint(NLLB)
+    choice = Choice(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
+    found, trace = what_if.early_translations(choice), session.trace(choice)
+    assert found[-1].ids == trace.next_ids and {one.ids[0] for one in found} == {trace.next_ids[0]}
