@@ -219,7 +219,7 @@ def is_greedy(choice: Choice) -> bool:
 
 def greedy_translation(choice: Choice) -> tuple[int, ...] | None:
     """Made in one batch with those of the visitors who wait for theirs; None for a text that cannot be translated."""
-    return _greedy.result(choice, waiting(choice.checkpoint))
+    return greedy.result(choice, waiting(choice.checkpoint))
 
 
 def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
@@ -235,7 +235,7 @@ def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
     return [found.get(choice) for choice in choices]
 
 
-_greedy = Together(_decode)
+greedy = Together(_decode)
 
 
 @_cached(max_entries=16, show_spinner="Following the vectors …")

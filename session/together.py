@@ -27,6 +27,11 @@ class Together(Generic[Request, Result]):
         self._results: OrderedDict[Request, Result | None] = OrderedDict()
         self._lock = threading.Lock()
 
+    def put(self, request: Request, result: Result) -> None:
+        """Keep a result that was computed on the way to something else, unless there is one."""
+        with self._lock:
+            self._results.setdefault(request, result)
+
     def result(self, request: Request, others: Iterable[Request] = ()) -> Result | None:
         """The result of a request; those of others, as many as fit in a batch, are computed with it."""
         with self._lock:

@@ -16,7 +16,7 @@ from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, search_tree, way_to
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens, early_layers
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens, decoder_lenses
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, HeadLosses, every_head, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean
@@ -32,7 +32,7 @@ from . import (
     Choice,
     _cached,
     _if_there,
-    greedy_translation,
+    greedy,
     hypotheses,
     is_greedy,
     recorded,
@@ -164,24 +164,28 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     since layers that draw differently could not be held side by side. Greedy decoding that finds no end
     is stopped some tokens after the last layer's translation.
     """
-    model, sentence = translator(choice.checkpoint).model, trace(choice)
+    model = translator(choice.checkpoint).model
     if is_greedy(choice) and not model.config.first_is_given:
+        others = [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
+        found = _early.result(choice, others if len(choice.text) <= SHORT else ())
+        sentence = trace(choice)
         own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
         last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
-        others = [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
-        return (*_early.result(choice, others if len(choice.text) <= SHORT else ()), last)
+        return (*found[:-1], last)
+    sentence = trace(choice)
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    most = len(sentence.next_ids) + MORE_TOKENS if isinstance(choice.strategy, Greedy) else None
     prefix = choice.prefix or sentence.next_ids[: int(model.config.first_is_given)]
-    return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, most))
+    return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
 def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:
+    """With the last layer's, which are the greedy translations: nobody decodes them again."""
     own = translator(choices[0].checkpoint)
-    translations = {choice: greedy_translation(choice) for choice in choices}
-    readable = {choice: ids for choice, ids in translations.items() if ids is not None}
+    readable = [choice for choice in choices if own.can_read(choice.source)]
     sources = [source_ids(own.tokenizer, choice.source) for choice in readable]
-    found = early_layers(own.model, sources, list(readable.values())) if readable else []
+    found = decoder_lenses(own.model, sources, more=MORE_TOKENS) if readable else []
+    for choice, layers in zip(readable, found, strict=True):
+        greedy.put(choice, layers[-1].ids)
     by_choice = dict(zip(readable, found, strict=True))
     return [by_choice.get(choice) for choice in choices]
 

@@ -8,7 +8,7 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
-from transformer.decoding.sampling import truncate
+from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence
 from transformer.interpret.residual import logit_lens
 from views.logits.text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand

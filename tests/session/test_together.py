@@ -96,22 +96,23 @@ def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_trace
 
 
 def test_the_early_layers_of_those_in_the_line_are_decoded_together_and_are_what_each_gets_alone(asked, monkeypatch):
-    checkpoint, _ = asked
+    checkpoint, translated = asked
     first = Choice(checkpoint, "big old tree.")
     others = [replace(first, text=text) for text in ("old tree.", "", "big tree.")]
     wishes = [*(Wish(choice, early_layers=True) for choice in others), Wish(replace(first, text="old dog."))]
     monkeypatch.setattr(session.turns, "wishes", lambda: wishes)
-    batches, decode_early = [], what_if.early_layers
+    batches, lenses = [], what_if.decoder_lenses
     monkeypatch.setattr(
-        what_if, "early_layers", lambda model, *given: batches.append(len(given[0])) or decode_early(model, *given)
+        what_if,
+        "decoder_lenses",
+        lambda own, sources, more: batches.append(len(sources)) or lenses(own, sources, more=more),
     )
     model = session.translator(checkpoint).model
     for choice in (first, others[0], others[2]):
-        trace = session.trace(choice)
-        alone = decoder_lens(model, trace.source_ids, most=len(trace.next_ids) + MORE_TOKENS)
-        found = what_if.early_translations(choice)
+        found, trace = what_if.early_translations(choice), session.trace(choice)
+        alone = decoder_lens(model, trace.source_ids, more=MORE_TOKENS)
         assert [one.ids for one in found] == [one.ids for one in alone]
         assert [one.finished for one in found] == [one.finished for one in alone]
         for one, other in zip(found, alone, strict=True):
             assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
-    assert batches == [3]
+    assert batches == [3] and translated == [], "the last layer's are the translations"

@@ -4,14 +4,12 @@ Beam search, which keeps several translations at once, stands in `beam`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import softmax
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.fused_step import decoding_step
@@ -106,6 +104,17 @@ def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
     return scores
 
 
+@dataclass(frozen=True)
+class Companions:
+    """Sentences of a batch that are looked at beside others: `more` tokens after one has ended, those of it stop.
+
+    of: for the place of a sentence in the batch, the places of those that stop after it.
+    """
+
+    of: Mapping[int, Sequence[int]]
+    more: int
+
+
 @torch.inference_mode()
 def decode(
     model: Transformer,
@@ -113,16 +122,15 @@ def decode(
     strategy: Greedy | Sampling,
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
-    most: Sequence[int] | None = None,
+    companions: Companions | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
 
     sources: ids ending with end of sentence; prefixes: ids that each translation must begin with; memory: the encoded
-    sources, [batch, source, d_model], where they are already there; most: tokens that each translation may have at
-    most, where that is fewer than its length limit.
+    sources, [batch, source, d_model], where they are already there; companions: which ends stop which others.
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
-    outputs, totals = _decode(model, sources, strategy, prefixes, memory, _gained, most)
+    outputs, totals = _decode(model, sources, strategy, prefixes, memory, _gained, companions)
     return [
         Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
         for ids, total in zip(outputs, totals, strict=True)
@@ -148,14 +156,12 @@ def _decode(
     prefixes: Sequence[Ids] | None,
     memory: Tensor | None,
     score: _Score,
-    most: Sequence[int] | None = None,
+    companions: Companions | None = None,
 ) -> tuple[list[list[int]], list[float]]:
     """The ids of each translation, and the sum of what `score` gives for them."""
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
-    if most is not None:
-        limits = [min(pair) for pair in zip(limits, most, strict=True)]
     state = DecodingState(model, sources, max(limits), memory)
     outputs: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)
@@ -175,6 +181,9 @@ def _decode(
                 totals[sentence] += gained[row]
             if token == model.config.end_id or step + 1 == limits[sentence]:
                 running[row] = None
+                if companions:
+                    for other in companions.of.get(sentence, ()):
+                        limits[other] = min(limits[other], step + 1 + companions.more)
         rows = [row for row, sentence in enumerate(running) if sentence is not None]
         if not rows:
             break
@@ -240,55 +249,3 @@ def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]],
         if sentence is not None and step < len(prefixes[sentence]):
             tokens[row] = prefixes[sentence][step]
     return tokens
-
-
-@dataclass(frozen=True, eq=False)
-class Truncation:
-    """One step's distribution as sampling draws from it. All arrays are [vocab], by id, and probabilities sum to 1.
-
-    own: softmax of the logits; scaled: softmax of the logits / temperature; kept: True where a token may still be
-    drawn; final: scaled, 0 where not kept, divided by what remains. `order` has the ids by falling logit, `forbidden`
-    those that are never drawn.
-    """
-
-    logits: np.ndarray
-    own: np.ndarray
-    scaled: np.ndarray
-    kept: np.ndarray
-    final: np.ndarray
-    order: np.ndarray
-    forbidden: tuple[int, ...] = ()
-
-    @property
-    def kept_mass(self) -> float:
-        """What the kept tokens have of the distribution scaled by temperature."""
-        return float(self.scaled[self.kept].sum())
-
-
-def truncate(
-    logits: np.ndarray,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    forbidden: Sequence[int] = (),
-) -> Truncation:
-    """Divide by the temperature, keep the `top_k` best (0: all), then of these the fewest that hold `top_p` of them.
-
-    That order is the one of Hugging Face's `generate`; top-p is Holtzman et al. 2020's nucleus sampling. `forbidden`
-    ids are left out before; the best other token always stays. Raises ValueError for a temperature or top_p that is not
-    positive, a top_p above 1, or a negative top_k.
-    """
-    if not temperature > 0 or top_k < 0 or not 0 < top_p <= 1:
-        raise ValueError(f"cannot truncate with temperature={temperature}, top_k={top_k}, top_p={top_p}")
-    logits = np.asarray(logits, dtype=np.float64)
-    own, scaled = softmax(logits), softmax(logits / temperature)
-    order = np.argsort(-logits, kind="stable")
-    allowed = order[~np.isin(order, list(forbidden))]
-    kept = np.zeros(logits.shape, dtype=bool)
-    kept[allowed[: top_k or len(allowed)]] = True
-    if top_p < 1:
-        among = np.where(kept, scaled, 0.0)[allowed] / scaled[kept].sum()
-        before = np.cumsum(among) - among  # the mass of all better ones
-        kept[allowed[before >= top_p]] = False
-    final = np.where(kept, scaled, 0.0)
-    return Truncation(logits, own, scaled, kept, final / final.sum(), order, tuple(forbidden))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.arrays import to_array
-from transformer.decoding.sampling import truncate
+from transformer.decoding.truncation import truncate
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.activations import Request, record
 from transformer.interpret.attention_block import block_parameters, record_stages

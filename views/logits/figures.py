@@ -19,7 +19,7 @@ from plots.layout import (
 )
 from plots.palette import BLUE, ORANGE
 from plots.text import signed, token_label
-from transformer.decoding.sampling import Truncation
+from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
 from transformer.interpret.activations import Predictions
 

@@ -5,7 +5,7 @@ import streamlit as st
 import session
 from plots.text import quoted
 from session import CheckpointFiles, Choice, measures
-from transformer.decoding.sampling import truncate
+from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row

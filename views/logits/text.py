@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from plots.text import chance_words, counted, percent, quoted, signed, tiny
-from transformer.decoding.sampling import Truncation
+from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
 from transformer.interpret.activations import Predictions
 

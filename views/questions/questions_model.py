@@ -4,7 +4,7 @@ import numpy as np
 
 from plots.text import counted, quoted, signed
 from transformer.config import Positions
-from transformer.decoding.sampling import truncate
+from transformer.decoding.truncation import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
 from transformer.interpret.parameters import norm_parameters, output_row

@@ -21,8 +21,8 @@ LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
 def show(choice: Choice) -> None:
     """What the decoder writes from each encoder layer, then what each part adds to a logit. Raises UserError."""
     translator = session.translator(choice.checkpoint)
+    found = what_if.early_translations(choice)  # which has the translation too
     show_translation(choice)
-    found = what_if.early_translations(choice)
     st.html(early_layers_html(found, translator.tokenizer.piece_text))
     norm = ", through the encoder's last LayerNorm" if translator.model.config.norm == "pre" else ""
     greedy = " Here it decodes greedily, where the translation above was sampled." if _is_sampled(choice) else ""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transformer.decoding.sampling import truncate
+from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence
 from transformer.interpret.activations import Predictions
 from views.logits.text import (

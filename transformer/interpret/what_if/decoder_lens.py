@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...data.batching import Ids
 from ...decoding.beam import Beam, beam_search
-from ...decoding.sampling import Greedy, Hypothesis, Sampling, decode
+from ...decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
 from ...model.transformer import Transformer
 from ..activations import Request, record_encoder
 
@@ -19,34 +19,38 @@ def decoder_lens(
     source: Ids,
     strategy: Greedy | Sampling | Beam | None = None,
     prefix: Ids = (),
-    most: int | None = None,
+    more: int | None = None,
 ) -> list[Hypothesis]:
     """The best translation from the output of each encoder layer: [layers + 1], all decoded side by side.
 
     The first reads the embeddings with their positions, the last is the model's own. source: ids ending with end of
-    sentence; prefix: ids that each begins with; greedy without a strategy; most: tokens that each has at most, for what
-    finds no end, but of a beam search, whose ranking asks how long a translation might become. With pre-norm each
-    layer's output goes through the encoder's last LayerNorm, as the last one's does; with post-norm each layer ends
-    with its own. Raises ValueError for a source or prefix that does not fit the model.
+    sentence; prefix: ids that each begins with; greedy without a strategy; more: tokens after the end of the last
+    layer's translation, for what finds no end, but of a beam search, whose ranking asks how long a translation might
+    become. With pre-norm each layer's output goes through the encoder's last LayerNorm, as the last one's does; with
+    post-norm each layer ends with its own. Raises ValueError for a source or prefix that does not fit the model.
     """
-    strategy = strategy or Greedy()
-    memory = _read_early(model, [source])[:, 0]
-    count = len(memory)
-    sources, prefixes = [source] * count, [prefix] * count
     if isinstance(strategy, Beam):
-        return [found[0] for found in beam_search(model, sources, strategy, prefixes, memory)]
-    return decode(model, sources, strategy, prefixes, memory, None if most is None else [most] * count)
+        memory = _read_early(model, [source])[:, 0]
+        count = len(memory)
+        return [found[0] for found in beam_search(model, [source] * count, strategy, [prefix] * count, memory)]
+    return decoder_lenses(model, [source], strategy, [prefix], more)[0]
 
 
-def early_layers(model: Transformer, sources: Sequence[Ids], translations: Sequence[Ids]) -> list[list[Hypothesis]]:
-    """What greedy decoding finds from all layers but the last, for several sentences side by side: [sentences][layers].
-
-    translations: what it has found from the last layer of each; what finds no end is stopped `MORE_TOKENS` after that.
-    """
-    memory = _read_early(model, sources)[:-1]
-    most = [len(translation) + MORE_TOKENS for translation in translations]
-    found = decode(model, [*sources] * len(memory), Greedy(), None, memory.flatten(0, 1), most * len(memory))
-    return [found[number :: len(sources)] for number in range(len(sources))]
+def decoder_lenses(
+    model: Transformer,
+    sources: Sequence[Ids],
+    strategy: Greedy | Sampling | None = None,
+    prefixes: Sequence[Ids] | None = None,
+    more: int | None = None,
+) -> list[list[Hypothesis]]:
+    """The same for several sentences, all decoded side by side: [sentences][layers + 1]."""
+    memory, count = _read_early(model, sources), len(sources)
+    given = list(prefixes or [()] * count) * len(memory)
+    last = range((len(memory) - 1) * count, len(memory) * count)
+    stopped = {place: range(place % count, last.start, count) for place in last}
+    companions = None if more is None else Companions(stopped, more)
+    found = decode(model, [*sources] * len(memory), strategy or Greedy(), given, memory.flatten(0, 1), companions)
+    return [found[number::count] for number in range(count)]
 
 
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:

@@ -46,7 +46,7 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strate
 def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same():
     model, trace = loaded("en-de").model, trace_of("en-de", "I love my teacher.")
     whole, most = decoder_lens(model, trace.source_ids), len(trace.next_ids) + 3
-    stopped = decoder_lens(model, trace.source_ids, most=most)
+    stopped = decoder_lens(model, trace.source_ids, more=3)
     assert [one.ids for one in stopped] == [one.ids[:most] for one in whole]
     assert [one.finished for one in stopped] == [one.finished and len(one.ids) <= most for one in whole]
     assert not stopped[0].finished and stopped[-1].finished
