@@ -35,4 +35,4 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
         for place, id in enumerate(one.ids[: len(last.ids) + MORE_TOKENS])
     ]
     more = len(one.ids) - len(shown)
-    return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and no end")
+    return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")

@@ -42,7 +42,7 @@ def describe_lens(found: Sequence[Hypothesis]) -> str:
     return (
         f"{text}. From the embeddings, where no token has read another, it writes "
         f"{counted(len(found[0].ids), 'token')}, among them {kept} of the {count} in the same order"
-        f"{'' if found[0].finished else ', and finds no end'}."
+        f"{'' if found[0].finished else ', and goes on'}."
     )
 
 

@@ -56,9 +56,9 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
     assert rows[0][2].count("&lt;i&gt;") == 15 and "… 6 more" in rows[0][2] and "<i>" not in rows[0][2]
     spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
     assert spans == [("kept", "▁a"), ("other", "&lt;i&gt;"), ("kept", "&lt;/s&gt;")] and "more" not in rows[1][2]
-    assert "… and no end" not in rows[0][2]
+    assert "… and goes on" not in rows[0][2]
     endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
-    assert endless.count("… and no end") == 1 and "more" not in endless
+    assert endless.count("… and goes on") == 1 and "more" not in endless
     assert layer_names(3) == ["embeddings", "layer 1", "layer 2"]
 
 
@@ -82,7 +82,7 @@ def test_from_which_layer_on_the_translation_is_there(same, words):
 def test_it_says_where_no_end_was_found():
     first = replace(wrote(3, 2, 2, 0), finished=False)
     words = describe_lens([first, wrote(1, 2, 0)])
-    assert words.endswith("it writes 4 tokens, among them 2 of the 3 in the same order, and finds no end.")
+    assert words.endswith("it writes 4 tokens, among them 2 of the 3 in the same order, and goes on.")
 
 
 def test_the_parts_of_a_logit_in_words():

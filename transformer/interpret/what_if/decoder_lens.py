@@ -11,7 +11,7 @@ from ...decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decod
 from ...model.transformer import Transformer
 from ..activations import Request, record_encoder
 
-MORE_TOKENS = 12  # than the last layer's translation has: enough to see that a translation finds no end
+MORE_TOKENS = 8  # than the last layer's translation has: enough to see that a translation goes on
 
 
 def decoder_lens(
