@@ -6,7 +6,7 @@ import { group, placed, write } from "../export/svg.js";
 import { Geometry, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 
 const CELL = 34, NOTE = 120; // pixels of the map
-const MOST = 24, IN_A_ROW = 8, WIDE = 96, LEAST_CELL = 2, APART = 10, HEADING = 18; // of the maps side by side
+const MOST = 32, IN_A_ROW = 8, WIDE = 96, LEAST_CELL = 2, APART = 10, HEADING = 18; // of the maps side by side
 
 const lowered = (text) => text[0].toLowerCase() + text.slice(1);
 

@@ -53,7 +53,7 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
         r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>(.*?)</tr>", early_layers_html(found, NAMES.__getitem__)
     )
     assert [row[:2] for row in rows] == [("embeddings", "−84.25"), ("layer 1", "−1.50"), ("layer 2", "−1.50")]
-    assert rows[0][2].count("&lt;i&gt;") == 15 and "… 6 more" in rows[0][2] and "<i>" not in rows[0][2]
+    assert rows[0][2].count("&lt;i&gt;") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
     spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
     assert spans == [("kept", "▁a"), ("other", "&lt;i&gt;"), ("kept", "&lt;/s&gt;")] and "more" not in rows[1][2]
     assert "… and goes on" not in rows[0][2]
