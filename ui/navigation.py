@@ -6,7 +6,10 @@ a page in pages/ for a script of its own and runs it alone, before `loading_scre
 
 from __future__ import annotations
 
+import copy
+import functools
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from session import Choice
 
 HOME = "home"
+_FOLDER = Path(__file__).parents[1] / "pages"
 # What belongs together: the heading of a group, and its pages by their address.
 GROUPS = {
     "": {HOME: "Home"},
@@ -49,14 +53,17 @@ def navigation() -> Page:
 
 
 def _register() -> Page:
-    return st.navigation(
-        [
-            st.Page(f"pages/{name}.py", title=title, default=name == HOME)
-            for pages in GROUPS.values()
-            for name, title in pages.items()
-        ],
-        expanded=True,  # more than twelve pages would be folded away
-    )
+    pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
+    return st.navigation(pages, expanded=True)  # more than twelve pages would be folded away
+
+
+@functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
+def _pages() -> list[Page]:
+    return [
+        st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
+        for pages in GROUPS.values()
+        for name, title in pages.items()
+    ]
 
 
 def group_headings() -> str:

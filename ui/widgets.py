@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from .figures import show_figure
 
-_SIGNS = frozenset(r"\`*_{}[]()<>#+-.!|$:~&")
+_ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
@@ -20,7 +20,7 @@ MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
 
 def plain(text: str) -> str:
     """A text from users, checkpoints or models with every sign of Markdown's escaped: it shows as it is written."""
-    return "".join(f"\\{character}" if character in _SIGNS else character for character in text)
+    return text.translate(_ESCAPED)
 
 
 def show_finding(text: str, attempt: str = "") -> None:

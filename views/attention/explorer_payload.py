@@ -72,7 +72,7 @@ def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]
     values = {
         "confidence": [head.confidence for head in measured],
         "entropy": [head.entropy for head in measured],
-        **{name: [head.shares[name] for head in measured] for name in THRESHOLDS},
+        **{name: [float(head.counts[name]) for head in measured] for name in THRESHOLDS},
     }
     return {name: [_number(value) for value in line] for name, line in values.items() if np.isfinite(line).any()}
 
