@@ -29,8 +29,9 @@ def read(key: str, start: str = "") -> str:
     """
     default = default_of(key, start or None) or ""
     kept = st.session_state.get(_own(key), default) if came_from_another_page() else default
-    value = st.query_params.get(key, kept)
-    write(key, value, start)
+    written = st.query_params.get(key)
+    value = kept if written is None else written
+    _write(key, value, written, default)
     return value
 
 
@@ -49,11 +50,16 @@ def asked(*keys: str) -> dict[str, str]:
 
 def write(key: str, value: str, start: str = "") -> None:
     """Put the value into the address, or take it out where it is the default."""
+    _write(key, value, st.query_params.get(key), default_of(key, start or None) or "")
+
+
+def _write(key: str, value: str, written: str | None, default: str) -> None:
+    """The same where it is known what is `written` there: each look at the address takes time."""
     st.session_state[_own(key)] = value
-    if value == (default_of(key, start or None) or ""):
-        if key in st.query_params:
+    if value == default:
+        if written is not None:
             del st.query_params[key]
-    elif st.query_params.get(key) != value:
+    elif written != value:
         st.query_params[key] = value
 
 
