@@ -16,7 +16,16 @@ from ui.widgets import offer_page, plain, show_attempt, show_finding
 
 from .replay_html import replay_page
 from .replay_payload import ShownHead, replay_payload
-from .replay_text import Focus, earlier_steps, earlier_words, focus_of, head_story, heads_story, output_story
+from .replay_text import (
+    Focus,
+    begins_at_random,
+    earlier_steps,
+    earlier_words,
+    focus_of,
+    head_story,
+    heads_story,
+    output_story,
+)
 
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
@@ -31,7 +40,7 @@ def show(choice: Choice) -> None:
     checkpoint = session.translator(choice.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
     show_replay(replay, choice.checkpoint.name, (source, target))
-    if "warm_start" in checkpoint.training:
+    if "warm_start" in checkpoint.training and not begins_at_random(checkpoint.training):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
             _offer_others(choice.checkpoint.name, names)

@@ -204,12 +204,19 @@ def earlier_steps(training: Mapping, last: int) -> list[int]:
     return found if whole and all(before < after for before, after in pairwise([0, *found, last])) else []
 
 
+def begins_at_random(training: Mapping) -> bool:
+    """Whether step 0 of the replay is a model with random weights, although the last training had a warm start: the
+    replay shows the earlier trainings too, from the first on.
+    """
+    return training.get("replay_start") == "random weights"
+
+
 def earlier_words(earlier: Sequence[int]) -> str:
     """That a replay shows several trainings, and where each but the first began."""
-    count = {1: "Two", 2: "Three"}.get(len(earlier), f"{len(earlier) + 1}")
-    steps = " and ".join(f"{step:,}" for step in earlier)
-    which, whose = ("step", "first one") if len(earlier) == 1 else ("steps", "one before")
+    count = {1: "Two", 2: "Three", 3: "Four", 4: "Five"}.get(len(earlier), f"{len(earlier) + 1}")
+    steps = [f"{step:,}" for step in earlier]
+    where, whose = (f"step {steps[0]}", "first one") if len(earlier) == 1 else (f"steps {_listed(steps)}", "one before")
     return (
-        f"{count} trainings on the same sentence pairs, one after the other: after {which} {steps} the learning rate "
-        f"rose anew, from the mean of the last saves of the {whose}. “learning-rate schedule” has the last one's."
+        f"{count} trainings, one after the other: after {where} the learning rate rose anew, from the mean of the last "
+        f"saves of the {whose}. “learning-rate schedule” has the last one's."
     )

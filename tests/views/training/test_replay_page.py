@@ -66,15 +66,26 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr"])
-def test_a_replay_of_several_trainings_says_where_each_began(name):
+def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_began(name):
     checkpoint = session.checkpoint(name)
-    text = page_text(open_replay(checkpoint=name))
-    assert "This training began with another checkpoint's layers" in text
-    earlier = session.translator(checkpoint).checkpoint.training["earlier_steps"]
-    steps = [earlier] if isinstance(earlier, int) else earlier
-    assert set(steps) < set(session.replay(checkpoint).steps.tolist())
-    assert f"after step{'s' * (len(steps) > 1)} {' and '.join(f'{step:,}' for step in steps)} the learning rate" in text
+    text, replay = page_text(open_replay(checkpoint=name)), session.replay(checkpoint)
+    assert "another checkpoint's layers" not in text
+    for trajectory in replay.trajectories:  # of random weights a token is about as probable as any other
+        assert trajectory.probabilities[0].max() < 0.01 < trajectory.probabilities[-1].min()
+    *first, last = session.translator(checkpoint).checkpoint.training["earlier_steps"]
+    assert {*first, last} < set(replay.steps.tolist())
+    assert f"after steps {', '.join(f'{step:,}' for step in first)} and {last:,} the learning rate" in text
     assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
+
+
+def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=("warm",))
+    path = tmp_path / "warm" / "training.json"
+    training = json.loads(path.read_text(encoding="utf-8"))
+    del training["replay_start"]
+    path.write_text(json.dumps(training), encoding="utf-8")
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    assert "This training began with another checkpoint's layers" in page_text(open_replay(checkpoint="warm"))
 
 
 @pytest.mark.parametrize("nonsense", [None, 0, -3, 900, 901, "5", [], [5, 5], [7, 3], [3, "5"], [3, None], True, {}])
@@ -82,19 +93,20 @@ def test_steps_that_make_no_sense_are_as_none(nonsense):
     assert earlier_steps({"earlier_steps": nonsense}, 900) == []
 
 
-def test_two_and_three_trainings():
+def test_two_three_and_four_trainings():
     assert earlier_steps({"earlier_steps": 30}, 900) == [30] and earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
     assert earlier_words([1200]).startswith("Two trainings") and "after step 1,200 the" in earlier_words([1200])
     assert earlier_words([3, 5]).startswith("Three trainings") and "after steps 3 and 5 the" in earlier_words([3, 5])
+    assert earlier_words([3, 5, 9]).startswith("Four") and "after steps 3, 5 and 9 the" in earlier_words([3, 5, 9])
 
 
-def test_the_curve_of_scores_has_one_validation_set_and_the_page_says_where_it_begins():
-    checkpoint = session.checkpoint("en-de")
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_the_curve_of_scores_has_one_validation_set_and_the_page_says_where_it_begins(name):
+    checkpoint = session.checkpoint(name)
     replay, training = session.replay(checkpoint), session.translator(checkpoint).checkpoint.training
-    first, earlier = int(replay.scores[0, 0]), training["earlier_steps"]
-    assert first == earlier + session.translator(checkpoint).checkpoint.history[0]["step"]
-    text = page_text(open_replay(checkpoint="en-de"))
-    assert f"BLEU stands from step {first:,} on" in text and f"after step {earlier:,} the learning rate rose" in text
+    first = int(replay.scores[0, 0])
+    assert first > training["earlier_steps"][0], "the first training was validated on Tatoeba alone"
+    assert f"BLEU stands from step {first:,} on" in page_text(open_replay(checkpoint=name))
 
 
 def test_another_head_sentence_and_kind_keep_the_snapshot():
