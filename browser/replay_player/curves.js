@@ -2,7 +2,7 @@
 
 import { element, setAttributes, svgElement as drawn } from "../lib/canvas.js";
 
-const LEFT = 34, RIGHT = 16, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
+const LEFT = 34, RIGHT = 22, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
 const ROOM_FOR_A_STEP = 36;
 
 export class Curve {
