@@ -75,7 +75,8 @@ export class Strip {
       const share = number / Math.max(1, frames - 1), nearest = Math.round(share * (count - 1)), box = at(share);
       this.thumbnails.draw(pen, snapshots.map(nearest, data), box);
       if (number % every) continue;
-      pen.fillText(data.steps[nearest].toLocaleString("en"), box.x + wide / 2, high + STEP_LABEL);
+      const label = data.steps[nearest].toLocaleString("en"), half = pen.measureText(label).width / 2;
+      pen.fillText(label, Math.min(box.x + wide / 2, width - half), high + STEP_LABEL);
     }
     const box = at(current / Math.max(1, count - 1));
     pen.clearRect(box.x - 3, 0, wide + 6, high + 6);
