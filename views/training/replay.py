@@ -18,6 +18,7 @@ from .replay_html import replay_page
 from .replay_payload import ShownHead, replay_payload
 from .replay_text import (
     Focus,
+    averaging_words,
     begins_at_random,
     earlier_steps,
     earlier_words,
@@ -54,13 +55,8 @@ def show(choice: Choice) -> None:
         "snapshots are equally far apart, on the slider and in the curves: there are more early in the training, when "
         "most changes."
     )
-    averaged = checkpoint.training.get("averaged_steps")
-    if isinstance(averaged, list) and len(averaged) > 1:
-        st.caption(
-            "The replay shows the sentences it was recorded with, not the one above, and the weights as they were at "
-            f"each step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this "
-            "training, and BLEU was measured with such means: they may translate otherwise than the last snapshot."
-        )
+    if caption := averaging_words(checkpoint.training):
+        st.caption(plain(caption))
 
 
 def show_replay(

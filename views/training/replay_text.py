@@ -220,3 +220,17 @@ def earlier_words(earlier: Sequence[int]) -> str:
         f"{count} trainings, one after the other: after {where} the learning rate rose anew, from the mean of the last "
         f"saves of the {whose}. “learning-rate schedule” has the last one's."
     )
+
+
+def averaging_words(training: Mapping) -> str:
+    """How the checkpoint's weights came from those of the replay, as training.json has it; empty where they are alike."""
+    averaged = training.get("averaged_steps")
+    if not isinstance(averaged, list) or len(averaged) < 2:
+        return ""
+    further = training.get("averaged_with")
+    with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
+    return (
+        "The replay shows the sentences it was recorded with, not the one above, and the weights as they were at each "
+        f"step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this training{with_it}; the "
+        "BLEU of the curve was measured with such means of saves. They may translate otherwise than the last snapshot."
+    )

@@ -13,7 +13,7 @@ from support.pages import ROOT, components, open_page, page_text
 import session
 from browser.replay_player import NEWEST
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
-from views.training.replay_text import earlier_steps, earlier_words, focus_of, output_story
+from views.training.replay_text import averaging_words, earlier_steps, earlier_words, focus_of, output_story
 
 PAGE = "pages/training.py"
 NAME = "en-fr"
@@ -86,6 +86,18 @@ def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, 
     path.write_text(json.dumps(training), encoding="utf-8")
     monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
     assert "This training began with another checkpoint's layers" in page_text(open_replay(checkpoint="warm"))
+
+
+def test_a_checkpoint_that_is_a_mean_of_two_trainings_says_so():
+    text = page_text(open_replay(checkpoint="en-de"))
+    assert (
+        "the mean of 3 saves of this training, averaged with the weights of the training before it, 0.6 to 0.4" in text
+    )
+    assert "averaged with" not in page_text(open_replay(checkpoint="en-fr"))
+    assert averaging_words({"averaged_steps": [5, 6], "averaged_with": 7}) == averaging_words(
+        {"averaged_steps": [5, 6]}
+    )
+    assert averaging_words({"averaged_with": "another"}) == averaging_words({"averaged_steps": [5]}) == ""
 
 
 @pytest.mark.parametrize("nonsense", [None, 0, -3, 900, 901, "5", [], [5, 5], [7, 3], [3, "5"], [3, None], True, {}])
