@@ -3,10 +3,10 @@
     python -m benchmarks.visitors --visitors 30 60 300 --pages translate attention
 
 Each visitor speaks Streamlit's own protocol over a websocket and asks for a sentence that nobody asked for before,
-every few seconds, or as soon as the last one is there if that is later. Nobody keeps time: the next sentence comes after
-half to one and a half of these seconds, because a load in which the same visitors met at each turn would measure how
-they happened to lie. Beside it, under the same load, the bare app of `bare.py`. The visitors' own work shares the
-processor with the server.
+every few seconds, or as soon as the last one is there if that is later. Nobody keeps time: the next sentence comes
+after half to one and a half of these seconds, because a load in which the same visitors met at each turn would
+measure how they happened to lie. Beside it, under the same load, the bare app of `bare.py`. The visitors' own work
+shares the processor with the server.
 """
 
 import argparse

@@ -13,7 +13,7 @@ from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import attention_map
 from views.decoding.text import entropy_words, hardest_step, search_sentence, step_sentence
 
-SEARCHED = (0, 5, 7, 9, 12, 14, 17, 36)
+SEARCHED = (0, 5, 7, 9, 12, 14, 17, 28, 36, 37)
 
 
 def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_taken():

@@ -223,7 +223,7 @@ def earlier_words(earlier: Sequence[int]) -> str:
 
 
 def averaging_words(training: Mapping) -> str:
-    """How the checkpoint's weights came from those of the replay, as training.json has it; empty where they are alike."""
+    """How the checkpoint was made from trainings, as training.json has it; empty where it is one's last weights."""
     averaged = training.get("averaged_steps")
     if not isinstance(averaged, list) or len(averaged) < 2:
         return ""
