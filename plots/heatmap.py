@@ -265,18 +265,22 @@ def mask_figure(
     masked_by: why a cell is masked, in words for the hover text, with the cells of which that is true. room: pixels
     for its width.
     """
-    names = [token_label(token) for token in tokens]
-    hover = [
-        [_mask_hover(names, row, key, unmasked[row, key], masked_by) for key in range(len(tokens))]
-        for row in range(len(tokens))
-    ]
+    hover = _mask_hover([token_label(token) for token in tokens], unmasked, masked_by)
     cells = Cells(np.where(unmasked, 1.0, BLANK), hover, _MAY_ATTEND, hover_blank=True)
     return heatmap_figure(Heatmap((cells,), tokens, tokens, "query: decoder input token", INPUT_KEY, room))
 
 
-def _mask_hover(names: list[str], row: int, key: int, may_attend: bool, masked_by: dict[str, np.ndarray]) -> str:
-    query, other = f"Token {row + 1} “{names[row]}”", f"token {key + 1} “{names[key]}”"
-    if may_attend:
-        return f"{query}<br>may attend to {other}"
-    reasons = " and ".join(reason for reason, cells in masked_by.items() if cells[row, key])
-    return f"{query}<br>may not attend to {other}:<br>{reasons}"
+def _mask_hover(names: list[str], unmasked: np.ndarray, masked_by: dict[str, np.ndarray]) -> list[list[str]]:
+    """For each cell whether its query may attend to its key, and what keeps it from that."""
+    keys = [f"token {number} “{name}”" for number, name in enumerate(names, start=1)]
+    reasons = [(reason, cells.tolist()) for reason, cells in masked_by.items()]
+
+    def cell(row: int, key: int, may_attend: bool) -> str:
+        if may_attend:
+            return f"may attend to {keys[key]}"
+        return f"may not attend to {keys[key]}:<br>{' and '.join(why for why, cells in reasons if cells[row][key])}"
+
+    return [
+        [f"Token {row + 1} “{names[row]}”<br>{cell(row, key, may)}" for key, may in enumerate(line)]
+        for row, line in enumerate(unmasked.tolist())
+    ]

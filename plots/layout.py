@@ -214,6 +214,8 @@ def _written(value: object) -> object:
     if isinstance(value, np.ndarray) and value.dtype in _TYPED:
         shape = {"shape": ", ".join(map(str, value.shape))} if value.ndim > 1 else {}
         return {"dtype": _TYPED[value.dtype], "bdata": base64.b64encode(np.ascontiguousarray(value)).decode(), **shape}
+    if isinstance(value, np.ndarray):  # of texts: what writes JSON fast cannot read these, and Plotly's own takes over
+        return value.tolist()
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
         return [_written(part) for part in value]
     return value

@@ -52,15 +52,8 @@ logger = logging.getLogger(__name__)
 Measured = TypeVar("Measured")
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
 _FILES = (
-    "config.json",
-    "model.safetensors",
-    *TOKENIZER_FILES,
-    "training.json",
-    SAMPLES,
-    REPLAY_FILE,
-    ROLES_FILE,
-    OUTPUTS_FILE,
-    PAIRS_FILE,
+    *("config.json", "model.safetensors", *TOKENIZER_FILES, "training.json"),
+    *(SAMPLES, REPLAY_FILE, ROLES_FILE, OUTPUTS_FILE, PAIRS_FILE),
 )
 
 
@@ -193,7 +186,11 @@ def recorded(choice: Choice) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
-        return record(target=greedy_translation(choice))
+        if not greedy.is_alone(choice, waiting(choice.checkpoint)):
+            return record(target=greedy_translation(choice))
+        found = record()  # encodes the source once instead of twice
+        greedy.put(choice, found[0].next_ids)
+        return found
     if not isinstance(choice.strategy, Beam):
         return record(strategy=choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))

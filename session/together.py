@@ -32,6 +32,11 @@ class Together(Generic[Request, Result]):
         with self._lock:
             self._results.setdefault(request, result)
 
+    def is_alone(self, request: Request, others: Iterable[Request]) -> bool:
+        """Whether the request would be a batch of its own: it has no result yet, and the others have theirs."""
+        with self._lock:
+            return all(other == request or other in self._results for other in others) and request not in self._results
+
     def result(self, request: Request, others: Iterable[Request] = ()) -> Result | None:
         """The result of a request; those of others, as many as fit in a batch, are computed with it."""
         with self._lock:

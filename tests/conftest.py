@@ -8,6 +8,7 @@ from math import isnan
 from pathlib import Path
 
 import numpy as np
+import orjson
 import plotly.graph_objects as go
 import pytest
 import torch
@@ -29,6 +30,7 @@ from transformer.training.run import train
 from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]
+AS_PLOTLY_ASKS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 # The files that take longest come first, so that all workers end at about the same time.
 LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_explorer", "test_inside", "test_killed")
 
@@ -65,6 +67,7 @@ def checked_figures() -> Iterator[None]:
     def to_dict(figure: Figure) -> dict:
         sent = unchecked(figure)
         assert as_drawn(sent) == as_drawn(go.Figure(figure._given).to_dict())
+        orjson.dumps(sent, option=AS_PLOTLY_ASKS)  # what it cannot read, Plotly would look through value by value
         return sent
 
     with pytest.MonkeyPatch.context() as patch:

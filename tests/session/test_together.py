@@ -37,6 +37,12 @@ def test_a_request_takes_others_along_and_these_are_not_computed_again(together,
     assert batches[1:] == [["e", "d"]]
 
 
+def test_a_request_is_alone_where_nobody_waits_for_what_is_not_there_yet(together):
+    assert together.is_alone("a", []) and together.is_alone("a", ["a"]) and not together.is_alone("a", ["a", "b"])
+    together.put("b", "B")
+    assert together.is_alone("a", ["a", "b"]) and not together.is_alone("b", [])
+
+
 def test_what_has_no_result_is_remembered_as_such(together, batches):
     assert together.result("nothing") is None and together.result("nothing") is None
     assert batches == [["nothing"]]
@@ -70,6 +76,16 @@ def asked(trained_folder, tmp_path, monkeypatch):
     batches, best = [], Translator.best_ids
     monkeypatch.setattr(Translator, "best_ids", lambda own, texts: batches.append(list(texts)) or best(own, texts))
     return session.checkpoint("own"), batches
+
+
+def test_the_source_is_encoded_once_where_nobody_else_waits_and_others_get_that_translation(asked):
+    checkpoint, batches = asked
+    choice, encoded = Choice(checkpoint, "big old tree."), []
+    model = session.translator(checkpoint).model
+    model.encoder[0].register_forward_hook(lambda *_: encoded.append(True))
+    trace = session.trace(choice)
+    assert len(encoded) == 1 and trace.next_ids == session.translator(checkpoint).trace(choice.text).next_ids
+    assert session.greedy_translation(choice) == trace.next_ids and batches == []
 
 
 def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_traced_alone(asked, monkeypatch):
