@@ -21,6 +21,8 @@ EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
 
 _LARGEST_CELL = 36  # pixels
+_TITLE_LETTER = 7  # pixels, of a title beside the rows
+_BELOW_WITH_BAR, _LEAST_HIGH = 60, 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
@@ -106,17 +108,26 @@ class Heatmap:
     @property
     def height(self) -> int:
         """The whole figure's height in pixels."""
-        return round(len(self.queries) * self.cell + self._above + self.below)
+        least = _LEAST_HIGH if self.below == _BELOW_WITH_BAR else 0
+        return round(max(least, len(self.queries) * self.cell) + self._above + self.below)
 
     @property
     def below(self) -> int:
         """The room of the colour bars below."""
-        return 60 if self.room is not None and any(layer.bar for layer in self.cells) else 10
+        return _BELOW_WITH_BAR if self.room is not None and any(layer.bar for layer in self.cells) else 10
 
     @property
     def _above(self) -> float:
         letters = _LETTER * SMALLEST_LABEL * max(map(len, (*self.keys, self.extra)), default=0)
         return letters + (70 if self.room is None else 40)
+
+    @property
+    def row_title(self) -> str:
+        """The rows' name, or as much of it as stands beside them without being cut."""
+        fitting = (len(self.queries) * self.cell + _BELOW_WITH_BAR) / _TITLE_LETTER
+        return next(
+            (title for title in (self.row_name, self.row_name.split(":")[0], "row") if len(title) <= fitting), ""
+        )
 
     def within(self, side: int) -> "Heatmap":
         """The same in the largest room up to `side` pixels with which it is no higher than that, if it can be."""
@@ -168,7 +179,7 @@ def _axes(heatmap: Heatmap, every: int) -> tuple[dict, dict]:
         keys["ticktext"].append(token_label(heatmap.extra))
     shared = {"tickfont": {"size": SMALLEST_LABEL}, "constrain": "domain"}
     above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
-    beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_name)}
+    beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_title)}
     rows = token_rows(heatmap.queries, every=every)
     return {**keys, **shared, **above, "title": titled(heatmap.key_name)}, {**rows, **shared, **beside}
 

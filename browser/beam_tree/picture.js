@@ -20,9 +20,9 @@ export function figureOf(data, measure) {
   return {
     name: "beam_tree",
     label: "A beam search as a tree",
-    caption: "A beam search as a tree: each column is a step, each box a translation under way, the darker the more " +
-      "probable its token after what came before. Orange: on the way to the best translation. A thick frame: it " +
-      "ended, with its rank. A dashed frame: it fell out of the beam.",
+    caption: "A beam search as a tree: each column is a step, each box a translation under way, its colour the " +
+      "stronger the more probable its token after what came before. Orange: on the way to the best translation. A " +
+      "thick frame: it ended, with its rank. A dashed frame: it fell out of the beam.",
     drawing: () => drawingOf(data.branches, measure),
     table: () => tableOf(data.branches),
   };

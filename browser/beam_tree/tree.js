@@ -64,7 +64,7 @@ class BeamTree {
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
     this.readout.textContent = branch ? branch.words : "Each column is a step, each button a translation under way, " +
-      "the darker the more probable its token. Point at one, or click it to search on from there.";
+      "its colour the stronger the more probable its token. Point at one, or click it to search on from there.";
     const dark = isDark(this.stage);
     const chips = (branch?.reads ?? []).map((weight, index) => {
       const chip = element("span", "", this.data.source[index]);

@@ -124,8 +124,8 @@ export function headsFigure(data, strips, step) {
     name: `heads_of_step_${step}`,
     label: `Every head in step ${step} of ${data.steps.length}`,
     caption: `Every head in step ${step} of ${data.steps.length}, which predicts “${data.next[step - 1]}”: a line of ` +
-      "cells is a head, layer under layer; the darker a cell, the larger the weight. Left, cross-attention over the " +
-      "source; right, masked self-attention over the tokens fed so far.",
+      "cells is a head, layer under layer; the stronger its colour, the larger the weight. Left, cross-attention " +
+      "over the source; right, masked self-attention over the tokens fed so far.",
     drawing: () => headsDrawing(data, shown),
     table: () => headsTable(matrices()),
     matrices,

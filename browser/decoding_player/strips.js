@@ -78,7 +78,7 @@ export class Strip {
     const { layer: chosenLayer, head, heads } = this.data;
     if ((chosenLayer ?? layer) !== layer || (chosenLayer === null && head === null)) return;
     const [first, rows] = head === null ? [0, heads] : [head, 1];
-    const wide = this.cell * this.keys.length + 1, high = rows * ROW_HEIGHT + 1;
+    const wide = this.cell * this.unmasked + 1, high = rows * ROW_HEIGHT + 1;
     pen.strokeRect(LABEL_SPACE - 1, y + first * ROW_HEIGHT - 1, wide, high);
   }
 

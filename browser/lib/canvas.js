@@ -157,7 +157,7 @@ export class Drawing {
     const { canvas, copy } = this;
     copy.width = canvas.width;
     copy.height = canvas.height;
-    copy.getContext("2d").drawImage(canvas, 0, 0);
+    if (canvas.width && canvas.height) copy.getContext("2d").drawImage(canvas, 0, 0); // nothing of a hidden one
   }
 
   // The pen, on what was kept and nothing else.
@@ -166,7 +166,7 @@ export class Drawing {
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(copy, 0, 0);
+    if (copy.width && copy.height) pen.drawImage(copy, 0, 0);
     pen.restore();
     return pen;
   }

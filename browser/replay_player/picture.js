@@ -60,7 +60,8 @@ export function filmFigure(data, snapshots) {
     name: "training_of_a_head",
     label: `${kind}, ${name}, at ${shown} snapshots of the training`,
     caption: `${kind}, ${name}, at ${shown} snapshots of the training, from step ${steps[0].toLocaleString("en")} to ` +
-      `step ${steps.at(-1).toLocaleString("en")}; ${axes}. The darker a cell, the larger the weight, from 0 to 1.`,
+      `step ${steps.at(-1).toLocaleString("en")}; ${axes}. The stronger the colour of a cell, ` +
+      "the larger the weight, from 0 to 1.",
     drawing: () => filmDrawing(found, steps, matrices()),
     table: () => filmTable(found, steps, matrices(), namesOf(data)),
     matrices,

@@ -25,7 +25,7 @@ function captionOf({ name }) {
   return (
     `Source tokens, above, and output tokens, below, joined by the cross-attention weights of ${name}: the larger ` +
     "the weight, the stronger the line; weights below 0.01 have none. Under each output token stands its " +
-    "probability: the darker, the more probable."
+    "probability: the stronger its colour, the more probable."
   );
 }
 

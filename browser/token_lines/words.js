@@ -43,7 +43,7 @@ export function sourceWords({ source, outputs, weights }, column) {
 // What is said while nothing is pointed at: how to begin.
 export function invitation({ name }) {
   return (
-    `Each line is a cross-attention weight (${name}): the stronger, the larger. Output tokens are darker the more ` +
-    "probable they are. Point at a token, or touch it, to read its weights."
+    `Each line is a cross-attention weight (${name}): the stronger, the larger. The more probable an output ` +
+    "token, the stronger its colour. Point at a token, or touch it, to read its weights."
   );
 }

@@ -92,7 +92,7 @@ def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(lines
     tints = page.locator(".row.output .token").evaluate_all(
         "chips => chips.map((chip) => Number(getComputedStyle(chip).backgroundColor.match(/([.0-9]+)\\)$/)[1]))"
     )
-    np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.next_probabilities, atol=0.006)  # darker = more probable
+    np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.next_probabilities, atol=0.006)  # stronger = more probable
 
 
 def test_the_rows_are_gone_through_by_keys(lines, shipped):

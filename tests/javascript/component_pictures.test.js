@@ -136,7 +136,7 @@ const BRANCHES = [
   branch(0, 1, 0, "</s>", 1, -0.25, "best ended", "1"),
 ];
 
-test("a tree has a box a branch, darker the more probable, and a line to what it grew from", () => {
+test("a tree has a box a branch, its colour the stronger the more probable, and a line to what it grew from", () => {
   const { drawing, table } = tree({ branches: BRANCHES }, measure), drawn = drawing();
   holds(drawn);
   const boxes = every(within(drawn.parts, "branches"), "rect"), [edge, ...others] = within(drawn.parts, "edges");

@@ -17,7 +17,10 @@ HEADS = {
     Heads("decoder", 2, 7): "masked decoder self-attention layer 3, head 8",
     Heads("cross", 2, 3): "cross-attention layer 3, head 4",
 }
-STEPS = r"(falls|rises) by (\d+\.\d\d) nats, most at “(.+?)”(?: \(output token (\d+)\))? \(by (\d+\.\d\d)\)"
+STEPS = (
+    r"(falls|rises) by (\d+\.\d\d) nats(?:, from \S+ to \S+)?, "
+    r"most at “(.+?)”(?: \(output token (\d+)\))? \(by (\d+\.\d\d)\)"
+)
 TEXTS = traces()[1:20:4]
 
 
@@ -101,7 +104,7 @@ def test_what_became_of_a_translation_is_said_with_the_sums_of_both_runs():
         changed = without(*heads)
         old, new = (log_probabilities(model, trace) for model in (own.model, changed))
         sums = [
-            float(each.replace("−", "-")) for each in re.search(r"\(from (−?[\d.]+) to (−?[\d.]+)\)", words).groups()
+            float(each.replace("−", "-")) for each in re.search(r", from (−?[\d.]+) to (−?\d+\.\d\d)", words).groups()
         ]
         assert sums == pytest.approx([old.sum(), new.sum()], abs=0.0051)
         assert is_said(words, old - new, trace.next_tokens), words

@@ -31,15 +31,16 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
             said = describe_trajectory(trajectory(side, token), tokens[token])
             named, cosine, adding, most, onto, last, share = re.fullmatch(
                 rf"Of all sub-layers (layer .*) changes the direction of “{re.escape(tokens[token])}” most \(cosine "
-                r"(−?[\d.]+) with the vector before it\), and (layer .*) adds the largest norm \(([\d.]+), to a vector "
-                rf"of norm ([\d.]+)\)\. The last vector's cosine with the embedding is (−?[\d.]+): ({PERCENT}) of its "
-                r"squared norm lies along the embedding's direction\.",
+                r"(−?[\d.]+) with the vector before it\), and (layer .*|it also) adds the largest norm \(([\d.]+), "
+                rf"to a vector of norm ([\d.]+)\)\. The last vector's cosine with the embedding is (−?[\d.]+): "
+                rf"({PERCENT}) of its squared norm lies along the embedding's direction\.",
                 said,
             ).groups()
             turns = {(p.layer, str(p.name)): _cosine(p.before[token], p.after[token]) for p in side.sublayers}
             norms = {(p.layer, str(p.name)): _norm(p.change[token]) for p in side.sublayers}
             before = {(p.layer, str(p.name)): _norm(p.before[token]) for p in side.sublayers}
-            turned, added = _place(named), _place(adding)
+            turned, added = _place(named), _place(named if adding == "it also" else adding)
+            assert (turned == added) == (adding == "it also")
             assert turns[turned] <= min(turns.values()) + 1e-9 and as_printed(cosine, turns[turned])
             assert norms[added] >= max(norms.values()) - 1e-9 and as_printed(most, norms[added])
             assert as_printed(onto, before[added])

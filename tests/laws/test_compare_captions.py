@@ -51,7 +51,7 @@ def test_a_heads_difference_is_what_its_cells_differ_by(kind):
         assert distances[int(said[7]) - 1, int(said[8]) - 1] == pytest.approx(max(distances.values()), abs=1e-6)
         assert int(said[10]) == sum(each < 0.05 for each in distances.values())
         pairs = re.findall(
-            r"The (\d+) (rows|columns) were matched by their (position|tokens)", matching_words(difference)
+            r"The (\d+) (rows?|columns?) (?:was|were) matched by (position|token)", matching_words(difference)
         )
         assert [int(count) for count, _, _ in pairs] == [len(difference.rows), len(difference.columns)]
         as_many = [len(first.source_ids) == len(second.source_ids), len(first.fed_ids) == len(second.fed_ids)]

@@ -66,7 +66,7 @@ def test_what_is_said_of_a_change_is_what_attention_by_its_formula_gives(action,
             model.decoder[layer].cross_attention.core = Changed(heads, rows, change(1))
         old, new = (log_probabilities(each, trace) for each in (own.model, model))
         sums = [
-            float(each.replace("−", "-")) for each in re.search(r"\(from (−?[\d.]+) to (−?[\d.]+)\)", words).groups()
+            float(each.replace("−", "-")) for each in re.search(r", from (−?[\d.]+) to (−?\d+\.\d\d)", words).groups()
         ]
         assert sums == pytest.approx([old.sum(), new.sum()], abs=0.0051)
         token = re.search(r"“(.+?)”(?: \(position (\d+)\))?", words)

@@ -154,7 +154,7 @@ def test_what_the_source_has_of_each_step_is_so():
                 assert all(close(said, each) for each in source)
             else:
                 said = re.fullmatch(
-                    rf"By measured norms the source's share is largest in step (\d+), which predicts “(.+?)” "
+                    rf"By norm-based rollout the source's share is largest in step (\d+), which predicts “(.+?)” "
                     rf"\({NUMBER}\), and smallest in step (\d+), which predicts “(.+?)” \({NUMBER}\); {NUMBER} on "
                     r"average\.",
                     text,

@@ -216,9 +216,10 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> str:
     turned = inside[int(np.argmin(trajectory.turns[inside]))]
     added = inside[int(np.argmax(trajectory.changes[inside]))]
     last = float(trajectory.similarities[-1])
+    adding = "it also" if added == turned else names[added]
     return (
         f"Of all sub-layers {names[turned]} changes the direction of {quoted(token)} most (cosine "
-        f"{signed(trajectory.turns[turned], 2)} with the vector before it), and {names[added]} adds the largest norm "
+        f"{signed(trajectory.turns[turned], 2)} with the vector before it), and {adding} adds the largest norm "
         f"({trajectory.changes[added]:.1f}, to a vector of norm {trajectory.norms[added - 1]:.1f}). The last vector's "
         f"cosine with the embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the "
         "embedding's direction."

@@ -59,8 +59,8 @@ def _show_measures(
     st.caption(
         plain(
             f"For {target}, to which the model gave {chance_words(float(trace.next_probabilities[step]))} (log P = "
-            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, {name}. Bars to "
-            f"the right speak for {target}, hatched orange ones against it; weights and lengths cannot tell which. "
+            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, {name}. Orange bars "
+            f"speak for {target}, hatched blue ones against it; weights and lengths, plain blue, cannot tell which. "
             "Each panel has its own scale."
         )
     )

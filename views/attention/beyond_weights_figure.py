@@ -36,8 +36,9 @@ _ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay rea
 def measures_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.Figure:
     """A panel for each of MEASURES, a bar a source token, from top to bottom: values [source] each.
 
-    Each panel has its own scale, labelled above. Bars to the left, against the target token, are orange and hatched. A
-    token that cannot be left out has no bar.
+    Each panel has its own scale, labelled above. Where values have a sign, bars to the right, for the target token, are
+    orange, those to the left, against it, blue and hatched; values without a sign are plain blue. A token that cannot
+    be left out has no bar.
     """
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens)))
     width = (1 + _GAP) / len(MEASURES)
@@ -71,7 +72,7 @@ def _bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> di
     pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
     hover = [_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
     bars = row_bars(values.astype(np.float32), hover, BLUE)
-    colours = np.where(against, _ORANGE, _BLUE).tolist()
+    colours = np.where((values > 0) & (name in SIGNED), _ORANGE, _BLUE).tolist()
     return bars | {"xaxis": axis, "width": 0.78, "marker": {"color": colours, "opacity": 1, "pattern": pattern}}
 
 

@@ -54,7 +54,7 @@ def shares_figure(chosen: AttentionMap, name: str) -> go.Figure:
     limit = limit_of(chosen)
     rows = [row_words(chosen, row) for row in range(len(chosen.weights))]
     values = [[f"<b>{value:.4f}</b>" for value in row] for row in chosen.weights.tolist()]
-    scale = Scale(WEIGHT_SCALE, 0, limit, (0, np.floor(limit * 100) / 100))
+    scale = Scale(WEIGHT_SCALE, 0, limit, (0, limit), ".2f")
     cells = Cells(chosen.weights, hover_texts(rows, chosen.keys, values, RELATIONS[name]), scale, name)
     names = axis_names(chosen.kind, chosen.row_label)
     texts = weight_texts(chosen.weights)

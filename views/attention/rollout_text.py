@@ -117,7 +117,7 @@ def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> s
     parts = parts_of_steps(rollout, layer)
     if mixing == HALVES:
         return _describe_halves(trace, parts, layer + 1)
-    source, measure = parts[:, 0], "By ALTI+" if mixing == ALTI else "By measured norms"
+    source, measure = parts[:, 0], "By ALTI+" if mixing == ALTI else "By norm-based rollout"
     least, most = int(source.argmin()), int(source.argmax())
     if f"{source[least]:.2f}" == f"{source[most]:.2f}":
         return f"{measure} the source's share is {source[most]:.2f} in every step here; the rest is prefix."
@@ -135,7 +135,7 @@ def _describe_halves(trace: Trace, parts: np.ndarray, layers: int) -> str:
         f"{counted(layers, 'layer')} {'leaves' if layers == 1 else 'leave'} 1 − ½{_power(layers)} to it, whatever the "
         "weights are. "
     )
-    advice = "Choose measured norms for a share that depends on the model."
+    advice = "Choose “norm-based” for a share that depends on the model."
     if len(earlier) < 2 or not earlier.any():
         return text + advice
     most = int(earlier.argmax())

@@ -153,7 +153,7 @@ def _show_masks(batch: OpenedBatch, sentence: int) -> None:
 def _show_head(head: MaskedHead, rows: str) -> None:
     """Scores, masked scores and weights of one head, and one of its rows by hand."""
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
-    before = "Q K^T / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
+    before = "QKᵀ / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
     after = "Masked cells become minus infinity; the others stay as they are."
     softmax = "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0."
     see = captions.describe_head(head)

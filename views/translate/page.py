@@ -63,7 +63,7 @@ def _show_tokens(trace: Trace, unknown_id: int) -> None:
     show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
     st.caption(
         "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
-        "darker = higher."
+        "the stronger the colour, the higher."
     )
     show_probabilities(
         trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Output tokens with their probabilities"

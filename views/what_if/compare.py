@@ -95,7 +95,7 @@ def _second(choice: Choice, against: With) -> tuple[Trace, str]:
 
 
 def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:
-    maps = [attention_map(trace, *head, "predicted") for trace in (first, second)]
+    maps = [attention_map(trace, *head, "fed") for trace in (first, second)]
     show_panels(
         f"attention weights of {KIND_NAMES[head.kind]}",
         Panel("First run", attention_map_figure(maps[0], _SIDE), columns=len(maps[0].keys), key="first_map"),

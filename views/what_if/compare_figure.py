@@ -10,8 +10,6 @@ from plots.text import signed, token_label
 from transformer.interpret.trace import AttentionMap
 from transformer.interpret.what_if.difference import MapDifference
 
-FEW = 4  # rows
-
 
 def difference_figure(difference: MapDifference, first: AttentionMap, second: AttentionMap, side: int) -> go.Figure:
     """One head's weights in the second run minus those in the first, where both have the row and the column.
@@ -31,9 +29,8 @@ def difference_figure(difference: MapDifference, first: AttentionMap, second: At
     limit = max(0.01, float(np.nanmax(np.abs(values))))
     cells = Cells(values, hover, diverging(limit, 0.72), "difference")
     texts = [["" if np.isnan(value) else short(value) for value in line] for line in values]
-    row_name, key_name = axis_names(first.kind, first.row_label)
-    row_name = row_name if len(rows) > FEW else "row"  # a title that is longer than the axis moves the colour bar
-    return heatmap_figure(Heatmap((cells,), tuple(rows), tuple(keys), row_name, key_name, side, texts).within(side))
+    names = axis_names(first.kind, first.row_label)
+    return heatmap_figure(Heatmap((cells,), tuple(rows), tuple(keys), *names, side, texts).within(side))
 
 
 def distances_figure(difference: MapDifference) -> go.Figure:

@@ -35,9 +35,12 @@ def describe_difference(difference: MapDifference, layer: int, head: int, first:
 
 def matching_words(difference: MapDifference) -> str:
     """How rows and columns of both maps found each other."""
-    sides = {"rows": (difference.rows_by, difference.rows), "columns": (difference.columns_by, difference.columns)}
+    sides = {"row": (difference.rows_by, difference.rows), "column": (difference.columns_by, difference.columns)}
     words = {
-        MatchedBy.POSITION: "by their position, as both runs have as many",
-        MatchedBy.TOKEN: "by their tokens, those that stand in both in the same order; the others are left out",
+        MatchedBy.POSITION: "by position, as both runs have as many",
+        MatchedBy.TOKEN: "by token, those that stand in both in the same order; the others are left out",
     }
-    return " ".join(f"The {len(pairs)} {side} were matched {words[by]}." for side, (by, pairs) in sides.items())
+    return " ".join(
+        f"The {counted(len(pairs), side)} {'was' if len(pairs) == 1 else 'were'} matched {words[by]}."
+        for side, (by, pairs) in sides.items()
+    )

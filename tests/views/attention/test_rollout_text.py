@@ -82,7 +82,7 @@ def test_a_half_each_is_said_to_be_so_in_any_sentence():
     assert describe_parts(made_trace(), one, 0, HALVES) == (
         "The source's share is 0.5 in every step, and would be in any sentence: with a half each, 1 layer leaves "
         "1 − ½ to it, whatever the weights are. The weights decide how the rest is divided: step 2, which "
-        "predicts “▁Katze”, has the largest share of earlier input tokens (0.100). Choose measured norms for a "
+        "predicts “▁Katze”, has the largest share of earlier input tokens (0.100). Choose “norm-based” for a "
         "share that depends on the model."
     )
     first = [0.15] * 5 + [0.25, 0, 0], [0.15] * 5 + [0.05, 0.2, 0]
@@ -90,7 +90,7 @@ def test_a_half_each_is_said_to_be_so_in_any_sentence():
     assert describe_parts(made_trace(), twelve, 11, HALVES) == (
         "The source's share is 0.75 in every step, and would be in any sentence: with a half each, 12 layers "
         "leave 1 − ½¹² to it, whatever the weights are. The weights decide how the rest is divided: step 3, which "
-        "predicts “</s>”, has the largest share of earlier input tokens (0.150). Choose measured norms for a "
+        "predicts “</s>”, has the largest share of earlier input tokens (0.150). Choose “norm-based” for a "
         "share that depends on the model."
     )
 
@@ -99,7 +99,7 @@ def test_where_no_earlier_token_has_anything_only_the_halves_are_told():
     rows = [[0.1] * 5 + own for own in ([0.5, 0, 0], [0, 0.5, 0], [0, 0, 0.5])]
     assert describe_parts(made_trace(), rolled(2, *rows), 1, HALVES) == (
         "The source's share is 0.5 in every step, and would be in any sentence: with a half each, 2 layers leave "
-        "1 − ½² to it, whatever the weights are. Choose measured norms for a share that depends on the model."
+        "1 − ½² to it, whatever the weights are. Choose “norm-based” for a share that depends on the model."
     )
     one_step = Rollout(np.zeros((1, 5, 5)), np.zeros((1, 1, 1)), np.array([[[0.1] * 5 + [0.5]]]))
     assert describe_parts(made_trace(), one_step, 0, HALVES).count("decide") == 0
@@ -114,10 +114,10 @@ def test_two_steps_are_enough_to_tell_what_an_earlier_token_has():
 def test_measured_shares_are_told_by_their_largest_and_their_smallest():
     rows = [0.1] * 5 + [0.5, 0, 0], [0.12] * 5 + [0.1, 0.3, 0], [0.06] * 5 + [0.1, 0.2, 0.4]
     assert describe_parts(made_trace(), rolled(2, *rows), 1, MEASURED) == (
-        "By measured norms the source's share is largest in step 2, which predicts “▁Katze” (0.60), and smallest "
+        "By norm-based rollout the source's share is largest in step 2, which predicts “▁Katze” (0.60), and smallest "
         "in step 3, which predicts “</s>” (0.30); 0.47 on average."
     )
     rows = [0.1] * 5 + [0.5, 0, 0], [0.1008] * 5 + [0.096, 0.4, 0], [0.1] * 5 + [0.1, 0, 0.4]
     assert describe_parts(made_trace(), rolled(2, *rows), 1, MEASURED) == (
-        "By measured norms the source's share is 0.50 in every step here; the rest is prefix."
+        "By norm-based rollout the source's share is 0.50 in every step here; the rest is prefix."
     )

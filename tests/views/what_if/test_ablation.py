@@ -114,7 +114,7 @@ def test_many_heads_are_named_three_by_three():
     assert words == (
         "Without cross-attention layer 1, head 1; cross-attention layer 1, head 2; cross-attention layer 1, head 3 and "
         "2 more heads the model still finds the same translation, token for token. With the same tokens fed, log P of "
-        "the unchanged translation stays as it is (from −2.08 to −2.08)."
+        "the unchanged translation stays as it is, from −2.08 to −2.08."
     )
 
 
