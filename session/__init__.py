@@ -187,7 +187,7 @@ def recorded(choice: Choice) -> tuple[Trace, Activations]:
     record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
         if not greedy.is_alone(choice, waiting(choice.checkpoint)):
-            return record(target=greedy_translation(choice))
+            return record(decoded=greedy_translation(choice))
         found = record()  # encodes the source once instead of twice
         greedy.put(choice, found[0].next_ids)
         return found

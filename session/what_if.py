@@ -83,7 +83,7 @@ def changed_trace(choice: Choice, asked: str) -> Trace:
 def same_target_trace(choice: Choice, asked: str) -> Trace:
     """The unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
     own, sentence = translator(choice.checkpoint), trace(choice)
-    return own.trace(choice.source, target=sentence.next_ids, **_under(choice, asked))
+    return own.recorded(choice.source, decoded=sentence.next_ids, **_under(choice, asked))[0]
 
 
 @_cached(max_entries=64, show_spinner=False)

@@ -1,4 +1,4 @@
-"""The command line: app, translate, evaluate, trace, heads, outputs, importance, train, import, export, toy, …"""
+"""The command line: a model's translations, maps and measures, its training, its import and export, and the app."""
 
 import argparse
 import logging

@@ -75,9 +75,10 @@ class Translator(TextReader, FiguresOfTranslator):
 
         `progress` is called after each batch with the number of texts done; the languages, for a model that has
         several: see `addressed`; interventions and means: what the model runs under, see `intervened`. Raises
-        EmptyTextError or TooLongError, before anything is translated, for a text that cannot be.
+        EmptyTextError or TooLongError, before anything is translated, for a text that cannot be, and ValueError for one
+        text in place of a list.
         """
-        texts = [self.addressed(text, target_language, source_language) for text in texts]
+        texts = [self.addressed(text, target_language, source_language) for text in self._texts(texts)]
         sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
         strategy = strategy or strategy_for(beam)
         batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
@@ -160,6 +161,7 @@ class Translator(TextReader, FiguresOfTranslator):
         *,
         keep: tuple[str, ...] = (),
         target: str | Ids | Hypothesis | None = None,
+        decoded: Ids | None = None,
         prefix: str | Ids = (),
         strategy: Strategy | None = None,
         interventions: Asked = (),
@@ -167,13 +169,16 @@ class Translator(TextReader, FiguresOfTranslator):
     ) -> tuple[Trace, Activations]:
         """A `trace`, and the pass that it was read from, which kept the calls of the modules in `keep` as well.
 
-        Of a text that names its languages itself, where the model has several. Raises as `trace`.
+        Of a text that names its languages itself, where the model has several. `decoded`: the ids of the translation,
+        where it has been decoded before. Raises as `trace`.
         """
         if target is not None and len(prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         pieces, source_ids, prefix_ids = self.pieces(text), self._source_ids(text), self._prefix_ids(prefix, text)
         request, asked = Request(keep=(*ATTENTION, *keep)), read_all(interventions)
-        origin = "target" if isinstance(target, str) else "prefix" if len(prefix) else "decoded"
+        is_given = target is not None and not isinstance(target, Hypothesis)
+        origin = "target" if is_given else "prefix" if len(prefix) else "decoded"
+        target = decoded if target is None else target
         target_ids = None if target is None else self._target_ids(target, text)
         with intervened(self.model, asked, means):
             encoder = record_encoder(self.model, [source_ids], request)
@@ -187,6 +192,7 @@ class Translator(TextReader, FiguresOfTranslator):
         self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
     ) -> list[Trace]:
         """The trace of each text's decoded translation, in batches, order kept; arguments and errors as `translate`."""
+        texts = self._texts(texts)
         pieces, sources = [self.pieces(text) for text in texts], [self._source_ids(text) for text in texts]
         traces: dict[int, Trace] = {}
         for indices in batches_by_length(sources, _TRACED):

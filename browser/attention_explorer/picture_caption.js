@@ -3,6 +3,7 @@
 import { axesText, headName, limitOf, notes } from "./choice.js";
 
 const MOST_NAMED = 12; // heads by their number
+const ROUNDED = "Its files hold each weight as a multiple of 1/65,535.";
 const SMALL = 84; // tokens of a side whose cells a thumbnail has one by one
 
 // Of the chosen heads: `shown` as the explorer shows it; `each`, where they are drawn as lines, those drawn apart.
@@ -18,6 +19,7 @@ export function chosenCaption(attention, choice, shown, each) {
     each && tokens.length && "Only lines of the selected tokens are drawn.",
     !each && `Colour scale: 0 to ${full}.`,
     notes(apart ? 1 : heads.length, { ...choice, view: "map" }),
+    ROUNDED,
   ].filter(Boolean).join(" ");
 }
 
@@ -38,6 +40,7 @@ export function allHeadsCaption(attention, choice, groups) {
       "Where a map has more cells than there is room for, one shows the largest weight of several.",
     groups.some(({ found }) => found.some(({ faint }) => faint)) &&
       `Faint: heads that are not ${asked(attention, choice)}.`,
+    ROUNDED,
   ].filter(Boolean).join(" ");
 }
 

@@ -253,7 +253,8 @@ test("all heads are drawn where their layer and head say, and written with every
     caption,
     "All heads, Masked decoder self-attention: layers from top to bottom, heads from left to right. Colours from 0 " +
       "to 1. Below a head: its pattern, where it has one. Rows (queries): decoder steps, labelled by output token. " +
-      "Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”.",
+      "Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”. " +
+      "Its files hold each weight as a multiple of 1/65,535.",
   );
   const tiles = every(drawn.parts, "g").filter(({ attributes }) => attributes.class === "head");
   assert.deepEqual(numbersOf(tiles, "opacity"), [0.3, 0.3, 0.3, 0.3], "none is of that pattern");
@@ -282,10 +283,10 @@ test("heads that are sorted say so, and three kinds have their names", () => {
   const { caption, drawing } = allHeadsFigure({ attention, choice, groups });
   assert.match(caption, /: sorted by confidence, from the largest; a kind without it: layers from top to bottom, /);
   assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
-  assert.match(caption, /Rows: queries, decoder rows labelled by output token; columns: keys\.$/);
+  assert.match(caption, /Rows: queries, decoder rows labelled by output token; columns: keys\. Its files hold /);
   const entropy = chosenAs({ kind: "cross", sort: "entropy", least: 50 });
   const ofEntropy = allHeadsFigure({ attention, choice: entropy, groups: [groupOf(attention, "cross", entropy)] });
-  assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\.$/);
+  assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\. /);
   const texts = textsOf(drawing().parts);
   for (const title of Object.values(titles)) assert.ok(texts.includes(title));
   assert.deepEqual(texts.filter((text) => /^\d\.\d$/.test(text)).slice(0, 4), ["1.2", "1.1", "2.2", "2.1"]);
@@ -296,7 +297,8 @@ test("the chosen heads are drawn as map or as lines, and what is left out is not
   const shown = new Shown(attention, "encoder", [{ layer: 0, head: 0 }], choice);
   const figure = (each) => chosenFigure({ attention, choice, shown, each, title: "A head" });
   const { caption, drawing, table, matrices } = figure(null), [{ values, rows, columns }] = matrices();
-  const kept = "Of each row only the largest weights that together hold 60 % of it are kept.";
+  const kept = "Of each row only the largest weights that together hold 60 % of it are kept. Its files hold each " +
+    "weight as a multiple of 1/65,535.";
   const axes = "Rows (queries): source tokens. Columns (keys): source tokens.";
   assert.equal(caption, `A head. ${axes} Colour scale: 0 to 1. ${kept}`);
   assert.deepEqual(values, [[0.5, 0.25, NaN], [NaN, 0.7, NaN], [NaN, NaN, 1]]);

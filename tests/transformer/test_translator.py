@@ -205,6 +205,24 @@ def test_a_hypothesis_is_traced_as_it_was_found(translator):
         assert float(np.log(trace.next_probabilities).sum()) == pytest.approx(one.log_probability, abs=1e-3)
 
 
+def test_ids_that_were_given_are_a_target_and_not_the_models_own_translation(translator):
+    trace = translator.trace("red dog", target=[8, 9])
+    assert (trace.origin, trace.finished) == ("target", False)
+    assert translator.recorded("red dog", decoded=trace.next_ids)[0].origin == "decoded"
+
+
+def test_a_text_in_place_of_a_list_of_texts_is_not_read_letter_by_letter(translator):
+    for ask in (translator.translate, translator.trace_many):
+        with pytest.raises(ValueError, match="a list of texts"):
+            ask("red dog")
+
+
+@pytest.mark.parametrize("ids", [(8.7,), ("8",), (None,)])
+def test_ids_that_are_no_whole_numbers_are_refused(translator, ids):
+    with pytest.raises(ValueError, match="whole numbers"):
+        translator.trace("red dog", target=ids)
+
+
 @pytest.mark.parametrize("ids", [(-1,), (10_000,)])
 def test_ids_that_are_not_the_models_are_refused(translator, ids):
     with pytest.raises(ValueError, match="ids must be in 0 to"):

@@ -17,6 +17,25 @@ from ..model.device import bound_primitive_cache, choose_device
 from ..toy.settings import ToySettings
 from .options import AddCommand, add_device
 
+_TOY = {  # what each setting is
+    "task": "what the model learns to do with a sequence: copy, reverse or sort",
+    "symbols": "what sequences consist of: letters or digits",
+    "vocabulary": "number of different symbols",
+    "length": "number of symbols in a sequence",
+    "d_model": "size of the vectors",
+    "num_layers": "layers of the encoder, and as many of the decoder",
+    "num_heads": "heads of an attention block",
+    "norm": "where LayerNorm stands: pre or post",
+    "positions": "positional encoding: sinusoidal, learned, none or multiplied",
+    "schedule": "learning rate: noam rises and falls, constant rises and stays, none is the same throughout",
+    "warmup_steps": "updates in which the learning rate rises",
+    "rate_factor": "factor of the learning rate",
+    "label_smoothing": "share of the target's probability given to other tokens",
+    "seed": "seed of the weights and the sequences",
+    "goal": "share of held-out sequences written entirely right at which training ends",
+    "max_updates": "updates after which it ends in any case",
+}
+
 
 def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
@@ -33,19 +52,20 @@ def add_commands(command: AddCommand) -> None:
     for field in fields(ToySettings):
         kind = type(field.default)
         kind = str if issubclass(kind, StrEnum) else kind  # settings check the names among them
-        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+        told = f"{_TOY[field.name]}; %(default)s by default"
+        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help=told)
     toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
     importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
     export = command("export", _export, "write a checkpoint as a model for Hugging Face's transformers")
     export.add_argument("checkpoint", type=locate, help="a checkpoint folder, or the name of a shipped one")
-    export.add_argument("--format", choices=["marian"], default="marian")
+    export.add_argument("--format", choices=["marian"], default="marian", help="whose layout; marian is the only one")
     export.add_argument("--out", type=Path, required=True, help="the folder to make")
     reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
     download = command("download", _download, "fetch a corpus from its publisher")
-    download.add_argument("corpus", choices=["tatoeba"])
-    download.add_argument("pair", choices=list(TATOEBA))
+    download.add_argument("corpus", choices=["tatoeba"], help="the corpus: Tatoeba's sentence pairs")
+    download.add_argument("pair", choices=list(TATOEBA), help="the two languages, source first")
     for parser in (reversals, download):
         parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
 

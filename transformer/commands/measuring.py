@@ -1,12 +1,15 @@
 """What is measured over a corpus: heads, outputs, importance."""
 
 import argparse
+import logging
 from pathlib import Path
 
 from ..data.pairs import read_pairs
 from ..model.device import choose_device
 from ..translator import Translator
 from .options import AddCommand, add_checkpoint, add_device, add_pairs, reporter
+
+logger = logging.getLogger(__name__)
 
 
 def add_commands(command: AddCommand) -> None:
@@ -63,4 +66,8 @@ def _importance(options: argparse.Namespace) -> None:
 
     with joined(choose_device(options.device)) as (processes, device):
         own, pairs = Translator.load(options.checkpoint, device), read_pairs(options.pairs)
-        write_importance(options.out, own.model, own.tokenizer, pairs, options.resume, processes, reporter)
+        try:
+            write_importance(options.out, own.model, own.tokenizer, pairs, options.resume, processes, reporter)
+        except KeyboardInterrupt:
+            logger.info("stopped; --resume goes on from the sentences that are measured")
+            raise

@@ -44,8 +44,10 @@ def add_pairs(parser: argparse.ArgumentParser, help: str = "sentence pairs, TSV 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add how a model translates: the beam and its penalty, the languages, the device."""
     parser.add_argument("--beam", type=_beam_size, default=1, help="beam size; 1, the default, is greedy")
-    parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help="the beam's length penalty (0.6)")
-    parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help="its form (gnmt)")
+    alpha = "exponent of the beam's length penalty, 0.6 by default; 0 is none"
+    parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help=alpha)
+    penalty = "form of the beam's length penalty: gnmt, the default, of Wu et al. 2016, or a power of the length"
+    parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help=penalty)
     parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
     parser.add_argument("--source-language", metavar="CODE", help="of an imported model that is told it: NLLB, mBART")
     add_device(parser)
@@ -71,14 +73,17 @@ def reporter(total: int) -> Callable[[int], None]:
 
 
 def _beam_size(text: str) -> int:
-    size = int(text)
+    size = int(text) if text.isdecimal() else 0
     if not 1 <= size <= 100:
-        raise argparse.ArgumentTypeError("a beam has a size of 1 to 100")
+        raise argparse.ArgumentTypeError("a beam's size is a whole number from 1 to 100")
     return size
 
 
 def _alpha(text: str) -> float:
-    alpha = float(text)
+    try:
+        alpha = float(text)
+    except ValueError:
+        alpha = -1
     if not 0 <= alpha <= 10:
-        raise argparse.ArgumentTypeError("a length penalty is of 0 to 10")
+        raise argparse.ArgumentTypeError("the exponent of a length penalty is a number from 0 to 10")
     return alpha

@@ -119,7 +119,9 @@ class MarianTokenizer(TextTokenizer):
 def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
     """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
     try:
-        return sentencepiece.SentencePieceProcessor(model_proto=content)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=content)
+        processor.encode("")  # an empty file is taken without a word, and refused here
+        return processor
     except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
         raise CheckpointError(f"{name} is not a SentencePiece model.") from error
 

@@ -1,6 +1,7 @@
 """Texts as the ids that a model reads, or a sentence that says why they cannot be."""
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 
 from ..config import ModelConfig
 from ..errors import EmptyTextError, TooLongError, UserError
@@ -63,6 +64,12 @@ class TextReader:
         """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
         return unknown_parts(self.tokenizer, well_formed(text))
 
+    def _texts(self, texts: Sequence[str]) -> list[str]:
+        """The texts as a list; raises ValueError for one text in their place, whose letters would count as texts."""
+        if isinstance(texts, str):
+            raise ValueError(f"a list of texts expected, got one text: [{texts!r}]?")
+        return list(texts)
+
     def _is_readable(self, text: str, encode: Callable[[str], list[int]] | None = None) -> bool:
         try:
             return bool(self._checked_ids(text, "text", encode))
@@ -77,8 +84,11 @@ class TextReader:
         return list(self.tokenizer.given(text))
 
     def _known(self, ids: Ids) -> list[int]:
-        """The ids as a list of int; raises ValueError where one is not in the vocabulary."""
-        known, size = list(map(int, ids)), self._config.output_size
+        """The ids as a list of int; raises ValueError where one is no whole number or not in the vocabulary."""
+        try:
+            known, size = list(map(operator.index, ids)), self._config.output_size
+        except TypeError:
+            raise ValueError(f"ids must be whole numbers, got {list(ids)}") from None
         if not all(0 <= id < size for id in known):
             raise ValueError(f"ids must be in 0 to {size - 1}, got {known}")
         return known

@@ -124,6 +124,7 @@ class Tokenizer(TextTokenizer):
         self.model = model
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+            self._processor.encode("")  # an empty file is taken without a word, and refused here
         except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
             raise CheckpointError("The tokenizer is not a SentencePiece model.") from error
         self.pad_id = self._processor.pad_id()

@@ -82,8 +82,13 @@ class Activations:
     calls: Mapping[str, tuple[Call, ...]]
 
     def positions(self) -> tuple[Call, Call]:
-        """Of the encoder and of the decoder, which may share the module, the call that adds positions to embeddings."""
-        found = self.calls["positions"]
+        """Of the encoder and of the decoder, which may share the module, the call that adds positions to embeddings.
+
+        Raises ValueError where they were not kept.
+        """
+        found = self.calls.get("positions", ())
+        if not found:
+            raise ValueError("the calls of 'positions' were not kept: ask for EMBEDDINGS")
         return (*found, *self.calls["target_positions"]) if len(found) == 1 else found  # type: ignore[return-value]
 
     def call(self, name: str) -> Call:
@@ -128,9 +133,12 @@ def record(
     """One teacher-forced pass over a batch of sentences.
 
     sources: ids ending with end of sentence; decoder_inputs: ids beginning with begin of sentence. The logits are
-    bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, and for
-    a model in training mode, whose dropout would make each pass another.
+    bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, for a
+    model in training mode, whose dropout would make each pass another, and for sentences that the model cannot read:
+    without ids, with ids that it does not have, or not as many of them as decoder inputs.
     """
+    if len(sources) != len(decoder_inputs):
+        raise ValueError(f"as many decoder inputs as sources expected, got {len(decoder_inputs)} for {len(sources)}")
     return record_decoder(model, record_encoder(model, sources, request), decoder_inputs, request)
 
 
@@ -138,7 +146,7 @@ def record_encoder(
     model: Transformer, sources: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> EncoderActivations:
     """The encoder's half of `record`."""
-    ids = pad(sources, model.config.pad_id, model.device)
+    ids = _padded_ids(model, sources, len(model.source_embedding.weight))
     mask = request.source_mask
     if mask is None and _padded(sources):
         mask = padding_mask(ids, model.config.pad_id)
@@ -151,7 +159,7 @@ def record_decoder(
     model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
     """The decoder's half of `record`, for the same request."""
-    ids = pad(decoder_inputs, model.config.pad_id, model.device)
+    ids = _padded_ids(model, decoder_inputs, len(model.target_embedding.weight))
     mask = request.target_mask
     if mask is None:
         padded = _padded(decoder_inputs)
@@ -183,6 +191,13 @@ def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[d
 
 def _keep(calls: list[Call], module: nn.Module, inputs: tuple, output: Tensor) -> None:
     calls.append(Call(inputs, output))
+
+
+def _padded_ids(model: Transformer, rows: Sequence[Ids], size: int) -> Tensor:
+    """The rows as [batch, longest]; raises ValueError for ids that are not below `size`, or none."""
+    if not rows or not all(len(row) and min(row) >= 0 and max(row) < size for row in rows):
+        raise ValueError(f"each sentence needs ids, and these from 0 to {size - 1}")
+    return pad(rows, model.config.pad_id, model.device)
 
 
 def _padded(rows: Sequence[Ids]) -> bool:

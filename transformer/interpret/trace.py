@@ -36,7 +36,7 @@ class Trace(FiguresOfTrace):
     `next_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
-    `finished` is False for a decoded target that met the length limit before its end of sentence.
+    `finished` is False for a target without its end of sentence: a decoded one met the length limit, or ids were given.
     `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `given` tokens
     were told to the model, such as the language that it is to write; the others it chose, or a target or a prefix has.
     `interventions` are those that the pass ran under. Where they rewrite attention, the maps show the weights
@@ -107,8 +107,10 @@ class Trace(FiguresOfTrace):
         """The explorer in a notebook, at some heads of a kind and layer, counted from 0; None for all there are.
 
         Without a kind it begins with the head of the cross-attention whose pattern is plainest. Raises ValueError for
-        heads that the trace does not have, UserError where the explorer is not installed.
+        heads that the trace does not have or that come without a kind, UserError where the explorer is not installed.
         """
+        if kind is None and not (layer is None and heads is None):
+            raise ValueError("a layer or heads are those of a kind: give the kind as well")
         choice = drawer("explorer_choice")(self, kind, layer, heads) if kind else None
         return Display(drawer("explorer_page")(self, choice=choice))
 

@@ -188,3 +188,10 @@ def test_the_command_line_imports_translates_and_exports(folder, tmp_path, capsy
     assert command_line.main(["import", str(folder), "--out", str(tmp_path / "new" / "other")]) == 1
     assert capsys.readouterr().err.startswith("headlight: ")
     assert not (tmp_path / "new").exists() or not list((tmp_path / "new").iterdir())
+
+
+@pytest.mark.parametrize("name", ["source.spm", "target.spm"])
+@pytest.mark.parametrize("content", [b"", b"no model"])
+def test_a_tokenizer_that_is_none_is_named(folder, name, content):
+    (folder / name).write_bytes(content)
+    assert refusal(folder) == f"{name} is not a SentencePiece model."

@@ -62,8 +62,8 @@ def test_an_observed_pass_is_bit_identical_to_an_unobserved_one(model):
 
 def test_recording_leaves_no_hook_behind(model):
     record_one(model, random_sources(4)[0], [BEGIN])
-    with pytest.raises(IndexError), zero_ablated(model, [("cross", 0, 0)]):
-        record_one(model, [999, 3], [BEGIN])
+    with pytest.raises(ValueError, match="positions asked for"), zero_ablated(model, [("cross", 0, 0)]):
+        record_one(model, [7] * 9999, [BEGIN])
     assert not any(module._forward_hooks for module in model.modules())
 
 
@@ -195,3 +195,17 @@ def test_only_what_is_asked_for_is_kept(model):
     with pytest.raises(ValueError, match="no module named 'decoder.3.core'"):
         record(model, [source], [decoder_input], Request(keep=("decoder.3.core",)))
     assert not any(module._forward_hooks for module in model.modules())
+
+
+@pytest.mark.parametrize(
+    ("sources", "fed"),
+    [([[5, 3], [6, 3]], [[BEGIN]]), ([[]], [[BEGIN]]), ([[5, 3]], [[]]), ([[31, 3]], [[BEGIN]]), ([[5, 3]], [[-1]])],
+)
+def test_sentences_that_the_model_cannot_read_are_refused(model, sources, fed):
+    with pytest.raises(ValueError, match="expected|needs ids"):
+        record(model, sources, fed)
+
+
+def test_positions_that_were_not_kept_are_asked_for_in_vain(model):
+    with pytest.raises(ValueError, match="were not kept"):
+        record(model, [[5, 3]], [[BEGIN]]).positions()

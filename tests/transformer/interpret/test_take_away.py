@@ -159,7 +159,8 @@ def test_a_notebook_shows_the_explorer_in_a_frame_that_reaches_nothing(trace):
 
 
 @pytest.mark.parametrize(
-    "wrong", [("self", 0, 0), ("cross", 3, 0), ("cross", 0, 4), ("cross", -1, 0), ("cross", 0, [])]
+    "wrong",
+    [("self", 0, 0), ("cross", 3, 0), ("cross", 0, 4), ("cross", -1, 0), ("cross", 0, []), (None, 2), (None, None, 2)],
 )
 def test_heads_that_are_not_there_are_refused(trace, wrong):
     with pytest.raises(ValueError):

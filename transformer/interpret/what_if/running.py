@@ -21,12 +21,13 @@ from .head_means import HeadMeans
 from .intervention import Ablation, Intervention, Mean, Rewriting
 from .parsing import parse
 
-Asked = Sequence[Intervention | str]  # interventions, or their texts
+Asked = Sequence[Intervention | str] | str  # interventions, or their texts
 _BySentence = Mapping[int | None, Sequence[Intervention]]  # None: every sentence of the batch
 
 
 def read_all(interventions: Asked) -> tuple[Intervention, ...]:
-    """The interventions, those given as texts parsed; raises InterventionError."""
+    """The interventions, those given as texts parsed; one text alone is one. Raises InterventionError."""
+    interventions = (interventions,) if isinstance(interventions, str) else interventions
     return tuple(parse(each) if isinstance(each, str) else each for each in interventions)
 
 
