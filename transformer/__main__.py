@@ -22,7 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 1
     except (UserError, OSError) as error:  # OSError: a disk that is full, a folder that is a file
-        print(f"headlight: {error}", file=sys.stderr)
+        told = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.filename else error
+        print(f"headlight: {told}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,6 +1,7 @@
 """What pages are written with: text made safe for Markdown, findings, figures side by side, tables."""
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from .figures import show_figure
 
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
+_MARKUP = re.compile(r"\\([^\w\s])|\*\*")  # of Markdown, what a caption does not have where it goes along as text
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
@@ -61,12 +63,16 @@ class Panel:
 
 
 def show_panels(what: str, *panels: Panel, see: str = "") -> None:
-    """Figures side by side; `what` they show tells screen readers, after each one's title, `see` as for show_figure."""
+    """Figures side by side; `what` they show tells screen readers, after each one's title, `see` as for show_figure.
+
+    A panel's own caption goes along with its figure, before `see`.
+    """
     for column, panel in zip(st.columns(len(panels)), panels, strict=True):
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            show_figure(panel.figure, key, f"{panel.title}: {what}", see)
+            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), see)))
+            show_figure(panel.figure, key, f"{panel.title}: {what}", told)
             if panel.caption:
                 st.caption(panel.caption)
 

@@ -4,10 +4,10 @@ import argparse
 import logging
 from pathlib import Path
 
-from ..data.pairs import read_pairs
+from ..data.pairs import Pairs, read_pairs
 from ..model.device import choose_device
 from ..translator import Translator
-from .options import AddCommand, add_checkpoint, add_device, add_pairs, reporter
+from .options import AddCommand, add_checkpoint, add_device, add_languages, add_pairs, reporter
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,16 @@ def add_commands(command: AddCommand) -> None:
     for parser in (heads, outputs, importance):
         add_checkpoint(parser)
         add_pairs(parser)
+        add_languages(parser)
         add_device(parser)
+
+
+def _pairs(options: argparse.Namespace, translator: Translator) -> Pairs:
+    """The pairs that --pairs names, their sources addressed to the languages that are asked for."""
+    pairs, languages = read_pairs(options.pairs), (options.target_language, options.source_language)
+    return Pairs(
+        [(translator.addressed(source, *languages), target) for source, target in pairs], pairs.lines, pairs.name
+    )
 
 
 def _heads(options: argparse.Namespace) -> None:
@@ -34,7 +43,7 @@ def _heads(options: argparse.Namespace) -> None:
 
     translator = Translator.load(options.checkpoint, options.device)
     model, tokenizer = translator.model, translator.tokenizer
-    examples = make_examples(read_pairs(options.pairs), tokenizer, model.config.max_length)
+    examples = make_examples(_pairs(options, translator), tokenizer, model.config.max_length)
     roles = measure_roles(model, tokenizer, examples, options.pairs.name, reporter(len(examples)))
     save_roles(options.checkpoint / ROLES_FILE, roles)
     for kind, labelled in roles.labelled.items():
@@ -49,7 +58,7 @@ def _outputs(options: argparse.Namespace) -> None:
     from ..decoding.output_statistics import OUTPUTS_FILE, measure_outputs, save_outputs
 
     translator = Translator.load(options.checkpoint, options.device)
-    texts = [source for source, _ in read_pairs(options.pairs)]
+    texts = [source for source, _ in _pairs(options, translator)]
     report = reporter(len(texts))
     measured = measure_outputs(translator.model, translator.tokenizer, texts, options.pairs.name, report)
     save_outputs(options.checkpoint / OUTPUTS_FILE, measured)
@@ -65,7 +74,8 @@ def _importance(options: argparse.Namespace) -> None:
     from ..training.distributed import joined
 
     with joined(choose_device(options.device)) as (processes, device):
-        own, pairs = Translator.load(options.checkpoint, device), read_pairs(options.pairs)
+        own = Translator.load(options.checkpoint, device)
+        pairs = _pairs(options, own)
         try:
             write_importance(options.out, own.model, own.tokenizer, pairs, options.resume, processes, reporter)
         except KeyboardInterrupt:

@@ -48,9 +48,14 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help=alpha)
     penalty = "form of the beam's length penalty: gnmt, the default, of Wu et al. 2016, or a power of the length"
     parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help=penalty)
+    add_languages(parser)
+    add_device(parser)
+
+
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    """Add the languages of a model that has several."""
     parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
     parser.add_argument("--source-language", metavar="CODE", help="of an imported model that is told it: NLLB, mBART")
-    add_device(parser)
 
 
 def strategy_of(options: argparse.Namespace) -> Greedy | Beam:

@@ -22,6 +22,8 @@ from .sampling import (
     length_limits,
 )
 
+MOST = 1000  # translations in a beam: memory grows with it
+
 
 class Penalty(Name):
     """How a translation's log-probability is made independent of its length."""
@@ -36,7 +38,7 @@ class Beam:
 
     "gnmt": ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14), with the paper's size 4 and alpha 0.6 (6.1);
     "length": length^alpha, so that alpha 1 ranks by the mean log-probability of a token.
-    Raises ValueError for a size below 1, a negative alpha or an unknown penalty.
+    Raises ValueError for a size below 1 or above 1,000, a negative alpha or an unknown penalty.
     """
 
     size: int = 4
@@ -44,8 +46,8 @@ class Beam:
     penalty: Penalty = Penalty.GNMT
 
     def __post_init__(self):
-        if self.size < 1 or self.alpha < 0:
-            raise ValueError(f"size must be at least 1 and alpha not negative, got {self}")
+        if not 1 <= self.size <= MOST or self.alpha < 0:
+            raise ValueError(f"size must be 1 to {MOST} and alpha not negative, got {self}")
         object.__setattr__(self, "penalty", Penalty(self.penalty))
 
     @property

@@ -36,7 +36,7 @@ def _show_step(choice: Choice) -> None:
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product for each token (paper, 3.4){plus}."))
-    alt = f"The {SHOWN} largest logits of this step, with their tokens"
+    alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.next_tokens[step])}"
     show_figure(logits_figure(own, name), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)

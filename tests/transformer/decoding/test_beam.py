@@ -197,3 +197,9 @@ def test_a_fate_is_read_off_the_record():
     assert record.fate((5, 9)) == Fate(Outcome.FELL_OUT, 2)
     assert record.fate((6, 8, 4, 3)) == Fate(Outcome.FELL_OUT, 3)
     assert record.fate((6, 8, 9, 3)) == Fate(Outcome.OPEN, 0)
+
+
+@pytest.mark.parametrize("asked", [{"size": 0}, {"size": 1001}, {"alpha": -0.1}, {"penalty": "none"}])
+def test_a_beam_that_cannot_be_is_refused(asked):
+    with pytest.raises(ValueError):
+        Beam(**asked)

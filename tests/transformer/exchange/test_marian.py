@@ -13,9 +13,11 @@ from support.sentences import SENTENCES
 from transformers import MarianMTModel, MarianTokenizer
 
 from transformer import Beam, Greedy, Translator
+from transformer.__main__ import main
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.config import Activation
 from transformer.data.pairs import read_pairs
+from transformer.decoding.output_statistics import OUTPUTS_FILE
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
@@ -104,6 +106,21 @@ def test_a_target_language_is_the_first_piece_however_it_is_asked_for(both):
         ours.translate(["red dog"], target_language="fra")
     with pytest.raises(EmptyTextError):
         ours.translate([" "], target_language="gos")
+
+
+def test_what_is_measured_over_a_corpus_is_addressed_to_the_language_asked_for(both, tmp_path):
+    _, ours, _ = both
+    folder, pairs = tmp_path / "checkpoint", tmp_path / "pairs.tsv"
+    save_checkpoint(folder, ours.checkpoint)
+    measured = []
+    for start, *asked in (("",), ("", "--target-language", "gos"), (">>gos<< ",)):
+        pairs.write_text("".join(f"{start}{text}\tred dog\n" for text in ("red dog", "red cat", "dog")))
+        assert main(["outputs", "--checkpoint", str(folder), "--pairs", str(pairs), "--device", "cpu", *asked]) == 0
+        measured.append((folder / OUTPUTS_FILE).read_bytes())
+    assert measured[1] == measured[2] != measured[0]
+    assert main(["heads", "--checkpoint", str(folder), "--pairs", str(pairs), "--target-language", "fra"]) == 0
+    pairs.write_text("red dog\tred dog\n")
+    assert main(["heads", "--checkpoint", str(folder), "--pairs", str(pairs), "--target-language", "fra"]) == 1
 
 
 def test_a_model_of_one_language_has_none_to_choose(shipped):

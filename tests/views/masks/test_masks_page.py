@@ -4,7 +4,7 @@ import json
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text
+from support.pages import ROOT, open_page, page_text, specs
 
 from transformer import Beam, Sampling, Translator
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
@@ -175,3 +175,10 @@ def test_the_second_sentence_is_translated_by_the_same_strategy(query):
     strategy = Beam(size=3, alpha=0.6) if query["decoding"] == "beam" else Sampling(seed=7)
     app = open_masks(**query)
     assert translator.trace(SECOND, strategy=strategy).target_text in page_text(app)
+
+
+def test_what_is_said_below_a_mask_goes_along_with_its_figure():
+    captions = [figure["layout"]["meta"]["caption"] for figure in specs(open_page(PAGE))]
+    assert captions[0].startswith("Padding mask: sentence 1. Sentences of a batch differ in length; <pad> fills up")
+    assert captions[1].startswith("Causal mask: sentence 1. A row predicts the next token.")
+    assert all("\\" not in caption for caption in captions)
