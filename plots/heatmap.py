@@ -108,13 +108,17 @@ class Heatmap:
     @property
     def height(self) -> int:
         """The whole figure's height in pixels."""
-        least = _LEAST_HIGH if self.below == _BELOW_WITH_BAR else 0
+        least = _LEAST_HIGH if self._has_bar_below else 0
         return round(max(least, len(self.queries) * self.cell) + self._above + self.below)
 
     @property
     def below(self) -> int:
         """The room of the colour bars below."""
-        return _BELOW_WITH_BAR if self.room is not None and any(layer.bar for layer in self.cells) else 10
+        return _BELOW_WITH_BAR if self._has_bar_below else 10
+
+    @property
+    def _has_bar_below(self) -> bool:
+        return self.room is not None and any(layer.bar for layer in self.cells)
 
     @property
     def _above(self) -> float:
@@ -125,9 +129,8 @@ class Heatmap:
     def row_title(self) -> str:
         """The rows' name, or as much of it as stands beside them without being cut."""
         fitting = (len(self.queries) * self.cell + _BELOW_WITH_BAR) / _TITLE_LETTER
-        return next(
-            (title for title in (self.row_name, self.row_name.split(":")[0], "row") if len(title) <= fitting), ""
-        )
+        titles = self.row_name, self.row_name.split(":")[0], "row"
+        return next((title for title in titles if len(title) <= fitting), "")
 
     def within(self, side: int) -> "Heatmap":
         """The same in the largest room up to `side` pixels with which it is no higher than that, if it can be."""

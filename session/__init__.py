@@ -52,8 +52,15 @@ logger = logging.getLogger(__name__)
 Measured = TypeVar("Measured")
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
 _FILES = (
-    *("config.json", "model.safetensors", *TOKENIZER_FILES, "training.json"),
-    *(SAMPLES, REPLAY_FILE, ROLES_FILE, OUTPUTS_FILE, PAIRS_FILE),
+    "config.json",
+    "model.safetensors",
+    *TOKENIZER_FILES,
+    "training.json",
+    SAMPLES,
+    REPLAY_FILE,
+    ROLES_FILE,
+    OUTPUTS_FILE,
+    PAIRS_FILE,
 )
 
 
@@ -186,8 +193,9 @@ def recorded(choice: Choice) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
-        if not greedy.is_alone(choice, waiting(choice.checkpoint)):
-            return record(decoded=greedy_translation(choice))
+        others = waiting(choice.checkpoint)
+        if not greedy.is_alone(choice, others):
+            return record(decoded=greedy.result(choice, others))  # None for what cannot be translated: record says why
         found = record()  # encodes the source once instead of twice
         greedy.put(choice, found[0].next_ids)
         return found
@@ -212,11 +220,6 @@ def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
 def is_greedy(choice: Choice) -> bool:
     """Whether nothing but greedy decoding is asked for, which is done for several at once."""
     return isinstance(choice.strategy, Greedy) and not choice.prefix
-
-
-def greedy_translation(choice: Choice) -> tuple[int, ...] | None:
-    """Made in one batch with those of the visitors who wait for theirs; None for a text that cannot be translated."""
-    return greedy.result(choice, waiting(choice.checkpoint))
 
 
 def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:

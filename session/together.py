@@ -35,14 +35,14 @@ class Together(Generic[Request, Result]):
     def is_alone(self, request: Request, others: Iterable[Request]) -> bool:
         """Whether the request would be a batch of its own: it has no result yet, and the others have theirs."""
         with self._lock:
-            return all(other == request or other in self._results for other in others) and request not in self._results
+            return request not in self._results and not self._new(request, others)
 
     def result(self, request: Request, others: Iterable[Request] = ()) -> Result | None:
         """The result of a request; those of others, as many as fit in a batch, are computed with it."""
         with self._lock:
             if request in self._results:
                 return self._results[request]
-            new = [other for other in dict.fromkeys(others) if other != request and other not in self._results]
+            new = self._new(request, others)
         batch = [request, *new[: MOST - 1]]
         results = dict(zip(batch, self._compute(batch), strict=True))
         with self._lock:
@@ -50,3 +50,7 @@ class Together(Generic[Request, Result]):
             while len(self._results) > KEPT:
                 self._results.popitem(last=False)
         return results[request]
+
+    def _new(self, request: Request, others: Iterable[Request]) -> list[Request]:
+        """The others that have no result yet, each once; for whoever holds the lock."""
+        return [other for other in dict.fromkeys(others) if other != request and other not in self._results]

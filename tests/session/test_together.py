@@ -85,7 +85,7 @@ def test_the_source_is_encoded_once_where_nobody_else_waits_and_others_get_that_
     model.encoder[0].register_forward_hook(lambda *_: encoded.append(True))
     trace = session.trace(choice)
     assert len(encoded) == 1 and trace.next_ids == session.translator(checkpoint).trace(choice.text).next_ids
-    assert session.greedy_translation(choice) == trace.next_ids and batches == []
+    assert session.greedy.result(choice) == trace.next_ids and batches == []
 
 
 def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_traced_alone(asked, monkeypatch):

@@ -4,11 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import sentencepiece
-
 from ..errors import CheckpointError
 from ..files import reading
-from .tokenizer import Piece, TextTokenizer
+from .tokenizer import Piece, TextTokenizer, read_processor
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
 TARGET_VOCABULARY = "target_vocab.json"
@@ -114,16 +112,6 @@ class MarianTokenizer(TextTokenizer):
 
     def _id(self, piece: str) -> int:
         return self._ids.get(piece, self.unknown_id)
-
-
-def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
-    try:
-        processor = sentencepiece.SentencePieceProcessor(model_proto=content)
-        processor.encode("")  # an empty file is taken without a word, and refused here
-        return processor
-    except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
-        raise CheckpointError(f"{name} is not a SentencePiece model.") from error
 
 
 def read_vocabulary(content: bytes, needed: Sequence[str] = _SPECIAL) -> dict[str, int]:

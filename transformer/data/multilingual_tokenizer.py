@@ -8,8 +8,8 @@ from pathlib import Path
 from ..config import build, check_types, require
 from ..errors import CheckpointError, ConfigError
 from ..files import object_bytes, read_object
-from .marian_tokenizer import VOCABULARY, read_processor, read_vocabulary
-from .tokenizer import Piece, TextTokenizer
+from .marian_tokenizer import VOCABULARY, read_vocabulary
+from .tokenizer import Piece, TextTokenizer, read_processor
 
 SENTENCEPIECE, LANGUAGES = "sentencepiece.bpe.model", "languages.json"
 _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's first ids; SentencePiece's are <unk>, <s> and </s>

@@ -114,6 +114,16 @@ def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:
     return [*before, *tokenizer.encode(text), *after]
 
 
+def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=content)
+        processor.encode("")  # an empty file is taken without a word, and refused here
+        return processor
+    except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
+        raise CheckpointError(f"{name} is not a SentencePiece model.") from error
+
+
 class Tokenizer(TextTokenizer):
     """Byte-pair encoding (Sennrich et al. 2016) by SentencePiece (Kudo and Richardson 2018), learned on both languages.
 
@@ -122,11 +132,7 @@ class Tokenizer(TextTokenizer):
 
     def __init__(self, model: bytes):
         self.model = model
-        try:
-            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-            self._processor.encode("")  # an empty file is taken without a word, and refused here
-        except Exception as error:  # SentencePiece raises plain RuntimeError and others for damaged files
-            raise CheckpointError("The tokenizer is not a SentencePiece model.") from error
+        self._processor = read_processor("The tokenizer", model)
         self.pad_id = self._processor.pad_id()
         self.unknown_id = self._processor.unk_id()
         self.begin_id = self._processor.bos_id()

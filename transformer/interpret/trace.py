@@ -13,7 +13,7 @@ from ..data.batching import Ids
 from ..data.tokenizer import Piece, TextTokenizer
 from ..errors import UserError
 from ..model.names import AttentionKind, Name
-from .activations import Activations, Call, predict, weights_of
+from .activations import Activations, Call, predict
 from .display import Display, FiguresOfTrace, drawer
 from .trace_file import load_fields, save_fields
 from .what_if.intervention import Intervention, Rewriting
@@ -202,10 +202,7 @@ def _weights(
 ) -> torch.Tensor:
     """The weights that the pass went on with in one sentence, without its padding: [layers, heads, queries, keys]."""
     cores = [_of_sentence(core, at) for core in seen.attention(kind)]
-    if interventions:
-        weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
-    else:
-        weights = [weights_of(core)[0] for core in cores]
+    weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
     return torch.stack(weights)[..., : size[0], : size[1]]
 
 

@@ -137,8 +137,11 @@ def _first_row(query: Tensor, key: Tensor) -> int:
 def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:
     """The weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
     before = after = weights_of(core)
+    rewritings = [each for each in interventions if isinstance(each, Rewriting)]
+    if not rewritings:
+        return before, after
     unmasked = unmasked_of(core)[:, None]
-    for each in (each for each in interventions if isinstance(each, Rewriting)):
+    for each in rewritings:
         cells = each.cells(before.shape[1], first, before.shape[2], before.device)
         after = torch.where(cells[..., None], each.rewritten(after, unmasked), after)
     return before, after
