@@ -31,6 +31,7 @@ class Together(Generic[Request, Result]):
         """Keep a result that was computed on the way to something else, unless there is one."""
         with self._lock:
             self._results.setdefault(request, result)
+            self._forget_oldest()
 
     def is_alone(self, request: Request, others: Iterable[Request]) -> bool:
         """Whether the request would be a batch of its own: it has no result yet, and the others have theirs."""
@@ -47,9 +48,12 @@ class Together(Generic[Request, Result]):
         results = dict(zip(batch, self._compute(batch), strict=True))
         with self._lock:
             self._results.update(results)
-            while len(self._results) > KEPT:
-                self._results.popitem(last=False)
+            self._forget_oldest()
         return results[request]
+
+    def _forget_oldest(self) -> None:
+        while len(self._results) > KEPT:
+            self._results.popitem(last=False)
 
     def _new(self, request: Request, others: Iterable[Request]) -> list[Request]:
         """The others that have no result yet, each once; for whoever holds the lock."""

@@ -58,6 +58,12 @@ def test_a_batch_holds_no_more_than_it_may_and_the_oldest_results_go(together, b
     assert batches[-1] == ["first"]
 
 
+def test_of_results_that_were_put_the_oldest_go_too(together):
+    for number in range(KEPT + 1):
+        together.put(f"n{number}", "")
+    assert together.is_alone("n0", []) and not together.is_alone("n1", [])
+
+
 def test_each_sentence_gets_from_a_batch_what_it_gets_alone(shipped):
     readable = [text for text in SENTENCES if shipped.can_read(text)]
     assert len(readable) > 30
