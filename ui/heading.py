@@ -1,16 +1,23 @@
 """A page's title, and room for its views beside it: one row of the screen instead of two."""
 
 import contextlib
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+HOME = Path(__file__).with_name("home.css")
 _ROOM = "beside_title"  # in the session, from `show_title` to `beside_title`
 
 
 def show_name() -> None:
-    """The name of the whole, and what it is in one sentence: the top of the home."""
+    """The name of the whole, and what it is in one sentence: the top of the home.
+
+    Its style is on this page alone. Found by a `:has()` in the style of all pages, it made every change of any page, and
+    each letter that Plotly measures, ask for the style of the whole page anew.
+    """
     with st.container(gap=None, key="name"):
+        st.html(HOME)
         st.title("Headlight", anchor=False)
         st.markdown("See a Transformer translate, head by head: type a sentence, and every number is the model's own.")
 
