@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --requirement requirements.txt --requirement tests/requirements.txt
+# What is imported is compiled then: all that is installed would take as long again as the installation, 55 seconds.
+"$venv/bin/python" -m pip install --quiet --no-compile --requirement requirements.txt --requirement tests/requirements.txt
 
 # The journeys through the pages need a Chromium: the system's, Debian's, or the one that Playwright brings.
 # Debian's shell for headless use is the same engine in fewer processes.
