@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,13 @@ def test_no_room_holds_more_than_can_be_overlooked():
 @pytest.mark.parametrize("path", files("pages"), ids=lambda path: path.stem)
 def test_a_page_is_an_address_and_no_more(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 10
+
+
+def test_no_style_asks_a_whole_page_what_it_holds():
+    """Each change of the page, and each label that Plotly measures, then computes the style of all of it anew."""
+    for style in (ROOT / "ui").glob("*.css"):
+        asked = re.findall(r"(?:stMain|stApp|:root|\bbody|\bhtml)[^\s,{]*:has\(", style.read_text("utf-8"))
+        assert not asked, f"{style.name}: {asked}"
 
 
 def test_the_engine_is_made_from_scratch():
