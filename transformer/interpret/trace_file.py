@@ -2,6 +2,7 @@
 
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -49,7 +50,7 @@ _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
 
 def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
     """Write the fields of a trace as one .npz, token texts as Unicode arrays; raises OSError."""
-    arrays = {name: np.asarray(fields[name]) for name in _LAYOUT.keys() & fields.keys() - {"interventions"}}
+    arrays = {name: np.asarray(fields[name]) for name in _LAYOUT if name in fields and name != "interventions"}
     arrays["interventions"] = np.array(list(map(str, fields["interventions"])), dtype=np.str_)
     spans = [(piece.begin, piece.end) for piece in fields["source_pieces"]]
     arrays["source_spans"] = np.array(spans, dtype=np.int64).reshape(-1, 2)
@@ -70,7 +71,7 @@ def load_fields(path: Path) -> dict[str, Any]:
     # Damaged archives and headers, and lies about sizes, lead to all of these.
     except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, struct.error, MemoryError, OverflowError) as error:
         raise DataError(f"{path} is no trace: {error}.") from error
-    except (NotImplementedError, RuntimeError, SyntaxError, TypeError) as error:
+    except (NotImplementedError, RuntimeError, SyntaxError, TypeError, tokenize.TokenError) as error:
         raise DataError(f"{path} is no trace: {error}.") from error
 
 

@@ -92,6 +92,7 @@ class Evil:
         ("next_tokens", None),
         ("another", np.zeros(1)),
         ("entropies", b"\x93NUMPY\x01\x00\x10\x00no header at all"),
+        ("entropies", b"\x93NUMPY\x01\x00\x2f\x00{'descr': '<f4', 'shape': (3,), 'never closed'\n"),
         (
             "entropies",
             b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }    \n",
@@ -114,6 +115,11 @@ def test_bytes_that_are_no_archive_are_refused(tmp_path, content):
     with pytest.raises(DataError, match="cannot be read"):
         Trace.load(tmp_path / "none.npz")
     assert not hasattr(builtins, "ran")
+
+
+def test_a_trace_is_always_written_in_the_same_order(saved):
+    with zipfile.ZipFile(saved) as archive:
+        assert archive.namelist()[:3] == ["source_text.npy", "target_text.npy", "origin.npy"]
 
 
 def test_a_damaged_file_never_fails_otherwise(saved, trace):
