@@ -15,7 +15,7 @@ FIELD = "Sentence to translate"
 _BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81)*'
 _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
 _ESCAPED_SPACE = b"\\u2581"
-_LARGEST_PARSED = 50_000  # bytes; what is larger is a figure, and no message about the run
+_KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
 
 
 @dataclass
@@ -41,6 +41,8 @@ def marked(sentence: str, mark: int) -> str:
 class WebsocketVisitor:
     """One visitor's session on one page of the app, or of any Streamlit app.
 
+    It keeps large messages as a browser does, and the server sends these again by name: the page's style, scripts.
+
     address: of the server, with its base path where it has one; page: its address below that, "" for the first.
     """
 
@@ -50,6 +52,8 @@ class WebsocketVisitor:
         self._script = ""  # the page's hash
         self._pages: dict[str, str] = {}  # address -> hash
         self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
+        self._kept: dict[str, int] = {}  # large messages by their hash -> the run in which they last came
+        self._runs = 0
         self.title = ""  # of the page that came
 
     async def __aenter__(self) -> "WebsocketVisitor":
@@ -120,6 +124,10 @@ class WebsocketVisitor:
         self._of_part = bool(message.rerun_script.fragment_id)
         if not self._of_part:
             self._asked, self._again = message, None
+            self._runs += 1
+            self._kept = {name: last for name, last in self._kept.items() if self._runs - last <= _KEPT}
+        del message.rerun_script.cached_message_hashes[:]
+        message.rerun_script.cached_message_hashes.extend(self._kept)
         await self._socket.send(message.SerializeToString())
         while not self._over(await self._socket.recv(), run):
             pass
@@ -131,9 +139,9 @@ class WebsocketVisitor:
         for mark in _MARK.findall(data):
             digits = re.sub(rb"\D", b"", mark.replace(_ESCAPED_SPACE, b""))
             run.marks.add(int(digits))
-        if len(data) > _LARGEST_PARSED:
-            return False
         message = ForwardMsg.FromString(data)
+        if message.metadata.cacheable or message.ref_hash:
+            self._kept[message.hash or message.ref_hash] = self._runs
         if message.WhichOneof("type") == "navigation":
             self._script = message.navigation.page_script_hash
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
