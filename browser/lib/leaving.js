@@ -2,7 +2,10 @@
 // what they report then for a wish to be back: it clears the new page, and draws nothing in its place.
 
 const AT_MOST = { link: 5000, back: 1000 }; // ms; if the other page has not come by then, nothing led there
-const HEAD_START = 50; // ms that the server has for a last report before the page is left
+// Of a last report and the next page the server makes one run if both come before it has begun, and forgets the report:
+// the page is left when that run is over. It is looked for every so many ms, and waited for no longer than so many.
+const LOOK = 50, RUN_AT_MOST = 1000;
+const RUNS = "[data-testid=stApp]:not([data-test-script-state=notRunning])";
 const KEY = Symbol.for("leaving the page"); // one state for all components: each is a bundle of its own
 
 const state = (globalThis[KEY] ??= listening({
@@ -10,6 +13,7 @@ const state = (globalThis[KEY] ??= listening({
   until: 0,
   path: globalThis.location?.pathname,
   pending: new Set(),
+  timer: undefined, // of a link that is followed after a last report
 }));
 
 function listening(state) {
@@ -55,6 +59,7 @@ function followed(event) {
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;
   const { origin, pathname } = new URL(link.href, location.href);
   if (origin !== location.origin || pathname === location.pathname) return;
+  clearTimeout(state.timer); // another link is followed now
   if (!state.pending.size) {
     wait(pathname, AT_MOST.link);
     return;
@@ -62,5 +67,12 @@ function followed(event) {
   event.preventDefault();
   event.stopImmediatePropagation();
   for (const now of [...state.pending]) now();
-  setTimeout(() => link.click(), HEAD_START);
+  wait(pathname, RUN_AT_MOST + AT_MOST.link);
+  let looks = RUN_AT_MOST / LOOK;
+  const look = () => {
+    const stays = (looks -= 1) > 0 && globalThis.document?.querySelector(RUNS);
+    state.timer = stays ? setTimeout(look, LOOK) : undefined;
+    if (!stays) link.click();
+  };
+  state.timer = setTimeout(look, LOOK);
 }

@@ -50,11 +50,41 @@ test("what was to be reported is reported before the link is followed", async (t
   reportIn(350, () => reported.push("taken back"))();
   const click = new Click(link);
   page.dispatchEvent(click);
-  assert.deepEqual([reported, click.defaultPrevented, link.clicks, isLeaving()], [["first"], true, 0, false]);
+  assert.deepEqual([reported, click.defaultPrevented, link.clicks, isLeaving()], [["first"], true, 0, true]);
   t.mock.timers.tick(50);
   assert.deepEqual([link.clicks, isLeaving()], [1, true]);
   t.mock.timers.tick(1000);
   assert.deepEqual([reported, link.clicks], [["first"], 1]);
+});
+
+test("a link is followed after the last report's run, or a second, and not once another is clicked", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { reportIn } = await leaving();
+  let runs = true;
+  t.after(() => delete globalThis.document);
+  globalThis.document = { querySelector: () => runs };
+  const followed = (link) => {
+    reportIn(350, () => {});
+    page.dispatchEvent(new Click(link));
+    return link;
+  };
+  const pass = (ms) => Array.from({ length: ms / 50 }, () => t.mock.timers.tick(50));
+  const answered = followed(linkTo("/decoding"));
+  pass(600);
+  assert.equal(answered.clicks, 0);
+  runs = false;
+  pass(50);
+  assert.equal(answered.clicks, 1);
+  runs = true;
+  const never = followed(linkTo("/masks"));
+  pass(950);
+  assert.equal(never.clicks, 0);
+  pass(50);
+  assert.equal(never.clicks, 1);
+  const left = followed(linkTo("/logits"));
+  page.dispatchEvent(new Click(linkTo("/why")));
+  pass(2000);
+  assert.equal(left.clicks, 0);
 });
 
 test("a link that leads nowhere else leaves nothing", async () => {
