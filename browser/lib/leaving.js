@@ -50,6 +50,7 @@ export function reportIn(milliseconds, report) {
 }
 
 function wait(path, atMost) {
+  clearTimeout(state.timer); // what leads elsewhere now counts, not the link before
   Object.assign(state, { target: path, until: performance.now() + atMost });
 }
 
@@ -59,7 +60,6 @@ function followed(event) {
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;
   const { origin, pathname } = new URL(link.href, location.href);
   if (origin !== location.origin || pathname === location.pathname) return;
-  clearTimeout(state.timer); // another link is followed now
   if (!state.pending.size) {
     wait(pathname, AT_MOST.link);
     return;

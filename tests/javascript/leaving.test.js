@@ -85,6 +85,11 @@ test("a link is followed after the last report's run, or a second, and not once 
   page.dispatchEvent(new Click(linkTo("/why")));
   pass(2000);
   assert.equal(left.clicks, 0);
+  const before = followed(linkTo("/masks"));
+  globalThis.location.pathname = "/translate";
+  page.dispatchEvent(new Event("popstate"));
+  pass(2000);
+  assert.equal(before.clicks, 0, "Back came after it");
 });
 
 test("a link that leads nowhere else leaves nothing", async () => {
