@@ -43,15 +43,21 @@ class Server:
 
     @property
     def processor_seconds(self) -> float:
-        """Processor time that the server's process has taken until now."""
-        numbers = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time that the server and the processes it has started have taken until now."""
+        texts = [(folder / "stat").read_text() for folder in self._processes()]
+        numbers = [text.rpartition(")")[2].split() for text in texts]
+        return sum(int(each[11]) + int(each[12]) for each in numbers) / os.sysconf("SC_CLK_TCK")
 
     @property
     def megabytes(self) -> float:
-        """Memory that the server's process holds now."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+        """Memory that the server and the processes it has started hold now, what they share counted once."""
+        lines = [line for folder in self._processes() for line in (folder / "smaps_rollup").read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+    def _processes(self) -> list[Path]:
+        own = Path(f"/proc/{self.process.pid}")
+        started = [number for task in (own / "task").iterdir() for number in (task / "children").read_text().split()]
+        return [own, *(Path("/proc", number) for number in started)]
 
 
 @contextlib.contextmanager

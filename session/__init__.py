@@ -19,7 +19,7 @@ import streamlit as st
 
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import TOKENIZER_FILES, find_checkpoints
-from transformer.data.batching import SAMPLES, Example, OpenedBatch, read_samples
+from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
@@ -35,7 +35,6 @@ from transformer.interpret.attention_block import (
 )
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
-from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
@@ -44,12 +43,15 @@ from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 from .afterwards import Afterwards
+from .ahead import Ahead
+from .model_process import Request
 from .together import Together
 from .turn_taking import Turns
 
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
+TRACES = 32  # kept
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
 _FILES = (
     "config.json",
@@ -98,7 +100,8 @@ class Choice:
         return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
 
 
-turns = Turns()
+turns = Turns(look=lambda: made_ahead.look())
+made_ahead = Ahead(lambda: [_request(wish.choice) for wish in turns.wishes() if is_greedy(wish.choice)], kept=TRACES)
 long_tasks = Afterwards(turns)
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 _cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
@@ -182,10 +185,14 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
     return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, choice.prefix))
 
 
-@_cached(max_entries=32, show_spinner="Translating …")
+@_cached(max_entries=TRACES, show_spinner="Translating …")
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
-    return recorded(choice)[0]
+    made = made_ahead.take(_request(choice)) if is_greedy(choice) else None
+    if made is None:
+        return recorded(choice)[0]
+    greedy.put(choice, made.next_ids)
+    return made
 
 
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
@@ -193,7 +200,7 @@ def recorded(choice: Choice) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
-        others = waiting(choice.checkpoint)
+        others = [] if made_ahead.works else waiting(choice.checkpoint)
         if not greedy.is_alone(choice, others):
             return record(decoded=greedy.result(choice, others))  # None for what cannot be translated: record says why
         found = record()  # encodes the source once instead of twice
@@ -220,6 +227,12 @@ def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
 def is_greedy(choice: Choice) -> bool:
     """Whether nothing but greedy decoding is asked for, which is done for several at once."""
     return isinstance(choice.strategy, Greedy) and not choice.prefix
+
+
+def _request(choice: Choice) -> Request:
+    """What a process is told of a greedy translation."""
+    files = choice.checkpoint
+    return files.folder, files.written, choice.text, choice.language, choice.source_language
 
 
 def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
@@ -267,19 +280,6 @@ def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParamete
     shown = stages_of(model, recorded(choice)[1], kind, layer)
     computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
     return shown, parameters, differences(shown, computed)
-
-
-def padded_batch(choice: Choice, second: str) -> OpenedBatch:
-    """A text, a second one and their translations as one batch with its masks."""
-    tokenizer = translator(choice.checkpoint).tokenizer
-    return open_sentences((trace(choice), trace(replace(choice, text=second))), tokenizer)
-
-
-@_cached(max_entries=8, show_spinner="Running the batch …")
-def masked_pass(choice: Choice, second: str, disabled: str) -> MaskedPass:
-    """The pass over a text, a second one and their translations as one batch, a mask disabled or "nothing"."""
-    own, sentences = translator(choice.checkpoint), (trace(choice), trace(replace(choice, text=second)))
-    return run_masked(own.model, own.tokenizer, sentences, disabled)
 
 
 @_cached(show_spinner=False, on_release=Jobs.close)

@@ -35,9 +35,13 @@ class _Place:
 
 
 class Turns:
-    """At most `most` threads at a time, first come, first served. A thread that has a turn may ask for it again."""
+    """At most `most` threads at a time, first come, first served. A thread that has a turn may ask for it again.
 
-    def __init__(self, most: int = 1):
+    `look` is called whenever the line has become longer.
+    """
+
+    def __init__(self, most: int = 1, look: Callable[[], None] = lambda: None):
+        self._look = look
         self._lock = threading.Lock()
         self._free = most
         self._line: deque[_Place] = deque()
@@ -130,6 +134,7 @@ class Turns:
             for_another = line is self._line and not self._last_served
             self._waited = time.monotonic() if for_another else self._waited
         try:
+            self._look()
             pause, since = _LOOK, time.monotonic()
             while not place.served.wait(pause):
                 if line is self._last and time.monotonic() - since > _PATIENCE:

@@ -5,6 +5,8 @@ import re
 from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
 
+from session.ahead import SWITCH
+
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 
 
@@ -32,6 +34,11 @@ def test_every_replica_of_the_compose_file_is_behind_nginx():
     assert len(addresses) == 2
     assert re.findall(r"server ([\d.]+):8501 max_fails=3 fail_timeout=5s;", COMPOSE) == addresses
     assert COMPOSE.count("<<: *replica") == len(addresses)
+
+
+def test_a_replica_of_one_core_has_one_process():
+    replica = COMPOSE.split("\nservices:")[0]
+    assert "cpus: 1.0" in replica and f'{SWITCH}: "0"' in replica
 
 
 def test_no_container_may_write_or_has_a_superusers_rights():

@@ -29,6 +29,7 @@ class Replica:
         self.port, self._folder, self._base = free_port(), folder, base
         self.environment = {
             "OMP_NUM_THREADS": "1",
+            "HEADLIGHT_MODEL_PROCESS": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
             "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",
             "STREAMLIT_SERVER_PORT": str(self.port),

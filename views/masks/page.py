@@ -8,7 +8,7 @@ import streamlit as st
 import session
 from plots.heatmap import mask_figure
 from plots.text import KIND_NAMES, head_name
-from session import Choice
+from session import Choice, masks
 from transformer import UserError
 from transformer.data.batching import OpenedBatch
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
@@ -49,14 +49,14 @@ def show_page(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         chosen = _choose(view, choice, sentence)
     try:
-        batch = session.padded_batch(choice, second.text)
+        batch = masks.padded_batch(choice, second.text)
     except UserError as error:
         st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
     if view == "the three masks":
         _show_masks(batch, chosen.sentence)
     else:
-        run, disabled = (session.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
+        run, disabled = (masks.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
         place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
         head = masked_head(run, *place)
         if view == "one head":

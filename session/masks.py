@@ -1,0 +1,21 @@
+"""Two sentences and their translations as one batch, and the pass over it without a mask, computed once and shared."""
+
+from dataclasses import replace
+
+from transformer.data.batching import OpenedBatch
+from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
+
+from . import Choice, _cached, trace, translator
+
+
+def padded_batch(choice: Choice, second: str) -> OpenedBatch:
+    """A text, a second one and their translations as one batch with its masks."""
+    tokenizer = translator(choice.checkpoint).tokenizer
+    return open_sentences((trace(choice), trace(replace(choice, text=second))), tokenizer)
+
+
+@_cached(max_entries=8, show_spinner="Running the batch …")
+def masked_pass(choice: Choice, second: str, disabled: str) -> MaskedPass:
+    """The pass over a text, a second one and their translations as one batch, a mask disabled or "nothing"."""
+    own, sentences = translator(choice.checkpoint), (trace(choice), trace(replace(choice, text=second)))
+    return run_masked(own.model, own.tokenizer, sentences, disabled)

@@ -1,0 +1,247 @@
+"""What is translated ahead of its owner's turn, by a process of its own, is what its owner would have got."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import fields, replace
+from multiprocessing import Pipe
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import session
+from session import Choice, ahead, model_process
+from session.ahead import AHEAD, BATCH, CROWD, Ahead
+from session.model_process import Request
+from session.turn_taking import Wish
+from transformer import Beam, Trace, Translator
+
+# Says that it can be asked, and reads what it is asked for; then does what stands at the end.
+SPEECHLESS = """
+import sys, time
+from multiprocessing.connection import Connection
+connection = Connection(int(sys.argv[1]))
+connection.send(None)
+connection.recv()
+"""
+
+
+def until(holds, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+def same(one: Trace, other: Trace) -> bool:
+    """Whether two traces have the same fields, bit by bit, and neither can be written to."""
+    for field in fields(Trace):
+        first, second = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(first, np.ndarray):
+            if first.dtype != second.dtype or not np.array_equal(first, second) or second.flags.writeable:
+                return False
+        elif first != second:
+            return False
+    return True
+
+
+def with_text(request: Request, text: str) -> Request:
+    folder, written, _, *languages = request
+    return folder, written, text, *languages
+
+
+@pytest.fixture(scope="module")
+def crowd(trained_folder) -> list[Request]:
+    """What those in a line want; some of it cannot be had."""
+    texts = ("big old tree.", "old tree.", "", "big tree.", "old dog.")
+    there = [(str(trained_folder), (1,), text, "", "") for text in texts]
+    return [*there, ("/nowhere", (1,), "old tree.", "", "")]
+
+
+@pytest.fixture(scope="module")
+def real(crowd) -> Ahead:
+    """One that works, with its process, for those tests that leave it working; nobody is in its line."""
+    line = list(crowd)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_DEVICE", "cpu")
+        patch.setattr(ahead.os, "cpu_count", lambda: 2)
+        own = Ahead(lambda: line, kept=8)
+        own.look()
+        until(lambda: own.works)
+        until(lambda: len(own._asked) == len(crowd))
+        own.line = line
+        yield own
+    own.close()
+    until(lambda: not own.works)
+
+
+@pytest.fixture
+def processes(monkeypatch, tmp_path):
+    """Lets a test say what its processes do once they have read what they are asked for; counts their starts."""
+    started, start = [], ahead._process
+
+    def does(what: str) -> list[subprocess.Popen]:
+        (tmp_path / "process.py").write_text(SPEECHLESS + what)
+        monkeypatch.setattr(ahead, "_PROCESS", tmp_path / "process.py")
+        monkeypatch.setattr(ahead, "_process", lambda connection: started.append(start(connection)) or started[-1])
+        monkeypatch.setattr(ahead, "is_wanted", lambda: True)
+        return started
+
+    return does
+
+
+def test_each_gets_bit_by_bit_what_the_own_turn_would_have_made(real, crowd, trained_folder):
+    own = Translator.load(trained_folder)
+    for request in crowd:
+        made = real.take(request)
+        if (text := request[2]) and request[0] == str(trained_folder):
+            assert same(own.trace(text), made)
+        else:
+            assert made is None, "the reason is told to who tries himself"
+    assert real.works and real.take(crowd[0]) is None, "what was taken is its owner's to keep"
+
+
+def test_what_has_been_taken_is_not_made_again(real, crowd):
+    for request in crowd:
+        real.take(request)
+    real.look()
+    assert not real._asked
+
+
+def test_what_was_made_for_someone_who_left_is_dropped(real, crowd, monkeypatch):
+    left = with_text(crowd[0], "big dog.")
+    real.line.append(left)
+    real.look()
+    until(lambda: left in real._asked and real._asked[left].made.done())
+    real.line.remove(left)
+    real.look()
+    assert left in real._asked, "its owner may be on the way"
+    monkeypatch.setattr(ahead, "_FORGOTTEN", 0.0)
+    real.look()
+    assert left not in real._asked
+
+
+def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch):
+    request = with_text(crowd[0], "old big tree.")
+    choice = Choice(session.CheckpointFiles(*request[:2]), request[2])
+    real.line.append(request)
+    monkeypatch.setattr(session, "made_ahead", real)
+    monkeypatch.setattr(session.greedy, "_compute", lambda requests: pytest.fail("decoded"))
+    real.look()
+    try:
+        made = session.trace(choice)
+        again, activations = session.recorded(choice)
+    finally:
+        real.line.remove(request)
+    assert made.source_text == choice.text and same(again, made) and activations.logits.shape[1] == len(made.next_ids)
+
+
+def test_beams_and_prefixes_are_left_to_their_owners(crowd, monkeypatch):
+    greedy = Choice(session.CheckpointFiles(*crowd[0][:2]), crowd[0][2])
+    wanted = [replace(greedy, prefix=(5,)), greedy, replace(greedy, strategy=Beam(2))]
+    monkeypatch.setattr(session.turns, "wishes", lambda: [Wish(choice) for choice in wanted])
+    assert session.made_ahead._line() == crowd[:1]
+
+
+@pytest.mark.parametrize("why_not", ["few wait", "forbidden", "one core", "a GPU"])
+def test_no_process_is_started_where_it_would_not_help(why_not, processes, crowd, monkeypatch):
+    is_wanted, started = ahead.is_wanted, processes("")
+    monkeypatch.setattr(ahead, "is_wanted", is_wanted)
+    monkeypatch.setattr(ahead.os, "cpu_count", lambda: 1 if why_not == "one core" else 2)
+    monkeypatch.setenv(ahead.SWITCH, "0" if why_not == "forbidden" else "")
+    device = "cuda" if why_not == "a GPU" else "cpu"
+    monkeypatch.setattr(ahead, "choose_device", lambda: torch.device(device))
+    own = Ahead(lambda: crowd[: CROWD - 1] if why_not == "few wait" else crowd, kept=8)
+    own.look()
+    assert not own._starts and not started
+    if why_not == "few wait":
+        own._line = lambda: crowd[:CROWD]
+        own.look()
+        until(lambda: len(started) == 1)
+
+
+def test_it_is_asked_for_those_next_in_the_line_and_for_a_batch_at_a_time(processes, crowd):
+    processes("time.sleep(60)")
+    line = [with_text(crowd[0], f"tree {number}.") for number in range(3 * AHEAD)]
+    line[1], line[2] = with_text(crowd[0], "a book " * 10_000), line[0]
+    next_ones = [line[0], *line[3:AHEAD]]
+    own = Ahead(lambda: line, kept=8)
+    own.look()
+    until(lambda: len(own._asked) == BATCH)
+    own.look()
+    assert list(own._asked) == next_ones[:BATCH]
+    own._under_way.clear()  # as if they had come
+    for _ in range(3):
+        own.look()
+        own._under_way.clear()
+    assert list(own._asked) == next_ones
+    own.close()
+    until(lambda: not own.works)
+
+
+def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(processes, crowd):
+    started = processes("sys.exit(1)")
+    line: list[Request] = []
+    own = Ahead(lambda: line, kept=8)
+    for text in ("tree.", "dog."):
+        line[:] = [with_text(request, text + str(number)) for number, request in enumerate(crowd)]
+        own.look()
+        until(lambda: line[0] in own._asked)
+        assert own.take(line[0]) is None
+    until(lambda: not own._starts)
+    assert len(started) == 2 and all(process.poll() is not None for process in started)
+    line[:] = [with_text(request, "big tree.") for request in crowd]
+    own.look()
+    assert not own._starts and len(started) == 2 and own.take(line[0]) is None
+
+
+def test_who_waits_for_a_process_that_hangs_goes_on_alone(processes, crowd, monkeypatch):
+    started = processes("time.sleep(60)")
+    monkeypatch.setattr(ahead, "_PATIENCE", 0.2)
+    own = Ahead(lambda: crowd, kept=8)
+    own.look()
+    until(lambda: own._asked)
+    assert own.take(crowd[0]) is None
+    until(lambda: not own._starts or len(started) == 2)
+    assert started[0].poll() == -signal.SIGKILL
+    own.close()
+
+
+def test_a_machine_without_another_process_to_give_goes_on_as_before(crowd, monkeypatch):
+    def refuse(connection):
+        raise BlockingIOError
+
+    monkeypatch.setattr(ahead, "_process", refuse)
+    monkeypatch.setattr(ahead, "is_wanted", lambda: True)
+    own = Ahead(lambda: crowd, kept=8)
+    for _ in range(2):
+        own.look()
+        until(lambda: not own._starts)
+    own.look()
+    assert not own._starts and own.take(crowd[0]) is None
+
+
+@pytest.mark.parametrize("end", ["the server ends", "nobody asks"])
+def test_the_process_ends(end, monkeypatch):
+    ours, theirs = Pipe()
+    monkeypatch.setattr(model_process, "IDLE", 0.1 if end == "nobody asks" else 60.0)
+    thread = threading.Thread(target=model_process.main, args=(theirs,), daemon=True)
+    thread.start()
+    assert ours.recv() is None
+    if end == "the server ends":
+        ours.close()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_the_process_reads_of_the_app_nothing_but_the_model():
+    code = "import runpy, sys; runpy.run_path(sys.argv[1]); print(*{name.split('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-P", "-c", code, str(ahead._PROCESS)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    read = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    assert "transformer" in read and not {"session", "streamlit", "plotly", "pandas"} & set(read)
