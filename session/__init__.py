@@ -25,14 +25,6 @@ from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistic
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
-from transformer.interpret.attention_block import (
-    BlockParameters,
-    Stages,
-    block_parameters,
-    compute_stages,
-    differences,
-    stages_of,
-)
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
@@ -44,7 +36,7 @@ from transformer.translator import Strategy
 
 from .afterwards import Afterwards
 from .ahead import Ahead
-from .model_process import Request
+from .model_process import EARLY_LAYERS, TRACE, Request
 from .together import Together
 from .turn_taking import Turns
 
@@ -101,7 +93,7 @@ class Choice:
 
 
 turns = Turns(look=lambda: made_ahead.look())
-made_ahead = Ahead(lambda: [_request(wish.choice) for wish in turns.wishes() if is_greedy(wish.choice)], kept=TRACES)
+made_ahead = Ahead(lambda: _wanted(), kept=TRACES)
 long_tasks = Afterwards(turns)
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 _cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
@@ -188,8 +180,8 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
 @_cached(max_entries=TRACES, show_spinner="Translating …")
 def trace(choice: Choice) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
-    made = made_ahead.take(_request(choice)) if is_greedy(choice) else None
-    if made is None:
+    made = made_ahead.take(as_request(TRACE, choice)) if is_greedy(choice) else None
+    if not isinstance(made, Trace):
         return recorded(choice)[0]
     greedy.put(choice, made.next_ids)
     return made
@@ -229,10 +221,17 @@ def is_greedy(choice: Choice) -> bool:
     return isinstance(choice.strategy, Greedy) and not choice.prefix
 
 
-def _request(choice: Choice) -> Request:
+def as_request(what: str, choice: Choice) -> Request:
     """What a process is told of a greedy translation."""
     files = choice.checkpoint
-    return files.folder, files.written, choice.text, choice.language, choice.source_language
+    return what, files.folder, files.written, choice.text, choice.language, choice.source_language
+
+
+def _wanted() -> list[Request]:
+    """What can be made ahead of what those in the line will ask for."""
+    wishes = [wish for wish in turns.wishes() if is_greedy(wish.choice)]
+    kinds = {True: (EARLY_LAYERS, TRACE), False: (TRACE,)}
+    return [as_request(what, wish.choice) for wish in wishes for what in kinds[wish.early_layers]]
 
 
 def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
@@ -270,16 +269,6 @@ def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
 def lens(choice: Choice) -> Predictions:
     """What each decoder layer would have predicted for a text."""
     return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).next_ids)
-
-
-@_cached(max_entries=32, show_spinner="Reading the block …")
-def stages(choice: Choice, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
-    """One attention block's stages for a text, what it has learned, and how closely both agree."""
-    model = translator(choice.checkpoint).model
-    parameters = block_parameters(model, kind, layer)
-    shown = stages_of(model, recorded(choice)[1], kind, layer)
-    computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
-    return shown, parameters, differences(shown, computed)
 
 
 @_cached(show_spinner=False, on_release=Jobs.close)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from multiprocessing import Pipe
@@ -24,19 +24,19 @@ import numpy as np
 from transformer import Trace
 from transformer.model.device import choose_device
 
-from .model_process import Request
+from .model_process import EARLY_LAYERS, TRACE, Answer, Request
 
 logger = logging.getLogger(__name__)
 
 SWITCH = "HEADLIGHT_MODEL_PROCESS"  # "0" in the environment: no second process
 CROWD = 3  # visitors in the line for whom the process is started
-AHEAD = 16  # visitors, first come first, for whom traces are made
+AHEAD = 16  # requests, first come first, whose answers are made
 BATCH = 8  # of them decoded together
 _LONGEST = 1000  # characters of a text: what is sent must fit into the pipe, or who sends waits for who reads
-_BUSY = 4  # traces still to be made beside which the process is asked for no more
-_FORGOTTEN = 10.0  # seconds after which a trace is dropped whose owner has left the line without it
+_BUSY = 4  # answers still to be made beside which the process is asked for no more
+_FORGOTTEN = 10.0  # seconds after which an answer is dropped whose owner has left the line without it
 _FAILURES = 2  # ends of the process in the middle of its work after which it is not started again
-_PATIENCE = 30.0  # seconds for a trace, after which the process is taken for dead
+_PATIENCE = 30.0  # seconds for an answer, after which the process is taken for dead
 _PROCESS = Path(__file__).with_name("model_process.py")
 
 
@@ -47,26 +47,26 @@ def is_wanted() -> bool:
 
 
 class _Asked:
-    """A trace that the process has been asked for; None where it has none."""
+    """What the process has been asked for; None where it has no answer."""
 
     def __init__(self) -> None:
-        self.made: Future[Trace | None] = Future()
+        self.made: Future[Answer | None] = Future()
         self.since = time.monotonic()
 
 
 class Ahead:
     """What those in the line will ask for, made ahead: `look` when the line grows, `take` when it is one's turn.
 
-    line: gives the requests of those in the line, first come first; kept: how many traces are kept by those who have
-    taken them.
+    line: gives the requests of those in the line, first come first; kept: how many answers of a kind are kept by those
+    who have taken them.
     """
 
     def __init__(self, line: Callable[[], Sequence[Request]], kept: int):
-        self._line, self._kept = line, kept
+        self._line = line
         self._lock = threading.Lock()
         self._asked: dict[Request, _Asked] = {}
         self._under_way: deque[_Asked] = deque()  # they come in the order in which they were asked for
-        self._taken: OrderedDict[Request, None] = OrderedDict()
+        self._taken: dict[str, deque[Request]] = {what: deque(maxlen=kept) for what in (TRACE, EARLY_LAYERS)}
         self._starts = False
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None  # once the process takes requests
@@ -89,13 +89,11 @@ class Ahead:
             elif len(line) >= CROWD and not self._starts and self._failures < _FAILURES and is_wanted():
                 self._starts = self._start()
 
-    def take(self, request: Request) -> Trace | None:
-        """The trace of a request where it has been made or is being made; None for who has to make it himself."""
+    def take(self, request: Request) -> Answer | None:
+        """The answer to a request where it has been made or is being made; None for who has to make it himself."""
         with self._lock:
             asked = self._asked.get(request)
-            self._taken[request] = None
-            if len(self._taken) > self._kept:
-                self._taken.popitem(last=False)
+            self._taken[request[0]].append(request)
         if asked is None:
             return None
         try:
@@ -126,7 +124,7 @@ class Ahead:
         self._under_way.extend(asked)
 
     def _is_new(self, request: Request) -> bool:
-        return request not in self._asked and request not in self._taken and len(request[2]) <= _LONGEST
+        return request not in self._asked and request not in self._taken[request[0]] and len(request[3]) <= _LONGEST
 
     def _forget(self, line: Sequence[Request]) -> None:
         long_ago = time.monotonic() - _FORGOTTEN
@@ -151,10 +149,10 @@ class Ahead:
             self._connection = ours
             while True:
                 self.look()
-                trace = ours.recv()
+                answer = ours.recv()
                 with self._lock:
                     asked = self._under_way.popleft()
-                asked.made.set_result(_read_only(trace))
+                asked.made.set_result(_read_only(answer))
         except (EOFError, OSError):  # it has ended, or could not be started
             pass
         finally:
@@ -186,9 +184,9 @@ def _process(connection: Connection) -> subprocess.Popen[bytes]:
     )
 
 
-def _read_only(trace: Trace | None) -> Trace | None:
-    """A trace as it was before it was sent: sending makes its arrays writable."""
-    for value in vars(trace).values() if trace else ():
+def _read_only(answer: Answer | None) -> Answer | None:
+    """A trace as it was before it was sent, which makes its arrays writable; anything else as it is."""
+    for value in vars(answer).values() if isinstance(answer, Trace) else ():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-    return trace
+    return answer

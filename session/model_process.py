@@ -1,4 +1,4 @@
-"""The process that `ahead` starts: requests in, traces out, until nobody asks any more.
+"""The process that `ahead` starts: requests in, what is asked for out, until nobody asks any more.
 
 Run by its path, with the number of an open connection: of the app it reads nothing but the model.
 """
@@ -11,38 +11,69 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from transformer import Trace, Translator, UserError
+from transformer.data.tokenizer import source_ids
+from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lenses
 
 IDLE = 300.0  # seconds without a request after which the process ends and gives its memory back
-# A checkpoint's folder, when its files were written, a text, its target's language and its own, "" where it has one.
-Request = tuple[str, tuple[int, ...], str, str, str]
+TRACE, EARLY_LAYERS = "trace", "early layers"  # what can be asked for
+SHORT = 200  # characters of a text whose early layers are decoded together with others, all padded to the longest
+# What; a checkpoint's folder, and when its files were written; a text, its target's language and its own or "".
+Request = tuple[str, str, tuple[int, ...], str, str, str]
+# The trace of a greedy translation, or the greedy translation from each encoder layer: [layers + 1].
+Answer = Trace | list[Hypothesis]
 
 logger = logging.getLogger(__name__)
 
 
-def traces(requests: Sequence[Request]) -> Iterator[Trace | None]:
-    """The trace of each request's greedy translation, in order: decoded together, then each in a pass of its own.
+def answers(requests: Sequence[Request]) -> Iterator[Answer | None]:
+    """The answer to each request, in order: decoded together, each trace recorded in a pass of its own.
 
     None where there is none: who asked for it meets the reason when he tries himself.
     """
+    early: dict[Request, list[Hypothesis]] = {}
     decoded: dict[Request, tuple[int, ...]] = {}
-    for checkpoint in dict.fromkeys(request[:2] for request in requests):
+    for checkpoint in dict.fromkeys(request[1:3] for request in requests):
+        own = [request for request in requests if request[1:3] == checkpoint]
         with _failures_told():
-            decoded |= _decoded([request for request in requests if request[:2] == checkpoint])
+            early |= _decoded_early([request for request in own if request[0] == EARLY_LAYERS])
+            decoded |= {(TRACE, *request[1:]): layers[-1].ids for request, layers in early.items()}
+            decoded |= _decoded([request for request in own if request[0] == TRACE and request not in decoded])
     for request in requests:
         trace = None
         with _failures_told():
-            if request in decoded:
-                own = _translator(*request[:2])
-                trace, _ = own.recorded(own.addressed(*request[2:]), decoded=decoded[request])
-        yield trace
+            if request[0] == TRACE and request in decoded:
+                trace, _ = _translator(*request[1:3]).recorded(_text(request), decoded=decoded[request])
+        yield early.get(request, trace)
 
 
 def _decoded(requests: Sequence[Request]) -> dict[Request, tuple[int, ...]]:
-    """The ids of what one checkpoint translates, without those requests that it cannot translate."""
-    own = _translator(*requests[0][:2])
-    texts = {request: own.addressed(*request[2:]) for request in requests}
-    readable = {request: text for request, text in texts.items() if own.can_read(text)}
-    return dict(zip(readable, own.best_ids(list(readable.values())), strict=True)) if readable else {}
+    """The ids of what one checkpoint translates, without those requests that it cannot read."""
+    texts = _readable(requests)
+    if not texts:
+        return {}
+    found = _translator(*requests[0][1:3]).best_ids(list(texts.values()))
+    return dict(zip(texts, found, strict=True))
+
+
+def _decoded_early(requests: Sequence[Request]) -> dict[Request, list[Hypothesis]]:
+    """The translations from each encoder layer of one checkpoint, of short texts that it can read."""
+    texts = {request: text for request, text in _readable(requests).items() if len(text) <= SHORT}
+    own = _translator(*requests[0][1:3]) if texts else None
+    if own is None or own.model.config.first_is_given:
+        return {}
+    found = decoder_lenses(own.model, [source_ids(own.tokenizer, text) for text in texts.values()], more=MORE_TOKENS)
+    return dict(zip(texts, found, strict=True))
+
+
+def _readable(requests: Sequence[Request]) -> dict[Request, str]:
+    texts = {request: _text(request) for request in requests}
+    return {request: text for request, text in texts.items() if _translator(*request[1:3]).can_read(text)}
+
+
+def _text(request: Request) -> str:
+    """What the translator reads, the languages before it where they are chosen."""
+    return _translator(*request[1:3]).addressed(*request[3:])
 
 
 @functools.lru_cache(maxsize=4)
@@ -63,12 +94,12 @@ def _failures_told() -> Iterator[None]:
 
 
 def main(connection: Connection) -> None:
-    """Say that the model can be asked, then answer every list of requests with a trace for each."""
+    """Say that the model can be asked, then answer every list of requests with an answer to each."""
     with contextlib.suppress(EOFError, OSError):  # the server has ended
         connection.send(None)
         while connection.poll(IDLE):
-            for trace in traces(connection.recv()):
-                connection.send(trace)
+            for answer in answers(connection.recv()):
+                connection.send(answer)
 
 
 if __name__ == "__main__":

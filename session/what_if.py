@@ -32,9 +32,11 @@ from . import (
     Choice,
     _cached,
     _if_there,
+    as_request,
     greedy,
     hypotheses,
     is_greedy,
+    made_ahead,
     recorded,
     samples,
     search,
@@ -42,11 +44,11 @@ from . import (
     translator,
     waiting,
 )
+from .model_process import EARLY_LAYERS, SHORT
 from .together import Together
 
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
-SHORT = 200  # characters of a text that is decoded together with others, all padded to the longest
 CANDIDATES = 4  # of each run, beside a patching map
 
 
@@ -166,8 +168,8 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     """
     model = translator(choice.checkpoint).model
     if is_greedy(choice) and not model.config.first_is_given:
-        others = [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
-        found = _early.result(choice, others if len(choice.text) <= SHORT else ())
+        made = made_ahead.take(as_request(EARLY_LAYERS, choice))
+        found = made if isinstance(made, list) else _early.result(choice, _with_early_layers(choice))
         sentence = trace(choice)
         own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
         last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
@@ -176,6 +178,13 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
     prefix = choice.prefix or sentence.next_ids[: int(model.config.first_is_given)]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
+
+
+def _with_early_layers(choice: Choice) -> list[Choice]:
+    """The others whose early layers are decoded together with a choice's."""
+    if made_ahead.works or len(choice.text) > SHORT:
+        return []
+    return [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
 
 
 def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:

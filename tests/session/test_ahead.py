@@ -15,11 +15,13 @@ import pytest
 import torch
 
 import session
-from session import Choice, ahead, model_process
+from session import Choice, ahead, model_process, what_if
 from session.ahead import AHEAD, BATCH, CROWD, Ahead
-from session.model_process import Request
+from session.model_process import EARLY_LAYERS, TRACE, Request
 from session.turn_taking import Wish
 from transformer import Beam, Trace, Translator
+from transformer.data.tokenizer import source_ids
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 
 # Says that it can be asked, and reads what it is asked for; then does what stands at the end.
 SPEECHLESS = """
@@ -51,16 +53,17 @@ def same(one: Trace, other: Trace) -> bool:
 
 
 def with_text(request: Request, text: str) -> Request:
-    folder, written, _, *languages = request
-    return folder, written, text, *languages
+    what, folder, written, _, *languages = request
+    return what, folder, written, text, *languages
 
 
 @pytest.fixture(scope="module")
 def crowd(trained_folder) -> list[Request]:
     """What those in a line want; some of it cannot be had."""
     texts = ("big old tree.", "old tree.", "", "big tree.", "old dog.")
-    there = [(str(trained_folder), (1,), text, "", "") for text in texts]
-    return [*there, ("/nowhere", (1,), "old tree.", "", "")]
+    there = [(TRACE, str(trained_folder), (1,), text, "", "") for text in texts]
+    early = [(EARLY_LAYERS, *request[1:]) for request in there[1:4]]
+    return [*there[:2], *early, *there[2:], (TRACE, "/nowhere", (1,), "old tree.", "", "")]
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +101,15 @@ def processes(monkeypatch, tmp_path):
 def test_each_gets_bit_by_bit_what_the_own_turn_would_have_made(real, crowd, trained_folder):
     own = Translator.load(trained_folder)
     for request in crowd:
+        what, folder, _, text, *_ = request
         made = real.take(request)
-        if (text := request[2]) and request[0] == str(trained_folder):
+        if not text or folder != str(trained_folder):
+            assert made is None, "the reason is told to who tries himself"
+        elif what == TRACE:
             assert same(own.trace(text), made)
         else:
-            assert made is None, "the reason is told to who tries himself"
+            alone = decoder_lens(own.model, source_ids(own.tokenizer, text), more=MORE_TOKENS)
+            assert [layer.ids for layer in made] == [layer.ids for layer in alone]
     assert real.works and real.take(crowd[0]) is None, "what was taken is its owner's to keep"
 
 
@@ -128,7 +135,7 @@ def test_what_was_made_for_someone_who_left_is_dropped(real, crowd, monkeypatch)
 
 def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch):
     request = with_text(crowd[0], "old big tree.")
-    choice = Choice(session.CheckpointFiles(*request[:2]), request[2])
+    choice = Choice(session.CheckpointFiles(*request[1:3]), request[3])
     real.line.append(request)
     monkeypatch.setattr(session, "made_ahead", real)
     monkeypatch.setattr(session.greedy, "_compute", lambda requests: pytest.fail("decoded"))
@@ -141,8 +148,24 @@ def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch
     assert made.source_text == choice.text and same(again, made) and activations.logits.shape[1] == len(made.next_ids)
 
 
+def test_early_layers_are_taken_with_the_trace(real, crowd, monkeypatch):
+    choice = Choice(session.CheckpointFiles(*crowd[0][1:3]), "old big dog.")
+    wanted = [session.as_request(what, choice) for what in (EARLY_LAYERS, TRACE)]
+    real.line.extend(wanted)
+    monkeypatch.setattr(what_if, "made_ahead", real)
+    monkeypatch.setattr(session, "made_ahead", real)
+    for together in (session.greedy, what_if._early):
+        monkeypatch.setattr(together, "_compute", lambda requests: pytest.fail("decoded"))
+    real.look()
+    try:
+        found = what_if.early_translations(choice)
+    finally:
+        real.line[:] = real.line[:-2]
+    assert found[-1].ids == session.trace(choice).next_ids and len(found) == 3
+
+
 def test_beams_and_prefixes_are_left_to_their_owners(crowd, monkeypatch):
-    greedy = Choice(session.CheckpointFiles(*crowd[0][:2]), crowd[0][2])
+    greedy = Choice(session.CheckpointFiles(*crowd[0][1:3]), crowd[0][3])
     wanted = [replace(greedy, prefix=(5,)), greedy, replace(greedy, strategy=Beam(2))]
     monkeypatch.setattr(session.turns, "wishes", lambda: [Wish(choice) for choice in wanted])
     assert session.made_ahead._line() == crowd[:1]

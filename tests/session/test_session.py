@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import session
-from session import Choice
+from session import Choice, blocks
 from transformer import Beam, Greedy, Sampling, UserError
 
 TEXT = "big old tree."
@@ -79,7 +79,7 @@ def test_an_error_is_not_kept(checkpoint, tmp_path):
 
 def test_what_is_shared_is_read_only(checkpoint):
     choice = Choice(checkpoint, TEXT)
-    stages, *_ = session.stages(choice, "encoder", 0)
+    stages, *_ = blocks.stages(choice, "encoder", 0)
     for array in (session.trace(choice).encoder, session.residual_stream(choice).logits, stages.weights):
         with pytest.raises(ValueError):
             array[...] = np.zeros_like(array)

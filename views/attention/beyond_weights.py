@@ -5,7 +5,7 @@ import streamlit as st
 
 import session
 from plots.text import chance_words, head_name, quoted, signed
-from session import Choice, contributions
+from session import Choice, blocks, contributions
 from transformer.interpret.attribution import Attribution, norm_weighted
 from transformer.interpret.trace import Trace
 from ui.figures import show_figure
@@ -44,7 +44,7 @@ def show(choice: Choice) -> None:
     gradient, left_out = contributions.gradient(choice, step), leave_out(choice, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: norm_weighted([session.stages(choice, "cross", each)[:2] for each in chosen], step),
+        NORMED: norm_weighted([blocks.stages(choice, "cross", each)[:2] for each in chosen], step),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }

@@ -7,7 +7,7 @@ import streamlit as st
 import session
 from browser.attention_steps import attention_steps
 from plots.text import KIND_NAMES
-from session import Choice
+from session import Choice, blocks
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
@@ -49,7 +49,7 @@ def choose_block(choice: Choice) -> ChosenBlock:
     predicted = None if kind == "encoder" else trace.next_tokens
     enters = {"scaled": config.scale_embeddings, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
-    return ChosenBlock(view, *session.stages(choice, kind, layer))
+    return ChosenBlock(view, *blocks.stages(choice, kind, layer))
 
 
 def show(choice: Choice) -> None:

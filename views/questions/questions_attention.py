@@ -5,6 +5,7 @@ import numpy as np
 import session
 from plots.heatmap import attention_map_figure, mask_figure
 from plots.text import counted, percent, quoted
+from session import blocks
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.head_patterns import measure_heads, representative_heads
@@ -73,7 +74,7 @@ def _masks(asked: Asked) -> Shown:
 
 
 def _infinity(asked: Asked) -> Shown:
-    stages, *_ = session.stages(asked.choice, "encoder", 0)
+    stages, *_ = blocks.stages(asked.choice, "encoder", 0)
     scores = stages.scores[0, 0, 0].tolist()
     result = fully_masked_row(scores)
     return Shown(
