@@ -56,7 +56,10 @@ class Server:
 
     def _processes(self) -> list[Path]:
         own = Path(f"/proc/{self.process.pid}")
-        started = [number for task in (own / "task").iterdir() for number in (task / "children").read_text().split()]
+        started: list[str] = []
+        for thread in (own / "task").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
+                started += (thread / "children").read_text().split()
         return [own, *(Path("/proc", number) for number in started)]
 
 
