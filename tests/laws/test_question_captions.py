@@ -10,7 +10,7 @@ from support.claims import as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stages_of, stream_of, trace_of
 
-import session
+from session import blocks
 from views.questions import questions_attention, questions_model
 
 CASES = [("en-de", text) for text in SENTENCES[:39:2]] + [("reverse", text) for text in SENTENCES[:39:4]]
@@ -69,7 +69,7 @@ def test_what_is_said_of_the_sentence_itself(name, text, monkeypatch):
     assert as_printed(total, logits.max()) and abs(number(own) - logits.max()) < 1e-3
 
     stages = stages_of(name, text, "encoder", 0)
-    monkeypatch.setattr(session, "stages", lambda *_: (stages, None, None))
+    monkeypatch.setattr(blocks, "stages", lambda *_: (stages, None, None))
     token, keys, each, fused = re.match(
         r"The scores of “(.*)” in layer 1, .* gives each of (\d+) keys ([\d.]+), the fused kernel (\d), and −∞",
         questions_attention._infinity(asked).see,
