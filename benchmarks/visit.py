@@ -44,23 +44,28 @@ class Server:
     @property
     def processor_seconds(self) -> float:
         """Processor time that the server and the processes it has started have taken until now."""
-        texts = [(folder / "stat").read_text() for folder in self._processes()]
-        numbers = [text.rpartition(")")[2].split() for text in texts]
-        return sum(int(each[11]) + int(each[12]) for each in numbers) / os.sysconf("SC_CLK_TCK")
+        numbers = [text.rpartition(")")[2].split() for text in self._read("stat")]
+        ticks = sum(int(number) for each in numbers for number in each[11:15])  # and of processes that have ended
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     @property
     def megabytes(self) -> float:
         """Memory that the server and the processes it has started hold now, what they share counted once."""
-        lines = [line for folder in self._processes() for line in (folder / "smaps_rollup").read_text().splitlines()]
+        lines = [line for text in self._read("smaps_rollup") for line in text.splitlines()]
         return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
-    def _processes(self) -> list[Path]:
+    def _read(self, name: str) -> list[str]:
+        """A file of /proc of the server and of each process that it has started."""
         own = Path(f"/proc/{self.process.pid}")
         started: list[str] = []
         for thread in (own / "task").iterdir():
             with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
                 started += (thread / "children").read_text().split()
-        return [own, *(Path("/proc", number) for number in started)]
+        texts = [(own / name).read_text()]
+        for number in started:
+            with contextlib.suppress(OSError):  # a process that has ended meanwhile
+                texts.append(Path("/proc", number, name).read_text())
+        return texts
 
 
 @contextlib.contextmanager

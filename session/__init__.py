@@ -18,7 +18,7 @@ import numpy as np
 import streamlit as st
 
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import TOKENIZER_FILES, find_checkpoints
+from transformer.checkpoint import find_checkpoints
 from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
@@ -29,14 +29,13 @@ from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
-from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 from .afterwards import Afterwards
 from .ahead import Ahead
-from .model_process import EARLY_LAYERS, TRACE, Request
+from .model_process import EARLY_LAYERS, TRACE, Request, last_written
 from .together import Together
 from .turn_taking import Turns
 
@@ -45,17 +44,6 @@ logger = logging.getLogger(__name__)
 Measured = TypeVar("Measured")
 TRACES = 32  # kept
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS") or Path(__file__).parents[1] / "checkpoints")
-_FILES = (
-    "config.json",
-    "model.safetensors",
-    *TOKENIZER_FILES,
-    "training.json",
-    SAMPLES,
-    REPLAY_FILE,
-    ROLES_FILE,
-    OUTPUTS_FILE,
-    PAIRS_FILE,
-)
 
 
 @dataclass(frozen=True)
@@ -107,7 +95,7 @@ def checkpoint_names() -> list[str]:
 def checkpoint(name: str) -> CheckpointFiles:
     """A checkpoint as its files are now."""
     folder = CHECKPOINTS / name
-    return CheckpointFiles(str(folder), tuple(_last_written(folder / file) for file in _FILES))
+    return CheckpointFiles(str(folder), last_written(folder))
 
 
 def replay_names() -> list[str]:
@@ -277,10 +265,3 @@ def jobs() -> Jobs:
     started = Jobs()
     atexit.register(started.close)
     return started
-
-
-def _last_written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0

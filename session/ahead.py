@@ -32,17 +32,22 @@ SWITCH = "HEADLIGHT_MODEL_PROCESS"  # "0" in the environment: no second process
 CROWD = 3  # visitors in the line for whom the process is started
 AHEAD = 16  # requests, first come first, whose answers are made
 BATCH = 8  # of them decoded together
-_LONGEST = 1000  # characters of a text: what is sent must fit into the pipe, or who sends waits for who reads
+# Bytes of a text. All that the process may not have read yet fits into the smallest pipe (8 kB), so that who sends
+# never waits for who reads; and nobody waits for a batch that is as long as its longest text.
+_LONGEST = 300
 _BUSY = 4  # answers still to be made beside which the process is asked for no more
 _FORGOTTEN = 10.0  # seconds after which an answer is dropped whose owner has left the line without it
 _FAILURES = 2  # ends of the process in the middle of its work after which it is not started again
-_PATIENCE = 30.0  # seconds for an answer, after which the process is taken for dead
+_WAIT = 1.0  # seconds for an answer that is being made, after which one makes it oneself
+_PATIENCE = 60.0  # seconds for an answer, after which the process is taken for dead
 _PROCESS = Path(__file__).with_name("model_process.py")
+# What finds modules in the project's folder, whatever its name, and none in the process's own.
+_RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
 
 
 def is_wanted() -> bool:
     """Whether a second process would help: there is a core for it, the model is not on a GPU, and nobody forbids it."""
-    cores = os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return os.environ.get(SWITCH) != "0" and os.name == "posix" and cores > 1 and choose_device().type == "cpu"
 
 
@@ -83,10 +88,8 @@ class Ahead:
         with self._lock:
             self._forget(line)
             if self._connection:
-                self._ask(
-                    self._connection, [each for each in dict.fromkeys(line[:AHEAD]) if self._is_new(each)][:BATCH]
-                )
-            elif len(line) >= CROWD and not self._starts and self._failures < _FAILURES and is_wanted():
+                self._ask(self._connection, [each for each in dict.fromkeys(line[:AHEAD]) if self._is_new(each)])
+            elif _crowd(line) >= CROWD and not self._starts and self._failures < _FAILURES and is_wanted():
                 self._starts = self._start()
 
     def take(self, request: Request) -> Answer | None:
@@ -97,9 +100,8 @@ class Ahead:
         if asked is None:
             return None
         try:
-            return asked.made.result(_PATIENCE)
+            return asked.made.result(_WAIT)
         except TimeoutError:
-            self.close()
             return None
         finally:
             with self._lock:
@@ -113,8 +115,10 @@ class Ahead:
                 self._process.kill()
 
     def _ask(self, process: Connection, requests: Sequence[Request]) -> None:
+        """Ask for a batch of these, of one checkpoint, unless there is enough under way."""
         if not requests or len(self._under_way) > _BUSY:
             return
+        requests = [request for request in requests if request[1:3] == requests[0][1:3]][:BATCH]
         try:
             process.send(requests)
         except OSError:  # it has just ended, and whoever waits for it will hear of it
@@ -124,9 +128,12 @@ class Ahead:
         self._under_way.extend(asked)
 
     def _is_new(self, request: Request) -> bool:
-        return request not in self._asked and request not in self._taken[request[0]] and len(request[3]) <= _LONGEST
+        return request not in self._asked and request not in self._taken[request[0]] and _bytes(request[3]) <= _LONGEST
 
     def _forget(self, line: Sequence[Request]) -> None:
+        """Drop what nobody will take, and end a process that hangs."""
+        if self._process and self._under_way and self._under_way[0].since < time.monotonic() - _PATIENCE:
+            self._process.kill()
         long_ago = time.monotonic() - _FORGOTTEN
         for request, asked in list(self._asked.items()):
             if asked.made.done() and asked.since < long_ago and request not in line:
@@ -141,47 +148,60 @@ class Ahead:
 
     def _listen(self) -> None:
         """Start the process and take what it makes, until it ends."""
-        ours, theirs = Pipe()
         try:
-            with theirs:
-                self._process = _process(theirs)
-            ours.recv()  # it has read PyTorch
-            self._connection = ours
-            while True:
-                self.look()
-                answer = ours.recv()
-                with self._lock:
-                    asked = self._under_way.popleft()
-                asked.made.set_result(_read_only(answer))
+            ours, theirs = Pipe()
+            with ours:
+                with theirs:
+                    self._process = _process(theirs)
+                ours.recv()  # it has read PyTorch
+                self._connection = ours
+                while True:
+                    self.look()
+                    if ours.poll(_FORGOTTEN):
+                        self._arrived(ours.recv())
         except (EOFError, OSError):  # it has ended, or could not be started
             pass
+        except Exception:
+            logger.warning("what the process of the model says cannot be read", exc_info=True)
         finally:
             self._ended()
-            ours.close()
+
+    def _arrived(self, answer: Answer | None) -> None:
+        with self._lock:
+            asked = self._under_way.popleft()
+        asked.made.set_result(_read_only(answer))
 
     def _ended(self) -> None:
         with self._lock:
-            process, self._process, self._connection, self._starts = self._process, None, None, False
-            unmade = list(self._under_way)
+            process, unmade = self._process, list(self._under_way)
+            failed = self._connection is None or bool(unmade)  # before it could be asked, or in the middle of its work
+            self._process, self._connection, self._starts = None, None, False
+            self._asked.clear()
             self._under_way.clear()
-            self._failures += process is None or bool(unmade)
+            self._failures += failed
         if process:
             process.kill()
             process.wait()
         for asked in unmade:
             asked.made.set_result(None)
-        if unmade or process is None:
-            logger.warning("the process of the model ended in the middle of its work, or could not be started")
+        if failed:
+            logger.warning("the process of the model could not be started, or ended in the middle of its work")
 
 
 def _process(connection: Connection) -> subprocess.Popen[bytes]:
-    """Start it. Its own folder is none of those in which it looks for modules (-P), but the project's is."""
-    root, number = str(_PROCESS.parents[1]), connection.fileno()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-    command = [sys.executable, "-P", str(_PROCESS), str(number)]
-    return subprocess.Popen(  # in a session of its own: Ctrl+C ends the server, and that ends it
-        command, pass_fds=[number], env=environment, stdin=subprocess.DEVNULL, start_new_session=True
-    )
+    """Start it, in a session of its own: Ctrl+C ends the server, and that ends it."""
+    number = connection.fileno()
+    command = [sys.executable, "-P", "-c", _RUN, str(_PROCESS.parents[1]), str(_PROCESS), str(number)]
+    return subprocess.Popen(command, pass_fds=[number], stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def _crowd(line: Sequence[Request]) -> int:
+    """How many translations a line waits for."""
+    return len({request[1:] for request in line})
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _read_only(answer: Answer | None) -> Answer | None:

@@ -9,13 +9,32 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from transformer import Trace, Translator, UserError
+from transformer.checkpoint import TOKENIZER_FILES
+from transformer.data.batching import SAMPLES
 from transformer.data.tokenizer import source_ids
+from transformer.decoding.output_statistics import OUTPUTS_FILE
 from transformer.decoding.sampling import Hypothesis
+from transformer.errors import CheckpointError
+from transformer.interpret.head_roles import ROLES_FILE
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lenses
+from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
+from transformer.training.replay import REPLAY_FILE
 
 IDLE = 300.0  # seconds without a request after which the process ends and gives its memory back
+FILES = (  # of a checkpoint
+    "config.json",
+    "model.safetensors",
+    *TOKENIZER_FILES,
+    "training.json",
+    SAMPLES,
+    REPLAY_FILE,
+    ROLES_FILE,
+    OUTPUTS_FILE,
+    PAIRS_FILE,
+)
 TRACE, EARLY_LAYERS = "trace", "early layers"  # what can be asked for
 SHORT = 200  # characters of a text whose early layers are decoded together with others, all padded to the longest
 # What; a checkpoint's folder, and when its files were written; a text, its target's language and its own or "".
@@ -26,19 +45,22 @@ Answer = Trace | list[Hypothesis]
 logger = logging.getLogger(__name__)
 
 
+def last_written(folder: Path) -> tuple[int, ...]:
+    """When each file of a checkpoint was last written, in nanoseconds: 0 where it is missing."""
+    return tuple(_last_written(folder / name) for name in FILES)
+
+
 def answers(requests: Sequence[Request]) -> Iterator[Answer | None]:
-    """The answer to each request, in order: decoded together, each trace recorded in a pass of its own.
+    """The answer to each request to one checkpoint, in order: decoded together, each trace recorded in its own pass.
 
     None where there is none: who asked for it meets the reason when he tries himself.
     """
     early: dict[Request, list[Hypothesis]] = {}
     decoded: dict[Request, tuple[int, ...]] = {}
-    for checkpoint in dict.fromkeys(request[1:3] for request in requests):
-        own = [request for request in requests if request[1:3] == checkpoint]
-        with _failures_told():
-            early |= _decoded_early([request for request in own if request[0] == EARLY_LAYERS])
-            decoded |= {(TRACE, *request[1:]): layers[-1].ids for request, layers in early.items()}
-            decoded |= _decoded([request for request in own if request[0] == TRACE and request not in decoded])
+    with _failures_told():
+        early = _decoded_early([request for request in requests if request[0] == EARLY_LAYERS])
+        decoded = {(TRACE, *request[1:]): layers[-1].ids for request, layers in early.items()}
+        decoded |= _decoded([request for request in requests if request[0] == TRACE and request not in decoded])
     for request in requests:
         trace = None
         with _failures_told():
@@ -48,7 +70,7 @@ def answers(requests: Sequence[Request]) -> Iterator[Answer | None]:
 
 
 def _decoded(requests: Sequence[Request]) -> dict[Request, tuple[int, ...]]:
-    """The ids of what one checkpoint translates, without those requests that it cannot read."""
+    """The ids of greedy translations, without those requests that cannot be read."""
     texts = _readable(requests)
     if not texts:
         return {}
@@ -57,7 +79,7 @@ def _decoded(requests: Sequence[Request]) -> dict[Request, tuple[int, ...]]:
 
 
 def _decoded_early(requests: Sequence[Request]) -> dict[Request, list[Hypothesis]]:
-    """The translations from each encoder layer of one checkpoint, of short texts that it can read."""
+    """The translations from each encoder layer of short texts that can be read."""
     texts = {request: text for request, text in _readable(requests).items() if len(text) <= SHORT}
     own = _translator(*requests[0][1:3]) if texts else None
     if own is None or own.model.config.first_is_given:
@@ -67,8 +89,12 @@ def _decoded_early(requests: Sequence[Request]) -> dict[Request, list[Hypothesis
 
 
 def _readable(requests: Sequence[Request]) -> dict[Request, str]:
-    texts = {request: _text(request) for request in requests}
-    return {request: text for request, text in texts.items() if _translator(*request[1:3]).can_read(text)}
+    texts = {}
+    for request in requests:
+        with _failures_told():
+            if _translator(*request[1:3]).can_read(text := _text(request)):
+                texts[request] = text
+    return texts
 
 
 def _text(request: Request) -> str:
@@ -78,8 +104,18 @@ def _text(request: Request) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _translator(folder: str, written: tuple[int, ...]) -> Translator:
-    """The translator of a checkpoint whose files were last written then."""
-    return Translator.load(folder)
+    """The translator of a checkpoint whose files were last written then; raises CheckpointError for any other."""
+    found = Translator.load(folder)
+    if last_written(Path(folder)) != written:
+        raise CheckpointError(f"{folder} has been written anew.")
+    return found
+
+
+def _last_written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """What is translated ahead of its owner's turn, by a process of its own, is what its owner would have got."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -61,7 +60,8 @@ def with_text(request: Request, text: str) -> Request:
 def crowd(trained_folder) -> list[Request]:
     """What those in a line want; some of it cannot be had."""
     texts = ("big old tree.", "old tree.", "", "big tree.", "old dog.")
-    there = [(TRACE, str(trained_folder), (1,), text, "", "") for text in texts]
+    written = model_process.last_written(trained_folder)
+    there = [(TRACE, str(trained_folder), written, text, "", "") for text in texts]
     early = [(EARLY_LAYERS, *request[1:]) for request in there[1:4]]
     return [*there[:2], *early, *there[2:], (TRACE, "/nowhere", (1,), "old tree.", "", "")]
 
@@ -72,11 +72,11 @@ def real(crowd) -> Ahead:
     line = list(crowd)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADLIGHT_DEVICE", "cpu")
-        patch.setattr(ahead.os, "cpu_count", lambda: 2)
+        patch.setattr(ahead.os, "sched_getaffinity", lambda process: {0, 1})
         own = Ahead(lambda: line, kept=8)
         own.look()
         until(lambda: own.works)
-        until(lambda: len(own._asked) == len(crowd))
+        until(lambda: len(own._asked) == len(crowd) and all(asked.made.done() for asked in own._asked.values()))
         own.line = line
         yield own
     own.close()
@@ -175,15 +175,17 @@ def test_beams_and_prefixes_are_left_to_their_owners(crowd, monkeypatch):
 def test_no_process_is_started_where_it_would_not_help(why_not, processes, crowd, monkeypatch):
     is_wanted, started = ahead.is_wanted, processes("")
     monkeypatch.setattr(ahead, "is_wanted", is_wanted)
-    monkeypatch.setattr(ahead.os, "cpu_count", lambda: 1 if why_not == "one core" else 2)
+    monkeypatch.setattr(ahead.os, "sched_getaffinity", lambda process: {0} if why_not == "one core" else {0, 1})
     monkeypatch.setenv(ahead.SWITCH, "0" if why_not == "forbidden" else "")
     device = "cuda" if why_not == "a GPU" else "cpu"
     monkeypatch.setattr(ahead, "choose_device", lambda: torch.device(device))
-    own = Ahead(lambda: crowd[: CROWD - 1] if why_not == "few wait" else crowd, kept=8)
+    traces = [request for request in crowd if request[0] == TRACE]
+    few = [*traces[: CROWD - 1], traces[0], (EARLY_LAYERS, *traces[1][1:])]  # who want the same are no crowd
+    own = Ahead(lambda: few if why_not == "few wait" else crowd, kept=8)
     own.look()
     assert not own._starts and not started
     if why_not == "few wait":
-        own._line = lambda: crowd[:CROWD]
+        own._line = lambda: traces[:CROWD]
         own.look()
         until(lambda: len(started) == 1)
 
@@ -191,8 +193,10 @@ def test_no_process_is_started_where_it_would_not_help(why_not, processes, crowd
 def test_it_is_asked_for_those_next_in_the_line_and_for_a_batch_at_a_time(processes, crowd):
     processes("time.sleep(60)")
     line = [with_text(crowd[0], f"tree {number}.") for number in range(3 * AHEAD)]
-    line[1], line[2] = with_text(crowd[0], "a book " * 10_000), line[0]
-    next_ones = [line[0], *line[3:AHEAD]]
+    line[1], line[2] = with_text(crowd[0], "😀" * 80), line[0]
+    line[3] = (TRACE, "/nowhere", *crowd[0][2:])  # of another checkpoint: not in the same batch
+    next_ones = [line[0], *line[4:AHEAD]]
+    next_ones.insert(BATCH, line[3])
     own = Ahead(lambda: line, kept=8)
     own.look()
     until(lambda: len(own._asked) == BATCH)
@@ -225,28 +229,55 @@ def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_f
 
 def test_who_waits_for_a_process_that_hangs_goes_on_alone(processes, crowd, monkeypatch):
     started = processes("time.sleep(60)")
-    monkeypatch.setattr(ahead, "_PATIENCE", 0.2)
+    monkeypatch.setattr(ahead, "_WAIT", 0.1)
     own = Ahead(lambda: crowd, kept=8)
     own.look()
     until(lambda: own._asked)
-    assert own.take(crowd[0]) is None
-    until(lambda: not own._starts or len(started) == 2)
-    assert started[0].poll() == -signal.SIGKILL
+    assert own.take(crowd[0]) is None and started[0].poll() is None, "it may only be slow"
+    monkeypatch.setattr(ahead, "_PATIENCE", 0.0)
+    own.look()
+    until(lambda: started[0].poll() == -signal.SIGKILL)
     own.close()
 
 
-def test_a_machine_without_another_process_to_give_goes_on_as_before(crowd, monkeypatch):
-    def refuse(connection):
-        raise BlockingIOError
-
-    monkeypatch.setattr(ahead, "_process", refuse)
-    monkeypatch.setattr(ahead, "is_wanted", lambda: True)
+def test_a_process_that_dies_before_it_can_be_asked_is_not_started_for_ever(processes, crowd, monkeypatch, caplog):
+    monkeypatch.setattr("test_ahead.SPEECHLESS", "import sys\n")
+    started = processes("sys.exit(1)")
     own = Ahead(lambda: crowd, kept=8)
-    for _ in range(2):
+    for _ in range(4):
         own.look()
         until(lambda: not own._starts)
+    assert len(started) == 2 and "could not be started" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["Pipe", "_process"])
+def test_a_machine_with_nothing_to_spare_goes_on_as_before(what, crowd, monkeypatch):
+    def refuse(*_):
+        raise BlockingIOError
+
+    monkeypatch.setattr(ahead, what, refuse)
+    monkeypatch.setattr(ahead, "is_wanted", lambda: True)
+    own = Ahead(lambda: crowd, kept=8)
+    for _ in range(3):
+        own.look()
+        until(lambda: not own._starts)
+    assert own._failures == 2 and own.take(crowd[0]) is None
+
+
+def test_what_nobody_takes_is_not_kept_when_the_process_has_ended(processes, crowd):
+    processes("sys.exit(1)")
+    own = Ahead(lambda: crowd, kept=8)
     own.look()
-    assert not own._starts and own.take(crowd[0]) is None
+    until(lambda: own._failures)
+    assert not own._asked and not own._under_way
+
+
+def test_a_checkpoint_that_was_written_anew_gives_no_answer_under_its_old_name(crowd):
+    what, folder, written, *rest = crowd[0]
+    old = (what, folder, (written[0] - 1, *written[1:]), *rest)
+    assert list(model_process.answers([old])) == [None]
+    (answer,) = model_process.answers([crowd[0]])
+    assert answer.source_text == crowd[0][3]
 
 
 @pytest.mark.parametrize("end", ["the server ends", "nobody asks"])
@@ -263,8 +294,7 @@ def test_the_process_ends(end, monkeypatch):
 
 
 def test_the_process_reads_of_the_app_nothing_but_the_model():
-    code = "import runpy, sys; runpy.run_path(sys.argv[1]); print(*{name.split('.')[0] for name in sys.modules})"
-    command = [sys.executable, "-P", "-c", code, str(ahead._PROCESS)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    read = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    code = ahead._RUN.replace("'__main__'", "'imported'") + "; print(*{name.split('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-P", "-c", code, str(Path(__file__).parents[2]), str(ahead._PROCESS)]
+    read = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "transformer" in read and not {"session", "streamlit", "plotly", "pandas"} & set(read)
