@@ -4,7 +4,7 @@
 const AT_MOST = { link: 5000, back: 1000 }; // ms; if the other page has not come by then, nothing led there
 // Of a last report and the next page the server makes one run if both come before it has begun, and forgets the report:
 // the page is left when that run is over. It is looked for every so many ms, and waited for no longer than so many.
-const LOOK = 50, RUN_AT_MOST = 1000;
+const LOOK = 50, RUN_AT_MOST = 3000;
 const RUNS = "[data-testid=stApp]:not([data-test-script-state=notRunning])";
 const KEY = Symbol.for("leaving the page"); // one state for all components: each is a bundle of its own
 

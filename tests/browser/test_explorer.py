@@ -313,7 +313,7 @@ def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_i
         page.get_by_role("link", name="Decoding", exact=True).click()
         page.wait_for_timeout(200)
         page.locator(".overview canvas").click(position=thumbnail(page, 3, 2))
-        page.wait_for_timeout(1500)  # longer than the page waits for the head's run to be over
+        page.wait_for_timeout(3500)  # longer than the page waits for the head's run to be over
         asked = [BackMsg.FromString(message).rerun_script for message in sent]
         assert [bool(each.fragment_id) for each in asked] == [True, False], "the head, then the page"
         slow.clear()

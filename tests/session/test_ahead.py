@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from multiprocessing import Pipe
 from pathlib import Path
@@ -211,18 +212,32 @@ def test_it_is_asked_for_those_next_in_the_line_and_for_a_batch_at_a_time(proces
     until(lambda: not own.works)
 
 
-def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(processes, crowd):
-    started = processes("sys.exit(1)")
+def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(
+    processes, crowd, monkeypatch, tmp_path
+):
+    started = processes(f"""
+import os
+while not os.path.exists({str(tmp_path / "die")!r}):
+    time.sleep(0.01)
+os.remove({str(tmp_path / "die")!r})
+""")
+    monkeypatch.setattr(ahead, "_WAIT", 60.0)
     line: list[Request] = []
     own = Ahead(lambda: line, kept=8)
     for text in ("tree.", "dog."):
         line[:] = [with_text(request, text + str(number)) for number, request in enumerate(crowd)]
+        until(lambda: not own._starts)
         own.look()
         until(lambda: line[0] in own._asked)
-        assert own.take(line[0]) is None
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(own.take, line[0])
+            line.clear()
+            assert not waiting.done()
+            (tmp_path / "die").touch()
+            assert waiting.result(60) is None
     until(lambda: not own._starts)
     assert len(started) == 2 and all(process.poll() is not None for process in started)
-    line[:] = [with_text(request, "big tree.") for request in crowd]
+    line[:] = [with_text(request, f"big tree {number}.") for number, request in enumerate(crowd)]
     own.look()
     assert not own._starts and len(started) == 2 and own.take(line[0]) is None
 
