@@ -35,7 +35,7 @@ from transformer.translator import Strategy
 
 from .afterwards import Afterwards
 from .ahead import Ahead
-from .model_process import EARLY_LAYERS, TRACE, Request, last_written
+from .model_process import EARLY_LAYERS, TRACE, Request, decoded, last_written
 from .together import Together
 from .turn_taking import Turns
 
@@ -80,9 +80,6 @@ class Choice:
         return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
 
 
-turns = Turns(look=lambda: made_ahead.look())
-made_ahead = Ahead(lambda: _wanted(), kept=TRACES)
-long_tasks = Afterwards(turns)
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 _cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
 
@@ -217,9 +214,17 @@ def as_request(what: str, choice: Choice) -> Request:
 
 def _wanted() -> list[Request]:
     """What can be made ahead of what those in the line will ask for."""
-    wishes = [wish for wish in turns.wishes() if is_greedy(wish.choice)]
-    kinds = {True: (EARLY_LAYERS, TRACE), False: (TRACE,)}
-    return [as_request(what, wish.choice) for wish in wishes for what in kinds[wish.early_layers]]
+    wanted = []
+    for wish in turns.wishes():
+        if is_greedy(wish.choice):
+            whats = (EARLY_LAYERS, TRACE) if wish.early_layers else (TRACE,)
+            wanted += [as_request(what, wish.choice) for what in whats]
+    return wanted
+
+
+made_ahead = Ahead(_wanted, kept=TRACES)
+turns = Turns(look=made_ahead.look)
+long_tasks = Afterwards(turns)
 
 
 def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
@@ -229,10 +234,8 @@ def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Cho
 
 
 def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
-    own = translator(choices[0].checkpoint)
-    readable = [choice for choice in choices if own.can_read(choice.source)]
-    found = dict(zip(readable, own.best_ids([choice.source for choice in readable]), strict=True)) if readable else {}
-    return [found.get(choice) for choice in choices]
+    found = decoded(translator(choices[0].checkpoint), [choice.source for choice in choices])
+    return [found.get(choice.source) for choice in choices]
 
 
 greedy = Together(_decode)

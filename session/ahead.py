@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from transformer import Trace
-from transformer.model.device import choose_device
+from transformer.arrays import read_only
+from transformer.model.device import choose_device, usable_cores
 
 from .model_process import EARLY_LAYERS, TRACE, Answer, Request
 
@@ -47,8 +48,8 @@ _RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(s
 
 def is_wanted() -> bool:
     """Whether a second process would help: there is a core for it, the model is not on a GPU, and nobody forbids it."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return os.environ.get(SWITCH) != "0" and os.name == "posix" and cores > 1 and choose_device().type == "cpu"
+    is_free = os.name == "posix" and usable_cores() > 1 and choose_device().type == "cpu"
+    return is_free and os.environ.get(SWITCH) != "0"
 
 
 class _Asked:
@@ -107,12 +108,6 @@ class Ahead:
             with self._lock:
                 self._asked.pop(request, None)
             self.look()
-
-    def close(self) -> None:
-        """End the process."""
-        with self._lock:
-            if self._process:
-                self._process.kill()
 
     def _ask(self, process: Connection, requests: Sequence[Request]) -> None:
         """Ask for a batch of these, of one checkpoint, unless there is enough under way."""
@@ -208,5 +203,5 @@ def _read_only(answer: Answer | None) -> Answer | None:
     """A trace as it was before it was sent, which makes its arrays writable; anything else as it is."""
     for value in vars(answer).values() if isinstance(answer, Trace) else ():
         if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+            read_only(value)
     return answer

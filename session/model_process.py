@@ -50,56 +50,47 @@ def last_written(folder: Path) -> tuple[int, ...]:
     return tuple(_last_written(folder / name) for name in FILES)
 
 
+def decoded(own: Translator, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The ids of the greedy translation of each text that can be read, decoded together."""
+    readable = [text for text in texts if own.can_read(text)]
+    return dict(zip(readable, own.best_ids(readable), strict=True)) if readable else {}
+
+
+def decoded_early(own: Translator, texts: Sequence[str]) -> dict[str, list[Hypothesis]]:
+    """The same from each encoder layer: [layers + 1] translations, the last of them the text's own."""
+    readable = [text for text in texts if own.can_read(text)]
+    sources = [source_ids(own.tokenizer, text) for text in readable]
+    found = decoder_lenses(own.model, sources, more=MORE_TOKENS) if readable else []
+    return dict(zip(readable, found, strict=True))
+
+
 def answers(requests: Sequence[Request]) -> Iterator[Answer | None]:
     """The answer to each request to one checkpoint, in order: decoded together, each trace recorded in its own pass.
 
     None where there is none: who asked for it meets the reason when he tries himself.
     """
-    early: dict[Request, list[Hypothesis]] = {}
-    decoded: dict[Request, tuple[int, ...]] = {}
+    texts: dict[Request, str] = {}
+    early: dict[str, list[Hypothesis]] = {}
+    ids: dict[str, tuple[int, ...]] = {}
     with _failures_told():
-        early = _decoded_early([request for request in requests if request[0] == EARLY_LAYERS])
-        decoded = {(TRACE, *request[1:]): layers[-1].ids for request, layers in early.items()}
-        decoded |= _decoded([request for request in requests if request[0] == TRACE and request not in decoded])
+        own = _translator(*requests[0][1:3])
+        for request in requests:
+            with _failures_told():
+                texts[request] = own.addressed(*request[3:])
+        if not own.model.config.first_is_given:
+            short = [text for request, text in texts.items() if request[0] == EARLY_LAYERS and len(text) <= SHORT]
+            early = decoded_early(own, short)
+        ids = {text: layers[-1].ids for text, layers in early.items()}
+        ids |= decoded(own, [text for request, text in texts.items() if request[0] == TRACE and text not in ids])
     for request in requests:
-        trace = None
+        answer: Answer | None = None
         with _failures_told():
-            if request[0] == TRACE and request in decoded:
-                trace, _ = _translator(*request[1:3]).recorded(_text(request), decoded=decoded[request])
-        yield early.get(request, trace)
-
-
-def _decoded(requests: Sequence[Request]) -> dict[Request, tuple[int, ...]]:
-    """The ids of greedy translations, without those requests that cannot be read."""
-    texts = _readable(requests)
-    if not texts:
-        return {}
-    found = _translator(*requests[0][1:3]).best_ids(list(texts.values()))
-    return dict(zip(texts, found, strict=True))
-
-
-def _decoded_early(requests: Sequence[Request]) -> dict[Request, list[Hypothesis]]:
-    """The translations from each encoder layer of short texts that can be read."""
-    texts = {request: text for request, text in _readable(requests).items() if len(text) <= SHORT}
-    own = _translator(*requests[0][1:3]) if texts else None
-    if own is None or own.model.config.first_is_given:
-        return {}
-    found = decoder_lenses(own.model, [source_ids(own.tokenizer, text) for text in texts.values()], more=MORE_TOKENS)
-    return dict(zip(texts, found, strict=True))
-
-
-def _readable(requests: Sequence[Request]) -> dict[Request, str]:
-    texts = {}
-    for request in requests:
-        with _failures_told():
-            if _translator(*request[1:3]).can_read(text := _text(request)):
-                texts[request] = text
-    return texts
-
-
-def _text(request: Request) -> str:
-    """What the translator reads, the languages before it where they are chosen."""
-    return _translator(*request[1:3]).addressed(*request[3:])
+            text = texts.get(request, "")
+            if request[0] == EARLY_LAYERS:
+                answer = early.get(text)
+            elif text in ids:
+                answer, _ = own.recorded(text, decoded=ids[text])
+        yield answer
 
 
 @functools.lru_cache(maxsize=4)

@@ -16,7 +16,7 @@ from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, search_tree, way_to
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens, decoder_lenses
+from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import HeadImportance, HeadLosses, every_head, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean
@@ -28,6 +28,7 @@ from transformer.interpret.what_if.running import intervened
 from transformer.model.names import AttentionKind
 
 from . import (
+    TRACES,
     CheckpointFiles,
     Choice,
     _cached,
@@ -44,7 +45,7 @@ from . import (
     translator,
     waiting,
 )
-from .model_process import EARLY_LAYERS, SHORT
+from .model_process import EARLY_LAYERS, SHORT, decoded_early
 from .together import Together
 
 SENTENCES_OF_MEANS = 200
@@ -160,7 +161,7 @@ def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pred
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
-@_cached(max_entries=32, show_spinner="Decoding from every layer …")
+@_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
 def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
     since layers that draw differently could not be held side by side. Greedy decoding that finds no end
@@ -189,14 +190,12 @@ def _with_early_layers(choice: Choice) -> list[Choice]:
 
 def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:
     """With the last layer's, which are the greedy translations: nobody decodes them again."""
-    own = translator(choices[0].checkpoint)
-    readable = [choice for choice in choices if own.can_read(choice.source)]
-    sources = [source_ids(own.tokenizer, choice.source) for choice in readable]
-    found = decoder_lenses(own.model, sources, more=MORE_TOKENS) if readable else []
-    for choice, layers in zip(readable, found, strict=True):
-        greedy.put(choice, layers[-1].ids)
-    by_choice = dict(zip(readable, found, strict=True))
-    return [by_choice.get(choice) for choice in choices]
+    by_text = decoded_early(translator(choices[0].checkpoint), [choice.source for choice in choices])
+    found = [by_text.get(choice.source) for choice in choices]
+    for choice, layers in zip(choices, found, strict=True):
+        if layers:
+            greedy.put(choice, layers[-1].ids)
+    return found
 
 
 # In a batch log P may differ from that of a sentence alone in the sixth digit, as sums are then taken in another order.

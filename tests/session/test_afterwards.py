@@ -6,17 +6,11 @@ import time
 
 import pytest
 from support.pages import components, open_page, page_text
+from support.until import until
 
 import session
 from session.afterwards import Afterwards
 from session.turn_taking import Turns
-
-
-def until(holds, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 def task(log: list[str], *names: str):

@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from multiprocessing import Pipe
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.until import until
 
 import session
 from session import Choice, ahead, model_process, what_if
@@ -31,13 +31,6 @@ connection = Connection(int(sys.argv[1]))
 connection.send(None)
 connection.recv()
 """
-
-
-def until(holds, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 def same(one: Trace, other: Trace) -> bool:
@@ -76,11 +69,11 @@ def real(crowd) -> Ahead:
         patch.setattr(ahead.os, "sched_getaffinity", lambda process: {0, 1})
         own = Ahead(lambda: line, kept=8)
         own.look()
-        until(lambda: own.works)
-        until(lambda: len(own._asked) == len(crowd) and all(asked.made.done() for asked in own._asked.values()))
+        until(lambda: own.works, 60)
+        until(lambda: len(own._asked) == len(crowd) and all(asked.made.done() for asked in own._asked.values()), 60)
         own.line = line
         yield own
-    own.close()
+    own._process.kill()
     until(lambda: not own.works)
 
 
@@ -208,7 +201,7 @@ def test_it_is_asked_for_those_next_in_the_line_and_for_a_batch_at_a_time(proces
         own.look()
         own._under_way.clear()
     assert list(own._asked) == next_ones
-    own.close()
+    own._process.kill()
     until(lambda: not own.works)
 
 
@@ -252,7 +245,6 @@ def test_who_waits_for_a_process_that_hangs_goes_on_alone(processes, crowd, monk
     monkeypatch.setattr(ahead, "_PATIENCE", 0.0)
     own.look()
     until(lambda: started[0].poll() == -signal.SIGKILL)
-    own.close()
 
 
 def test_a_process_that_dies_before_it_can_be_asked_is_not_started_for_ever(processes, crowd, monkeypatch, caplog):

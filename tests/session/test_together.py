@@ -8,7 +8,7 @@ import pytest
 from support.sentences import SENTENCES
 
 import session
-from session import Choice, what_if
+from session import Choice, model_process, what_if
 from session.together import KEPT, MOST, Together
 from session.turn_taking import Wish
 from transformer import Beam, Translator, UserError
@@ -123,9 +123,9 @@ def test_the_early_layers_of_those_in_the_line_are_decoded_together_and_are_what
     others = [replace(first, text=text) for text in ("old tree.", "", "big tree.")]
     wishes = [*(Wish(choice, early_layers=True) for choice in others), Wish(replace(first, text="old dog."))]
     monkeypatch.setattr(session.turns, "wishes", lambda: wishes)
-    batches, lenses = [], what_if.decoder_lenses
+    batches, lenses = [], model_process.decoder_lenses
     monkeypatch.setattr(
-        what_if,
+        model_process,
         "decoder_lenses",
         lambda own, sources, more: batches.append(len(sources)) or lenses(own, sources, more=more),
     )

@@ -5,16 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.until import until
 
 from session import turn_taking
 from session.turn_taking import Turns
-
-
-def until(holds, seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
 
 
 class Visitor(threading.Thread):

@@ -45,6 +45,11 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 _WEIGHTS = ("encoder", "decoder", "cross")
 _STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "candidate_ids", "candidate_probabilities")
+# What damaged archives and headers, and lies about sizes, lead to.
+_DAMAGED = (
+    *(ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+)
 _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
 
 
@@ -68,10 +73,7 @@ def load_fields(path: Path) -> dict[str, Any]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except InterventionError as error:
         raise DataError(f"{path} is no trace: {error}") from error
-    # Damaged archives and headers, and lies about sizes, lead to all of these.
-    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, struct.error, MemoryError, OverflowError) as error:
-        raise DataError(f"{path} is no trace: {error}.") from error
-    except (NotImplementedError, RuntimeError, SyntaxError, TypeError, tokenize.TokenError) as error:
+    except _DAMAGED as error:
         raise DataError(f"{path} is no trace: {error}.") from error
 
 

@@ -45,6 +45,11 @@ def describe_device(device: torch.device) -> str:
     return f"CPU ({threads} {'thread' if threads == 1 else 'threads'})"
 
 
+def usable_cores() -> int:
+    """Cores that this process may use: in a container often fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def keep_freed_memory() -> None:
     """Ask glibc to reuse the memory that tensors free instead of returning it to the system.
 

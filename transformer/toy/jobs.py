@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import BusyError, CheckpointError
+from ..model.device import usable_cores
 from ..training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from .settings import STATUS_FILE, ToySettings, ToyStatus
 
@@ -100,7 +101,7 @@ class Jobs:
     """
 
     def __init__(self, at_once: int | None = None, clock: Callable[[], float] = time.monotonic):
-        self.at_once = at_once or _cores()
+        self.at_once = at_once or usable_cores()
         self._clock = clock
         _remove_stale()
         self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -236,11 +237,6 @@ class Jobs:
                 self.tick()
             except Exception:  # whatever it is: without this thread nobody in line would ever be served
                 logger.exception("the toy trainings could not be looked after")
-
-
-def _cores() -> int:
-    """Cores that this process may use: in a container often fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _remove_stale() -> None:
