@@ -77,8 +77,10 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
     expect(readout(page)).to_contain_text("Point at a token")
     assert shown_lines(page) == (weights >= 0.01).sum()
     page.get_by_text("Table of these weights").click()
-    cells = page.locator(".weights_table td").all_text_contents()
-    np.testing.assert_allclose(np.array(cells, dtype=float).reshape(weights.shape), weights, atol=5.1e-5)
+    cells = page.locator(".weights_table td")
+    expect(cells).to_have_count(weights.size)
+    shown = np.array(cells.all_text_contents(), dtype=float).reshape(weights.shape)
+    np.testing.assert_allclose(shown, weights, atol=5.1e-5)
 
 
 def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(lines, shipped):

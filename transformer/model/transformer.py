@@ -10,6 +10,7 @@ from ..config import ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
 from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
 from .names import Stack
+from .output_projection import OutputProjection
 
 
 class Transformer(nn.Module):
@@ -108,7 +109,7 @@ class Transformer(nn.Module):
         return layers[number]
 
     def arrange_for_few_rows(self) -> None:
-        """Lay the wider projections out as [in, out], faster for a CPU with few rows (see `OutputProjection`)."""
+        """Lay the wider projections out as [in, out], which a CPU multiplies faster with few rows."""
         for module in self.modules():
             if isinstance(module, MultiHeadAttention | FeedForward):
                 wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
@@ -128,40 +129,3 @@ class Transformer(nn.Module):
     def count_parameters(self) -> int:
         """Number of trained values, a shared matrix counted once."""
         return sum(parameter.numel() for parameter in self.parameters())
-
-
-# Of how many values a copy is kept: 256 MB of them. On one thread of a busy EPYC a greedy step takes, with the copy and
-# without, 22 and 27 ms in opus-mt's shape (58,101 x 512, 119 MB), 178 and 228 ms in NLLB-600M's (256,206 x 1024, 1,049
-# MB); with five rows 53 and 73 ms, 600 and 658 ms. A gigabyte beside the model's own 2.4 is too much for a fifth of it.
-_MOST_COPIED = 64_000_000
-
-
-class OutputProjection(nn.Linear):
-    """x W^T, W [vocab, d_model] (paper, 3.4), plus a bias where a model has one: a decoding step's widest product.
-
-    On a CPU, PyTorch multiplies a few rows with a matrix two to three times faster when it lies in memory as
-    [d_model, vocab]. The weight must stay [vocab, d_model], row by row, where it is shared with the embeddings, so a
-    copy in the other order is kept for as long as the weight does not change, unless it were too large.
-    """
-
-    def __init__(self, d_model: int, vocab_size: int, bias: bool = False):
-        super().__init__(d_model, vocab_size, bias=bias)
-        self._copy: tuple[tuple[int, int], Tensor] | None = None
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[..., d_model] -> [..., vocab]."""
-        # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
-        if x.device.type != "cpu" or self.weight.is_inference() or self.weight.numel() > _MOST_COPIED:
-            return super().forward(x)
-        if torch.is_grad_enabled():
-            self._copy = None  # an update may follow, and a fused optimizer changes weights without counting it
-            return super().forward(x)
-        logits = x @ self._columns()
-        return logits if self.bias is None else logits + self.bias
-
-    def _columns(self) -> Tensor:
-        """W^T, contiguous. Assigned whole, so that threads which race for it get one that is right."""
-        state, copy = (self.weight.data_ptr(), self.weight._version), self._copy
-        if copy is None or copy[0] != state:
-            self._copy = copy = (state, self.weight.detach().t().contiguous())
-        return copy[1]

@@ -1,11 +1,15 @@
-"""The output projection and its copy in the other memory order."""
+"""The output projection and its copy as oneDNN takes it."""
+
+import copy
 
 import pytest
 import torch
 from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.model.transformer import OutputProjection, Transformer
+from transformer.model import output_projection
+from transformer.model.output_projection import OutputProjection
+from transformer.model.transformer import Transformer
 
 
 @pytest.fixture
@@ -14,11 +18,42 @@ def projection():
     return OutputProjection(10, 31)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 70])
-def test_it_is_a_linear_map_without_bias(projection, rows):
-    x = torch.randn(2, rows, 10)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (16,), (2, 70), (300,), (0,), (2, 0)])
+def test_it_is_a_linear_map(shape, bias):
+    torch.manual_seed(3)
+    projection, x = OutputProjection(10, 31, bias), torch.randn(*shape, 10)
     with torch.inference_mode():
-        torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
+        torch.testing.assert_close(projection(x), F.linear(x, projection.weight, projection.bias))
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_in_float64_and_without_onednn_it_is_one_too(projection, monkeypatch, rows):
+    x = torch.randn(rows, 10)
+    with torch.inference_mode():
+        expected = F.linear(x.double(), projection.weight.double())
+        torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()), expected)
+        monkeypatch.setattr(output_projection, "_product", None)
+        torch.testing.assert_close(projection(x), expected.float())
+
+
+def test_rows_that_do_not_lie_side_by_side_are_multiplied_too(projection):
+    x = torch.randn(4, 7, 10)
+    with torch.inference_mode():
+        for each in (x[:, -1], x.transpose(0, 1), x[:, ::2]):
+            torch.testing.assert_close(projection(each), F.linear(each, projection.weight))
+
+
+def test_a_model_that_has_decoded_can_be_copied(projection):
+    x = torch.randn(4, 10)
+    with torch.inference_mode():
+        before = projection(x)
+    assert projection._copies is not None
+    copied = copy.deepcopy(projection)
+    with torch.no_grad():
+        copied.weight.mul_(2)
+        torch.testing.assert_close(copied(x), 2 * before)
+        torch.testing.assert_close(projection(x), before)
 
 
 def test_a_changed_weight_is_seen_at_once(projection):
@@ -64,8 +99,8 @@ def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
     x = torch.randn(3, 10)
     with torch.inference_mode():
         before = projection(x)
-        assert projection._copy is not None
-        projection._copy = None
-        monkeypatch.setattr("transformer.model.transformer._MOST_COPIED", 309)
+        assert projection._copies is not None
+        projection._copies = None
+        monkeypatch.setattr(output_projection, "_MOST_COPIED", 309)
         torch.testing.assert_close(projection(x), before)
-    assert projection._copy is None
+    assert projection._copies is None
