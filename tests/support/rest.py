@@ -29,7 +29,8 @@ _STANDS_FOR_GOOD = f"""() => {{
     return performance.now() - window.restsSince > 700;
 }}"""
 
-# Follow a link within the app, as Back and Forward do, and note that the page has begun to change.
+# Follow a link within the app, as Back and Forward do, and note that the page has begun to change. A run that changes
+# nothing may be over before the page is drawn, and then shows in nothing but the address, which it writes anew.
 _FOLLOW = """address => {
     const find = (name) => document.querySelector(`[data-testid=${name}]`);
     window.answered = false;
@@ -37,6 +38,7 @@ _FOLLOW = """address => {
     observer.observe(find("stApp"), { attributeFilter: ["data-test-script-state"] });
     observer.observe(find("stMain"), { childList: true, subtree: true });
     history.pushState({}, "", address);
+    window.followed = location.href;
     dispatchEvent(new PopStateEvent("popstate", { state: {} }));
 }"""
 
@@ -69,7 +71,9 @@ def follow(page: Page, address: str) -> None:
     for patience in (PATIENCE / 4, PATIENCE):
         page.evaluate(_FOLLOW, address)
         with contextlib.suppress(TimeoutError):
-            page.wait_for_function("window.answered", polling=_LOOK, timeout=patience)
+            page.wait_for_function(
+                "window.answered || location.href !== window.followed", polling=_LOOK, timeout=patience
+            )
             break
     else:
         raise AssertionError(f"{address} is not answered: {page.evaluate(_STIRS)}")
