@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import CheckpointError
 from ..files import reading
-from .tokenizer import Piece, TextTokenizer, read_processor
+from .tokenizer import Piece, TextTokenizer, is_addressed, read_processor
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
 TARGET_VOCABULARY = "target_vocab.json"
@@ -69,7 +69,7 @@ class MarianTokenizer(TextTokenizer):
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
         """The text with the target language in front, unless it names one itself."""
-        return text if not target_language or text.startswith(">>") else f">>{target_language}<< {text}"
+        return text if not target_language or is_addressed(text) else f">>{target_language}<< {text}"
 
     def __len__(self) -> int:
         return len(self._pieces)

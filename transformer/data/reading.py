@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from ..config import ModelConfig
 from ..errors import EmptyTextError, TooLongError, UserError
 from .batching import Ids
-from .tokenizer import Piece, TextTokenizer, unknown_parts, well_formed
+from .tokenizer import Piece, TextTokenizer, is_addressed, unknown_parts, well_formed
 
 _MAX_CHARACTERS_A_TOKEN = 64  # a longer text is refused before it is tokenized
 
@@ -33,7 +33,7 @@ class TextReader:
             ("source", source_language, self.tokenizer.source_languages, "it is not told which it reads"),
         )
         for side, language, languages, otherwise in wanted:
-            if language and text.strip() and not text.startswith(">>") and language not in languages:
+            if language and text.strip() and not is_addressed(text) and language not in languages:
                 which = f"choose among {', '.join(languages)}" if languages else otherwise
                 raise UserError(f"The model has no {side} language {language!r}: {which}.")
         return self.tokenizer.address(text, target_language or "", source_language or "") if text.strip() else text

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..errors import CheckpointError, DataError
 
 TOKENIZER_FILE = "tokenizer.model"
 SPACE = "\u2581"  # SentencePiece's mark for "a word begins here"
+_ADDRESS = re.compile(r">>(?:[\w-]+>>)?[\w-]*<<")
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ def unknown_parts(tokenizer: TextTokenizer, text: str) -> list[str]:
     unknown = [piece for piece in tokenizer.pieces(text) if piece.id == tokenizer.unknown_id]
     parts = (text[piece.begin : piece.end].strip() for piece in unknown)
     return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
+
+
+def is_addressed(text: str) -> bool:
+    """Whether a text itself names the languages that a model of several is told: ">>deu<< A sentence."."""
+    return _ADDRESS.match(text) is not None
 
 
 def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:

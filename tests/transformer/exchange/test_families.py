@@ -15,6 +15,7 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
 from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.what_if.minimal_pairs import MinimalPair
 
 SOURCES = ((5, 9, 3, 2), (7, 2), (4, 11, 6, 8, 21, 2))
 AWKWARD = (
@@ -107,6 +108,25 @@ def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
     one, other = ours.trace("red dog"), again.trace("red dog")
     assert one.next_ids == other.next_ids and one.source_tokens == other.source_tokens
     assert ours.translate(["red dog"]) == again.translate(["red dog"])
+
+
+def test_a_minimal_pair_is_read_as_its_sentences_and_its_prefix_are(both):
+    ours = both[1]
+    piece = ours.tokenizer.piece_text(ours.tokenizer.encode_target("cat")[0])
+    pair = MinimalPair("x", ("red dog", "red dog"), "small", (piece, piece))
+    question = pair.question(ours.tokenizer)
+    traces = [ours.trace(text, prefix="small") for text in pair.sentences]
+    assert (question.clean, question.corrupted) == tuple(trace.source_ids for trace in traces)
+    assert question.fed == traces[0].fed_ids[: len(question.fed)]
+
+
+def test_what_only_begins_like_an_address_is_a_text_like_others(both):
+    ours = both[1]
+    for language in ours.tokenizer.languages[:1]:
+        told = ours.addressed(">> I agree.", language)
+        assert told != ">> I agree." and told.endswith(" >> I agree.") and ours.addressed(told, language) == told
+    with pytest.raises(UserError, match="no target language 'xyz'|translates into one language"):
+        ours.addressed(">> I agree.", "xyz")
 
 
 def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(both, family):

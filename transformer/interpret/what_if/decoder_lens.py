@@ -56,7 +56,7 @@ def decoder_lenses(
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
     """What the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
     layers = [f"encoder.{layer}" for layer in range(len(model.encoder))]
-    seen = record_encoder(model, sources, Request(keep=("positions", *layers)))
-    outputs = torch.stack([seen.calls[name][0].output for name in ("positions", *layers)])
+    calls = [each[0] for each in record_encoder(model, sources, Request(keep=tuple(layers))).calls.values()]
+    outputs = torch.stack([calls[0].inputs[0], *(call.output for call in calls)])
     with torch.inference_mode():
         return model.encoder_norm(outputs)

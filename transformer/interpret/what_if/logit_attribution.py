@@ -87,6 +87,9 @@ def attribution_of(
             biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
     positions = seen.calls["positions"][-1]
     embedded, start = _at(positions.inputs[0], step), _at(positions.output, step)
+    if isinstance(model.decoder_embedding_norm, nn.LayerNorm):
+        direction, constant = _through(model.decoder_embedding_norm, direction, start)
+        biases += constant
     return LogitAttribution(
         decoder=read_only(heads[AttentionKind.DECODER.sublayer]),
         cross=read_only(heads[AttentionKind.CROSS.sublayer]),

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...data.tokenizer import TextTokenizer
+from ...data.tokenizer import TextTokenizer, source_ids
 from ...errors import CheckpointError
 from ...files import reading
 from .patching import Question
@@ -28,11 +28,11 @@ class MinimalPair:
         """The pair as ids, the first sentence being the clean one; raises InterventionError for unequal lengths, and
         CheckpointError for a token that is no piece.
         """
-        pieces = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
+        pieces = {tokenizer.piece_text(id): id for id in range(tokenizer.target_size)}
         if not pieces.keys() >= set(self.tokens):
             raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
-        sources = ((*tokenizer.encode(sentence), tokenizer.end_id) for sentence in self.sentences)
-        fed = (tokenizer.begin_id, *tokenizer.encode_target(self.prefix))
+        sources = (tuple(source_ids(tokenizer, sentence)) for sentence in self.sentences)
+        fed = (tokenizer.begin_id, *tokenizer.given(self.sentences[0]), *tokenizer.encode_target(self.prefix))
         return Question(*sources, fed, tuple(pieces[token] for token in self.tokens))  # type: ignore[arg-type, call-arg]
 
 

@@ -19,9 +19,10 @@ from transformer.interpret.what_if.running import intervened
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
 
 
-@pytest.fixture(scope="module", params=["post", "pre"])
+@pytest.fixture(scope="module", params=["post", "pre", "post, embeddings too", "pre, embeddings too"])
 def model(request):
-    model = unlike_model(norm=request.param, output_bias=True)
+    norm, _, too = request.param.partition(", ")
+    model = unlike_model(norm=norm, output_bias=True, embedding_norm=bool(too))
     return mark_end(bias_logits(model, {5: 0.3, 7: -0.7}), -1.0)
 
 
