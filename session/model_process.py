@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from transformer import Trace, Translator, UserError
-from transformer.checkpoint import TOKENIZER_FILES
+from transformer.checkpoint import HISTORY_FILE, TOKENIZER_FILES, WEIGHTS_FILE
 from transformer.data.batching import SAMPLES
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.output_statistics import OUTPUTS_FILE
@@ -26,9 +26,10 @@ from transformer.training.replay import REPLAY_FILE
 IDLE = 300.0  # seconds without a request after which the process ends and gives its memory back
 FILES = (  # of a checkpoint
     "config.json",
-    "model.safetensors",
+    WEIGHTS_FILE,
     *TOKENIZER_FILES,
     "training.json",
+    HISTORY_FILE,
     SAMPLES,
     REPLAY_FILE,
     ROLES_FILE,

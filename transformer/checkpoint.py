@@ -19,6 +19,7 @@ from .files import app_folder, load_tensors, object_bytes, read_object, reading,
 from .model.transformer import Transformer
 
 WEIGHTS_FILE = "model.safetensors"
+HISTORY_FILE = "history.csv"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
 # What any make of tokenizer keeps in a checkpoint's folder.
@@ -108,7 +109,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
 
 def save_history(folder: Path, history: list[dict]) -> None:
     """Write the course of a training run, one validation a line."""
-    write_atomically(Path(folder) / "history.csv", _csv(history))
+    write_atomically(Path(folder) / HISTORY_FILE, _csv(history))
 
 
 def locate(name: str | Path) -> Path:
@@ -149,7 +150,7 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
     weights = load_tensors(folder / WEIGHTS_FILE)
     model = placed(build_model(config, weights, folder), device)
     training = read_object(folder / "training.json")
-    return Checkpoint(model, tokenizer, training, _read_history(folder / "history.csv"))
+    return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
 
 
 def placed(model: Transformer, device: torch.device | str) -> Transformer:

@@ -191,7 +191,7 @@ class Translator(TextReader, FiguresOfTranslator):
     def trace_many(
         self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
     ) -> list[Trace]:
-        """The trace of each text's decoded translation, in batches, order kept; arguments and errors as `translate`."""
+        """The trace of each text's decoded translation, in batches, order kept; errors as `translate`."""
         texts = self._texts(texts)
         pieces, sources = [self.pieces(text) for text in texts], [self._source_ids(text) for text in texts]
         traces: dict[int, Trace] = {}

@@ -3,7 +3,6 @@
 import { axesText, headName, limitOf, notes } from "./choice.js";
 
 const MOST_NAMED = 12; // heads by their number
-const ROUNDED = "Its files hold each weight as a multiple of 1/65,535.";
 const SMALL = 84; // tokens of a side whose cells a thumbnail has one by one
 
 // Of the chosen heads: `shown` as the explorer shows it; `each`, where they are drawn as lines, those drawn apart.
@@ -19,7 +18,7 @@ export function chosenCaption(attention, choice, shown, each) {
     each && tokens.length && "Only lines of the selected tokens are drawn.",
     !each && `Colour scale: 0 to ${full}.`,
     notes(apart ? 1 : heads.length, { ...choice, view: "map" }),
-    ROUNDED,
+    rounded(attention),
   ].filter(Boolean).join(" ");
 }
 
@@ -40,9 +39,12 @@ export function allHeadsCaption(attention, choice, groups) {
       "Where a map has more cells than there is room for, one shows the largest weight of several.",
     groups.some(({ found }) => found.some(({ faint }) => faint)) &&
       `Faint: heads that are not ${asked(attention, choice)}.`,
-    ROUNDED,
+    rounded(attention),
   ].filter(Boolean).join(" ");
 }
+
+// How exact the weights of the picture's files are.
+const rounded = ({ steps }) => `Its files hold each weight as a multiple of 1/${steps.toLocaleString("en")}.`;
 
 // What the filter asks for.
 function asked(attention, choice) {

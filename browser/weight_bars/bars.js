@@ -49,13 +49,14 @@ class WeightBars {
   }
 
   show() {
+    const { activeElement } = this.list.getRootNode(); // the document knows but the shadow root around it
     [...this.list.children].forEach((row, index) => {
       const weight = this.weights[index], input = row.querySelector("input");
       row.style.setProperty("--after", weight);
       row.style.setProperty("--was", this.data.before[index]);
       row.querySelector(".number").textContent = weight.toFixed(2);
       row.querySelector("button").setAttribute("aria-pressed", index === this.data.key);
-      if (document.activeElement !== input) input.value = weight;
+      if (activeElement !== input) input.value = weight;
     });
   }
 }

@@ -254,7 +254,7 @@ test("all heads are drawn where their layer and head say, and written with every
     "All heads, Masked decoder self-attention: layers from top to bottom, heads from left to right. Colours from 0 " +
       "to 1. Below a head: its pattern, where it has one. Rows (queries): decoder steps, labelled by output token. " +
       "Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”. " +
-      "Its files hold each weight as a multiple of 1/65,535.",
+      "Its files hold each weight as a multiple of 1/50,000.",
   );
   const tiles = every(drawn.parts, "g").filter(({ attributes }) => attributes.class === "head");
   assert.deepEqual(numbersOf(tiles, "opacity"), [0.3, 0.3, 0.3, 0.3], "none is of that pattern");
@@ -298,7 +298,7 @@ test("the chosen heads are drawn as map or as lines, and what is left out is not
   const figure = (each) => chosenFigure({ attention, choice, shown, each, title: "A head" });
   const { caption, drawing, table, matrices } = figure(null), [{ values, rows, columns }] = matrices();
   const kept = "Of each row only the largest weights that together hold 60 % of it are kept. Its files hold each " +
-    "weight as a multiple of 1/65,535.";
+    "weight as a multiple of 1/50,000.";
   const axes = "Rows (queries): source tokens. Columns (keys): source tokens.";
   assert.equal(caption, `A head. ${axes} Colour scale: 0 to 1. ${kept}`);
   assert.deepEqual(values, [[0.5, 0.25, NaN], [NaN, 0.7, NaN], [NaN, NaN, 1]]);

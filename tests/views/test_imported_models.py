@@ -1,6 +1,7 @@
 """The pages with models of another library: every view opens, and says what these are, not what the paper's is."""
 
 import json
+import shutil
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -191,3 +192,27 @@ def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_tran
     choice = Choice(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
     found, trace = what_if.early_translations(choice), session.trace(choice)
     assert found[-1].ids == trace.next_ids and {one.ids[0] for one in found} == {trace.next_ids[0]}
+
+
+def test_another_checkpoint_is_compared_in_a_language_of_its_own():
+    for one, other in ((NLLB, "opus"), ("opus", NLLB)):
+        app = open_page(
+            "pages/what_if.py",
+            what_if="compare",
+            compare="another checkpoint",
+            checkpoint=one,
+            compare_checkpoint=other,
+            text="red dog",
+        )
+        assert not app.error and f"{other}: **" in page_text(app), "its translation"
+
+
+def test_a_handful_of_sentence_pairs_is_enough_for_calibration_and_none_is_said(folder, tmp_path, monkeypatch):
+    for name, pairs in (("few", "red dog\tred dog\nbig cat\tbig cat\n"), ("long", f"{'red ' * 90}\tred\n")):
+        shutil.copytree(folder / SMALL, tmp_path / name)
+        (tmp_path / name / "samples.tsv").write_text(pairs, encoding="utf-8")
+    monkeypatch.setattr(session, "CHECKPOINTS", tmp_path)
+    few = open_page("pages/logits.py", logits="calibration", checkpoint="few", text="red dog")
+    assert len(specs(few)) == 2 and not few.warning and not few.error
+    long = open_page("pages/logits.py", logits="calibration", checkpoint="long", text="red dog")
+    assert "No pair of the corpus fits" in page_text(long)

@@ -103,4 +103,4 @@ def load_outputs(path: Path) -> OutputStatistics:
             raise ValueError("its numbers cannot be")
         if not all(0 <= value <= 1 for value in shares):
             raise ValueError("its shares cannot be")
-    return OutputStatistics(str(content["pairs"]), tuple(sorted(means)), tuple(sorted(shares)))
+        return OutputStatistics(str(content["pairs"]), tuple(sorted(means)), tuple(sorted(shares)))

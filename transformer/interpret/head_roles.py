@@ -139,7 +139,7 @@ def load_roles(path: Path, model: Transformer) -> HeadRoles:
         tables = [_tables(content[name], model) for name in ("labelled", "rows", "eligible")]
         if any((tables[0][kind] > sentences).any() or (tables[1][kind] > tables[2][kind]).any() for kind in tables[0]):
             raise ValueError("counts that cannot be")
-    return HeadRoles(str(content["pairs"]), sentences, *tables)
+        return HeadRoles(str(content["pairs"]), sentences, *tables)
 
 
 def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:

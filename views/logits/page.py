@@ -122,11 +122,12 @@ def _show_calibration(choice: Choice) -> None:
 
 def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Part by part, each kept once it is there, so that leaving the page stops it."""
+    count = min(_PARTS, len(session.samples(checkpoint)))
     progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
-    for part in range(_PARTS):
+    for part in range(count):
         session.turns.let_others_go_first()
-        parts.append(measures.confidence(checkpoint, part, _PARTS))
-        progress.progress((part + 1) / _PARTS, "Reading the sentence pairs …")
+        parts.append(measures.confidence(checkpoint, part, count))
+        progress.progress((part + 1) / count, "Reading the sentence pairs …")
     progress.empty()
     return concatenate(parts)
 

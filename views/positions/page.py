@@ -7,6 +7,7 @@ from session import Choice
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.positions import Encoding, encoding
+from ui import bar
 from ui.choices import one_of, slider, slider_of, some_of, view_of, whole_number
 from ui.figures import show_figure
 from ui.sentences import show_translation
@@ -147,7 +148,7 @@ def _show_sum(choice: Choice) -> None:
     repetition = captions.describe_repetition(summed)
     show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
     if not repetition:
-        st.button("Translate it", on_click=lambda: st.session_state.update(text=REPEATING))
+        st.button("Translate it", on_click=bar.take_sentence, args=(REPEATING,))
 
 
 def _beside(settings: Encoding, own: Encoding) -> list[tuple]:

@@ -88,10 +88,23 @@ def _second(choice: Choice, against: With) -> tuple[Trace, str]:
             if not names:
                 raise UserError("There is no other checkpoint to compare with.")
             name = from_list("The other checkpoint", names, "compare_checkpoint", hide_label=True)
-            return session.trace(replace(choice, checkpoint=session.checkpoint(name), prefix=(), rank=1)), name
+            return session.trace(_told_its_own(replace(choice, checkpoint=session.checkpoint(name)))), name
     found = what_if.importance(choice, Zero.name)
     off = heads_in(url_state.read("off", heads_text([telling(found)])), found)
     return what_if.changed_trace(choice, text_of(map(Zero, off))), f"Without {heads_words(off)}"
+
+
+def _told_its_own(choice: Choice) -> Choice:
+    """The choice with its model's own languages where it does not have the chosen ones, and from the beginning."""
+    tokenizer = session.translator(choice.checkpoint).tokenizer
+    source, target = tokenizer.default_languages
+
+    def own(known: tuple[str, ...], *wished: str) -> str:
+        return next((language for language in (*wished, *known) if language in known), "")
+
+    read = own(tokenizer.source_languages, choice.source_language, source)
+    written = own(tokenizer.languages, choice.language, target)
+    return replace(choice, source_language=read, language=written, prefix=(), rank=1)
 
 
 def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:

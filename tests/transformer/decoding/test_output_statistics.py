@@ -101,6 +101,16 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, change):
         load_outputs(path)
 
 
+def test_a_file_that_does_not_say_what_was_measured_is_refused(tmp_path):
+    path = tmp_path / "outputs.json"
+    save_outputs(path, OutputStatistics("x", (-1.0,), (0.5,)))
+    content = json.loads(path.read_text())
+    del content["pairs"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match="outputs.json cannot be read"):
+        load_outputs(path)
+
+
 def test_texts_that_the_model_cannot_take_are_left_out_and_nothing_else_is_refused(shipped):
     with pytest.raises(ValueError, match="at least one text"):
         measure_outputs(shipped.model, shipped.tokenizer, ["", "word " * 500], "none")

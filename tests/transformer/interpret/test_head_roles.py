@@ -89,6 +89,7 @@ def broken(change):
         lambda content: "[" * 100_000,
         lambda content: "[]",
         broken(lambda content: content.pop("labelled")),
+        broken(lambda content: content.pop("pairs")),
         broken(lambda content: content.update(version=2)),
         broken(lambda content: content.update(sentences=0)),
         broken(lambda content: content.update(sentences="400")),
