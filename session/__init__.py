@@ -1,4 +1,4 @@
-"""What the app computes once and shares among its users: the only cached functions.
+"""What the app computes with a model once and shares among its users.
 
 Each is asked by a frozen request, which is its key: a checkpoint as its files are now, or a `Choice` of one sentence.
 So a retrained checkpoint is computed anew, and all who ask for the same get the same, read-only. What cannot be had

@@ -139,9 +139,6 @@ export function prepare(canvas, width, height) {
   return pen;
 }
 
-// The pen's font in another size than the 12 pixels it begins with.
-export const fontOf = (pen, pixels) => pen.font.replace("12px", `${pixels}px`);
-
 // A drawing on a canvas that is kept, so that marks on it can come and go without drawing it anew.
 export class Drawing {
   constructor(canvas) {

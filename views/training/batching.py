@@ -132,8 +132,8 @@ def _show_row(opened: OpenedBatch, row: int) -> None:
         show_figure(figure, "batch_mask", alt)
     with text:
         st.markdown(
-            "Blue cells are open. All positions are trained at once, so no row may read what comes later (the causal "
-            "mask), and none may read padding (the padding mask)."
+            "Blue cells are unmasked. All positions are trained at once, so no row may read what comes later (the "
+            "causal mask), and none may read padding (the padding mask)."
         )
         st.markdown(plain(captions.describe_target(opened, row)))
         st.markdown("Shapes of the whole batch, as the model gets them:")
