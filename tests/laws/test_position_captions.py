@@ -10,6 +10,7 @@ from support.sentences import SENTENCES
 from support.streams import loaded, trace_of
 
 from transformer.interpret.positions import distance_law, dot_products, embedding_sum, encoding
+from views.positions import sum_text
 from views.positions import text as captions
 
 _SETTINGS = [
@@ -162,7 +163,7 @@ def test_what_adding_the_positions_does_to_a_sentence(text, name):
     own, position = (np.sqrt((part**2).sum(axis=1)) for part in (embeddings, added))
     summed = embedding_sum(model, trace.source_ids, tokens)
 
-    said = captions.describe_sum(summed)
+    said = sum_text.describe_sum(summed)
     norm, low, high = re.search(r"= ([\d.]+); .* norms from ([\d.]+) to ([\d.]+): ", said).groups()
     assert as_printed(norm, math.sqrt(d_model / 2)) and np.allclose(position, math.sqrt(d_model / 2))
     assert as_printed(low, own.min()) and as_printed(high, own.max())
@@ -185,12 +186,12 @@ def test_what_adding_the_positions_does_to_a_sentence(text, name):
 
     still, columns, count = re.match(
         r"all dimensions: (\d+) of the (\d+) position columns vary by less than 0\.1 over these (\d+) token",
-        captions.try_dimensions(summed),
+        sum_text.try_dimensions(summed),
     ).groups()
     assert (int(columns), int(count)) == (d_model, len(tokens))
     assert int(still) == sum(max(column) - min(column) < 0.1 for column in added.T)
 
-    said, repeated = captions.describe_repetition(summed), {token for token in tokens if tokens.count(token) > 1}
+    said, repeated = sum_text.describe_repetition(summed), {token for token in tokens if tokens.count(token) > 1}
     assert bool(said) == bool(repeated)
     if said:
         token, often, first, second, before, after, cosine = re.match(

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import cosine, to_array
 from ..config import Positions, require
 from ..data.batching import Ids
-from ..model.layers import sinusoidal_positions
+from ..model.layers import MULTIPLIED_BASE, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record_encoder
@@ -77,11 +77,18 @@ def encoding(length: int, d_model: int, base: float) -> Encoding:
     return Encoding(to_array(sinusoidal_positions(length, d_model, base)), base)
 
 
+def has_formula(model: Transformer) -> bool:
+    """Whether sines and cosines are what tells a model the order: its positions are neither learned nor missing."""
+    return model.config.positions in (Positions.SINUSOIDAL, Positions.MULTIPLIED)
+
+
 def model_encoding(model: Transformer) -> Encoding:
-    """The whole table that a model adds to its embeddings; raises ValueError where it is learned and has no base."""
-    if model.config.positions == Positions.LEARNED:
-        raise ValueError("an encoding that is computed expected, got a model with learned positions")
-    return Encoding(position_rows(model), model.config.position_base, model.config.first_position)
+    """The whole table that a model adds to its embeddings; raises ValueError where it has no formula."""
+    if not has_formula(model):
+        raise ValueError(f"an encoding that is computed expected, got positions of the kind {model.config.positions}")
+    multiplied = model.config.positions == Positions.MULTIPLIED
+    base = MULTIPLIED_BASE if multiplied else model.config.position_base
+    return Encoding(position_rows(model), base, model.config.first_position)
 
 
 def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.ndarray:
@@ -136,7 +143,7 @@ class EmbeddingSum:
     """Token embeddings, positions, and their sum: [tokens, d_model] each, float32 and read-only.
 
     The embeddings are rows times sqrt(d_model), or where they are not `scaled` the rows themselves; the positions are
-    computed, or `learned`; the sum enters the encoder, or where it is `normalised` a LayerNorm before it.
+    of a `kind`; the sum enters the encoder, or where it is `normalised` a LayerNorm before it.
     """
 
     tokens: tuple[str, ...]
@@ -144,7 +151,7 @@ class EmbeddingSum:
     positions: np.ndarray
     total: np.ndarray
     scaled: bool = True
-    learned: bool = False
+    kind: Positions = Positions.SINUSOIDAL
     normalised: bool = False
 
     @property
@@ -163,8 +170,8 @@ def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> Embedd
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
     positions = position_rows(model)[: len(ids)]
     parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
-    learned, config = model.config.positions == Positions.LEARNED, model.config
-    return EmbeddingSum(tuple(tokens), *parts, config.scale_embeddings, learned, config.embedding_norm)
+    config = model.config
+    return EmbeddingSum(tuple(tokens), *parts, config.scale_embeddings, config.positions, config.embedding_norm)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from ..config import Activation, ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention
 
+MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
 _ACTIVATIONS = {Activation.RELU: F.relu, Activation.GELU: F.gelu, Activation.SILU: F.silu}
 
 
@@ -30,7 +31,7 @@ def multiplied_positions(length: int, d_model: int) -> Tensor:
     (harvardnlp/annotated-transformer, issue 131). Neighbours are no longer alike: the law of rotation still holds, but
     most pairs turn by more than a full circle a step.
     """
-    return sinusoidal_positions(length, d_model, base=1e-4)  # 1 / 10000: the exponent changes its sign
+    return sinusoidal_positions(length, d_model, base=MULTIPLIED_BASE)
 
 
 def position_table(config: ModelConfig) -> Tensor:

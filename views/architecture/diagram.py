@@ -15,8 +15,9 @@ from ui import url_state
 from ui.sentences import show_translation
 from ui.widgets import offer_table, plain, show_table
 
+from .block_text import BlockText, block_text
 from .diagram_payload import diagram_payload, statistics
-from .text import BlockText, block_text, share_words
+from .text import share_words
 
 
 def show(choice: Choice) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 
 from transformer.interpret.parameters import Block
 
-from .text import BLOCK_TEXTS, share_words
+from .block_text import BLOCK_TEXTS
+from .text import share_words
 
 _LOOKS = {"self_attention": "attention", "cross_attention": "attention", "add_and_norm": "norm"}
 _ENDS_SUBLAYER = ("add", "add_and_norm")

@@ -15,15 +15,9 @@ from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_finding, show_panels
 
 from . import diagram
+from .block_text import ACTIVATIONS
 from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
-from .text import (
-    ACTIVATIONS,
-    describe_embedding,
-    describe_gradients,
-    describe_trajectory,
-    describe_units,
-    sum_words,
-)
+from .text import describe_embedding, describe_gradients, describe_trajectory, describe_units, sum_words
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (

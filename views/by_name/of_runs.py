@@ -29,7 +29,8 @@ from transformer.interpret.what_if.running import intervened, read_all
 from transformer.model.names import Stack
 from transformer.translator import Translator
 from views.architecture import figures as architecture
-from views.architecture.text import ACTIVATIONS, sum_words
+from views.architecture.block_text import ACTIVATIONS
+from views.architecture.text import sum_words
 from views.attention.beyond_weights_figure import GRADIENT, LEFT_OUT, NORMED, RAW, measures_figure
 from views.attention.rollout_figure import parts_figure, raw_and_rolled, shares_figure
 from views.attention.rollout_text import ALTI, FORMULAS, HALVES, MEASURED

@@ -13,7 +13,7 @@ from ui.figures import show_figure
 from ui.sentences import show_translation
 from ui.widgets import phone_container, plain, show_finding
 
-from . import figures, learned
+from . import figures, learned, sum_text
 from . import text as captions
 
 BASES = ("10", "100", "1000", "10000", "100000")
@@ -136,16 +136,16 @@ def _show_sum(choice: Choice) -> None:
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
-    see = captions.describe_sum(summed)
+    see = sum_text.describe_sum(summed)
     show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
-    show_finding(see, captions.try_dimensions(summed))
+    show_finding(see, sum_text.try_dimensions(summed))
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
-    repetition = captions.describe_repetition(summed)
+    repetition = sum_text.describe_repetition(summed)
     show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
     if not repetition:
         st.button("Translate it", on_click=bar.take_sentence, args=(REPEATING,))
@@ -176,11 +176,15 @@ def show_page(choice: Choice) -> None:
         _show_sum(choice)
     elif model.config.positions == Positions.LEARNED:
         learned.show(model, view)
+    elif not positions.has_formula(model):
+        st.info(plain(captions.NO_POSITIONS), icon=":material/info:")
     else:
         own = positions.model_encoding(model)
         _OF_ENCODINGS[view](_chosen_settings(), own)
         if own.first_position:
             st.caption(plain(captions.first_position_words(own)))
+        if model.config.positions == Positions.MULTIPLIED:
+            st.caption(plain(captions.multiplied_words()))
     st.subheader("The formula, and why there is one")
     st.markdown(
         "Attention without a mask does not know in which order the words stand: it reads a multiset. (Under a causal "

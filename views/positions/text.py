@@ -4,19 +4,23 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plots.text import apart, counted, quoted, signed, tiny
+from plots.text import counted, signed, tiny
 from transformer.interpret import positions
-from transformer.interpret.head_patterns import is_word
-from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
+from transformer.interpret.positions import DistanceLaw, Encoding, encoding
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 NOTABLE_RISE = 0.05  # by this much the curve over the distance must rise again to be mentioned
+NO_POSITIONS = (
+    "This model adds no positions to its embeddings, so there is nothing to draw: its encoder reads a multiset of "
+    "tokens. Its decoder can learn something of the order from the causal mask alone (Haviv et al. 2022)."
+)
 ONE_PAIR = "d_model 64: a single pair has the same wavelength with every base, many pairs have different ones."
 
 
 def describe_size(shown: Encoding) -> str:
     """What a table is, such as "d_model 64, positions 0 to 63, base 10,000"."""
-    return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {shown.base:,.0f}"
+    base = f"{shown.base:,.0f}" if shown.base >= 1 else f"1 / {1 / shown.base:,.0f}"
+    return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {base}"
 
 
 def first_position_words(shown: Encoding) -> str:
@@ -24,6 +28,16 @@ def first_position_words(shown: Encoding) -> str:
     return (
         f"This model's first token stands at position {shown.first_position} of the formula: its position 0 here has "
         f"the vector that the formula gives to position {shown.first_position}. What depends on distances is the same."
+    )
+
+
+def multiplied_words() -> str:
+    """That a model's positions are multiplied by what they should be divided by, and what that leads to."""
+    return (
+        "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
+        "formula divides them, as if the base were 1 / 10,000. Both laws still hold, but the farther right a pair, the "
+        "faster it turns, most by more than a full circle from one position to the next: neighbours are hardly more "
+        "alike than positions far apart."
     )
 
 
@@ -66,8 +80,9 @@ def try_curves(settings: Encoding, dimensions: Sequence[int]) -> str:
 def describe_matrix(settings: Encoding, model: Encoding) -> str:
     """How many columns hardly change over the positions shown, here and in the model."""
     still = _still(settings)
+    but = " (in this model, the faster)" if model.base < 1 else ""
     return (
-        f"Each row is one position's vector; the farther right a column, the slower it changes. {still} of "
+        f"Each row is one position's vector; the farther right a column, the slower it changes{but}. {still} of "
         f"{settings.d_model} columns {_verb(still, 'change')} by less than {STILL} over these {settings.length} "
         f"positions; in this model {_still(model)} of {model.d_model}, over {model.length}."
     )
@@ -165,6 +180,8 @@ def _beside(there: int, here: int) -> str:
 def _wave(shown: Encoding, dimension: int) -> str:
     """A wavelength: 6.3, 112, 47,117."""
     wavelength = shown.wavelengths[dimension // 2]
+    if wavelength < 1:
+        return f"{wavelength:.2g}"
     return f"{wavelength:.1f}" if wavelength < 100 else f"{wavelength:,.0f}"
 
 
@@ -178,7 +195,7 @@ def _turning(shown: Encoding) -> int:
 
 def _turns(shown: Encoding) -> str:
     pairs, turning = shown.d_model // 2, _turning(shown)
-    degrees = float(np.degrees((shown.length - 1) * shown.frequencies[-1]))
+    degrees = float(np.degrees((shown.length - 1) * shown.frequencies.min()))
     return (
         f"{turning} of {counted(pairs, 'pair')} {_verb(1 if pairs == 1 else turning, 'rotate')} fully at least once "
         f"within {shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
@@ -222,57 +239,3 @@ def _named(values: np.ndarray, name: str) -> str:
 def _matrix(values: np.ndarray) -> str:
     rows = r" \\ ".join(" & ".join(f"{value:.4f}" for value in row) for row in values)
     return rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"
-
-
-def describe_sum(summed: EmbeddingSum) -> str:
-    """The norms of the three vectors, and which token's direction the position changes most."""
-    embeddings, added, _ = summed.norms
-    cosines = summed.cosines
-    least, most = int(cosines.argmin()), int(cosines.argmax())
-    lowest, highest = apart(cosines[least], cosines[most])
-    scaled = "times √d_model" if summed.scaled else "not scaled by √d_model in this model"
-    every = f"Every position has norm √(d_model / 2) = {added[0]:.2f}"
-    if summed.learned:
-        every = f"The learned positions have norms from {added.min():.2f} to {added.max():.2f}"
-    return (
-        f"{every}; {scaled}, the embeddings have norms from "
-        f"{embeddings.min():.1f} to {embeddings.max():.1f}: {_outweighed(summed)}. The sum's direction differs most "
-        f"from {quoted(summed.tokens[least])} at position {least} (cosine {lowest}), least from "
-        f"{quoted(summed.tokens[most])} at position {most} ({highest})."
-    )
-
-
-def _outweighed(summed: EmbeddingSum) -> str:
-    """Which tokens have a smaller norm than the position added to them."""
-    embeddings, added, _ = summed.norms
-    small = dict.fromkeys(
-        quoted(token) for token, own, other in zip(summed.tokens, embeddings, added, strict=True) if own < other
-    )
-    if not small:
-        return "every token has a larger norm than its position"
-    return f"the position added has a larger norm than {', '.join(small)}"
-
-
-def try_dimensions(summed: EmbeddingSum) -> str:
-    """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
-    still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
-    return (
-        f"all dimensions: {still} of the {columns} position columns {'varies' if still == 1 else 'vary'} by less than "
-        f"{STILL} over these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
-    )
-
-
-def describe_repetition(summed: EmbeddingSum) -> str:
-    """A token that occurs twice: one vector before the addition, two after it; "" for a sentence without one."""
-    found = positions.repetitions(summed)
-    if not found:
-        return ""
-    chosen = next((one for one in found if is_word(one.token)), found[0])
-    places = summed.tokens.count(chosen.token)
-    often = "is" if places == 2 else f"occurs {places} times, first"
-    cosine = "over 0.99" if chosen.cosine >= 0.995 else signed(chosen.cosine, 2)
-    return (
-        f"{quoted(chosen.token)} {often} at positions {chosen.first} and {chosen.second}. Before the addition both are "
-        f"the same vector (distance {chosen.before:.2f}), after it they are {chosen.after:.2f} apart (cosine "
-        f"{cosine}): only now can attention distinguish them."
-    )

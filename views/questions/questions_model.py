@@ -8,7 +8,7 @@ from transformer.decoding.truncation import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
 from transformer.interpret.parameters import norm_parameters, output_row
-from transformer.interpret.positions import MODEL_BASE, encoding
+from transformer.interpret.positions import MODEL_BASE, encoding, has_formula, model_encoding
 from transformer.interpret.residual import trajectory
 from transformer.training.optimization import Noam
 from views.architecture.figures import sum_figure, trajectory_figure
@@ -79,16 +79,19 @@ def _scale(asked: Asked) -> Shown:
 
 
 def _waves(asked: Asked) -> Shown:
-    config = asked.translator.model.config
-    learned = config.positions == Positions.LEARNED
-    base = MODEL_BASE if learned else config.position_base
-    shown = encoding(min(64, config.max_length), config.d_model, base)
+    config, length = asked.translator.model.config, min(64, asked.translator.model.config.max_length)
+    own = model_encoding(asked.translator.model) if has_formula(asked.translator.model) else None
+    shown = own.first(length) if own else encoding(length, config.d_model, MODEL_BASE)
     dimensions = sorted({0, 1, *(2 * (config.d_model // 16), 2 * (config.d_model // 16) + 1)})
+    which = "a slow one, and one that turns faster" if shown.base < 1 else "a fast one, and one that turns more slowly"
+    slip = ", with a slip: multiplied where it divides" if shown.base < 1 else ""
     said = (
-        f"Two of this model's {config.d_model // 2} pairs: a fast one, and one that turns more slowly. Its "
-        f"{config.max_length} positions are computed from the formula, and the checkpoint's file does not hold them."
+        f"Two of this model's {config.d_model // 2} pairs: {which}. Its {config.max_length} positions are computed "
+        f"from the formula{slip}, and the checkpoint's file does not hold them."
     )
-    if learned:
+    if config.positions == Positions.NONE:
+        said = "This is the paper's formula. This model adds no positions at all."
+    if config.positions == Positions.LEARNED:
         said = (
             f"This is the paper's formula. This model has none of it: its {config.max_length} positions a side are "
             "learned, parameters that the checkpoint's file holds."

@@ -28,7 +28,7 @@ from views.positions.figures import (
     rotation_figure,
     wavelengths_figure,
 )
-from views.positions.text import describe_repetition, describe_sum, try_dimensions
+from views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
 
 LENGTH, D_MODEL = 30, 14
 

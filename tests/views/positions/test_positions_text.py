@@ -5,20 +5,18 @@ import re
 import numpy as np
 
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, encoding
+from views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
 from views.positions.text import (
     ONE_PAIR,
     describe_curves,
     describe_matrix,
     describe_products,
-    describe_repetition,
     describe_rotation,
     describe_size,
-    describe_sum,
     describe_wavelengths,
     missing_dimensions,
     rotation_formula,
     try_curves,
-    try_dimensions,
     try_matrix,
     try_products,
     try_rotation,
