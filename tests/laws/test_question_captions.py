@@ -1,5 +1,7 @@
 """Laws of the sentences under the questions' figures: computed again from the weights, the ids and the formulas."""
 
+import copy
+import dataclasses
 import math
 import re
 from types import SimpleNamespace
@@ -125,3 +127,13 @@ def test_what_is_said_of_the_checkpoint(name):
     assert (number(warmup), float(factor)) == (schedule.warmup_steps, schedule.rate_factor)
     true = float(factor) / math.sqrt(model.config.d_model * number(warmup))
     assert number(step) == number(warmup) and rate == formula and float(rate) == pytest.approx(true, rel=0.006)
+
+
+def test_a_constant_rate_is_said_to_be_none_of_the_papers():
+    own = loaded("en-de")
+    training = copy.deepcopy(own.checkpoint.training)
+    training["configuration"]["training"]["schedule"] = "constant"
+    made = SimpleNamespace(model=own.model, checkpoint=dataclasses.replace(own.checkpoint, training=training))
+    said = questions_model._rate(SimpleNamespace(translator=made)).see
+    assert "the paper's warm-up 4,000 and factor 1," in said
+    assert said.endswith("It was itself trained with a constant rate after its warm-up.")

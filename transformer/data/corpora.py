@@ -1,9 +1,11 @@
 """Corpora to train on: Tatoeba from its publisher, and reversed random texts."""
 
+import errno
 import gzip
 import hashlib
 import http.client
 import logging
+import os
 import random
 import re
 import string
@@ -28,6 +30,7 @@ SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}  # pairs of random text
 
 _HELD_OUT = 2000  # pairs of Tatoeba each in valid and test
 _CHUNK = 1 << 16
+_NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
 _REPORT_BYTES = 1 << 20
 _MARKS = ".,?!'-"
 _LONGEST_WORD = 9
@@ -111,6 +114,8 @@ def _fetch(url: str, path: Path) -> None:
             part.unlink()
         raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
     except (OSError, http.client.HTTPException) as error:
+        if getattr(error, "errno", None) in _NOT_WRITABLE:  # what the network raises has no such number
+            raise DownloadError(f"{part} cannot be written ({os.strerror(error.errno)}).") from error
         reason = getattr(error, "reason", error)
         raise DownloadError(f"{url} cannot be reached ({reason}); what has come so far is kept.") from error
     if total is not None and done != total:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from plots.text import counted, quoted, signed
-from transformer.config import Positions
+from transformer.config import Positions, Schedule
 from transformer.decoding.truncation import truncate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
@@ -116,15 +116,19 @@ def _smoothing(asked: Asked) -> Shown:
 
 def _rate(asked: Asked) -> Shown:
     settings = asked.translator.checkpoint.settings("schedule", "warmup_steps", "rate_factor")
-    warmup, factor = (settings.warmup_steps, settings.rate_factor) if settings else (_WARMUP, _FACTOR)
+    constant = settings is not None and settings.schedule == Schedule.CONSTANT
+    own = settings is not None and not constant
+    warmup, factor = (settings.warmup_steps, settings.rate_factor) if own else (_WARMUP, _FACTOR)
     curve = Noam(asked.translator.model.config.d_model, warmup, factor)
     rates = curve.rates(4 * warmup)
-    whose = "its" if settings else "the paper's"
+    whose = "its" if own else "the paper's"
+    other = " It was itself trained with a constant rate after its warm-up." if constant else ""
     return Shown(
         rates_figure([curve], [rates], "linear"),
         "The rate over the steps, with its peak",
         f"With this checkpoint's d_model {curve.d_model}, and {whose} warm-up {warmup:,} and factor {factor:g}, the "
-        f"rate peaks at step {int(rates.argmax()) + 1:,} with {rates.max():.2e}; the formula says {curve.peak:.2e}.",
+        f"rate peaks at step {int(rates.argmax()) + 1:,} with {rates.max():.2e}; the formula says {curve.peak:.2e}."
+        f"{other}",
     )
 
 
@@ -190,10 +194,10 @@ QUESTIONS = (
     Question(
         "scale",
         "Why are embeddings multiplied by sqrt(d_model), and may both embeddings share one matrix?",
-        "The paper gives no reason for the factor. Here the rows are initialised with a standard deviation of 1 / "
+        "The paper gives no reason for the factor. Here training begins with rows of a standard deviation of 1 / "
         "√d_model, so that as the output projection's matrix they give logits of a moderate size; times √d_model it is "
         "1, of the order of the positions that are added (sine and cosine over whole turns: 0.71). One matrix for both "
-        "languages and the output (paper, 3.4) works where both have one vocabulary, as it is here. It "
+        "languages and the output (paper, 3.4) works where both have one vocabulary, as in the shipped checkpoints. It "
         "saves two thirds of these parameters, and a token that is written alike in both languages is learned once.",
         _scale,
         Link("pages/architecture.py", "See rows and neighbours", {"architecture": "embeddings"}),

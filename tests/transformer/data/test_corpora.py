@@ -135,6 +135,12 @@ def test_no_network_is_told(publisher, tmp_path):
         download_tatoeba("en-de", tmp_path, publisher.url)
 
 
+def test_a_full_disk_is_told_as_such(publisher, tmp_path):
+    (tmp_path / "tatoeba.en-de.part").symlink_to("/dev/full")
+    with pytest.raises(DownloadError, match=r"tatoeba\.en-de\.part cannot be written \(No space left on device\)"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+
+
 def damage(content: bytes, kind: str) -> bytes:
     """An archive as bad luck or a wrong page may leave it."""
     middle = len(content) // 2

@@ -13,6 +13,7 @@ from transformer import Translator
 from transformer.interpret.positions import embedding_sum, has_formula, model_encoding
 from views.positions.page import _OF_ENCODINGS
 
+WAVES = "Why sine and cosine, and why a buffer and not a parameter?"
 TEXT = "The old man saw the old dog and the old cat."
 
 
@@ -97,4 +98,6 @@ def test_what_is_multiplied_is_said_to_be(view):
 def test_the_architecture_and_the_questions_say_which(kind, architecture, question):
     said = page_text(opened("architecture", kind, block="source_positions"))
     assert architecture in said and "A fixed vector of sines and cosines" not in said
-    assert question in page_text(opened("questions", kind, questions="waves"))
+    assert question in page_text(
+        opened("questions", kind, question="Why sine and cosine, and why a buffer and not a parameter?")
+    )
