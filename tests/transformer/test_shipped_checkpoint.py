@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.ablated import zero_ablated
 from support.small import record_one
 from support.stitched import stitched_while_decoding
 
@@ -13,7 +14,6 @@ from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 from transformer.data.batching import read_samples
 from transformer.decoding.sampling import DecodingState
-from transformer.interpret.hooks import zero_ablated
 from transformer.model.names import AttentionKind
 from transformer.training.replay import REPLAY_FILE, load_replay
 

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.ablated import zero_ablated
 from support.tiny import make_pairs
 
 from transformer import Beam, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
-from transformer.interpret.hooks import zero_ablated
 from transformer.interpret.trace import Trace
 
 HOSTILE = [

@@ -114,8 +114,9 @@ def _fetch(url: str, path: Path) -> None:
             part.unlink()
         raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
     except (OSError, http.client.HTTPException) as error:
-        if getattr(error, "errno", None) in _NOT_WRITABLE:  # what the network raises has no such number
-            raise DownloadError(f"{part} cannot be written ({os.strerror(error.errno)}).") from error
+        number = getattr(error, "errno", None)
+        if number in _NOT_WRITABLE:  # what the network raises has no such number
+            raise DownloadError(f"{part} cannot be written ({os.strerror(number)}).") from error
         reason = getattr(error, "reason", error)
         raise DownloadError(f"{url} cannot be reached ({reason}); what has come so far is kept.") from error
     if total is not None and done != total:

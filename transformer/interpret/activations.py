@@ -36,7 +36,7 @@ class Request:
     """What a pass keeps and what it changes: by default it keeps every attention and changes nothing.
 
     keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules and what to
-    make of their output, such as `zero_ablation` gives; what is kept has been changed already. source_mask: [batch, 1,
+    make of their output; what is kept has been changed already. source_mask: [batch, 1,
     1, source], target_mask: broadcastable to [batch, 1, target, target], True = may attend; None for the masks that the
     ids ask for. logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the
     pass can be differentiated.

@@ -142,16 +142,6 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return order.sum(axis=1) + (same.sum(axis=1) + 1) / 2
 
 
-def weighted_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """The Euclidean norm of weight times (value W_O of the head) for each pair: [batch, heads, queries, keys].
-
-    A key with a large weight and a short vector contributes little (Kobayashi et al. 2020). The bias of W_O
-    belongs to no key and is left out.
-    """
-    lengths = np.linalg.norm(transformed_values(stages, parameters), axis=-1)  # batch heads keys
-    return np.asarray(stages.weights, dtype=np.float64) * lengths[:, :, None, :]
-
-
 def summed_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
     """The norm of the sum of all heads' weighted value vectors for each pair: [batch, queries, keys].
 

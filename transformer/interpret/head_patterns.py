@@ -126,25 +126,10 @@ def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[
     return measure_heads(kind, weights[None, None], keys)[0]
 
 
-def mirrored_share(weights: np.ndarray) -> Share:
-    """Rows of a map whose maximum lies on one line against the diagonal, the best of all such lines.
-
-    A row counts for the line on which row + column is the same. Short maps have many lines and few rows: no row is
-    eligible below twice LEAST_ROWS rows.
-    """
-    found, rows = _mirrored(rows_with_choice(weights), _maxima(weights))
-    return Share(int(found), int(rows))
-
-
 def mean_maximum(weights: np.ndarray) -> float:
     """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
     largest = np.nan_to_num(weights, nan=-1.0).max(axis=-1)
     return float(_mean(largest, rows_with_choice(weights)))
-
-
-def mean_entropy(weights: np.ndarray) -> float:
-    """Mean entropy in nats of the rows that have a choice, NaN without such a row."""
-    return float(_mean_entropies(weights))
 
 
 def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:

@@ -43,12 +43,6 @@ class HeadRoles:
         """In how many of the sentences a head has this label, from 0 to 1."""
         return float(self.labelled[AttentionKind(kind)][layer, head, _PLACES[Pattern(pattern)]] / self.sentences)
 
-    def row_share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
-        """In how many of the rows that could a head follows a pattern, over all sentences; NaN where none could."""
-        place = (layer, head, _PLACES[Pattern(pattern)])
-        could = self.eligible[AttentionKind(kind)][place]
-        return float(self.rows[AttentionKind(kind)][place] / could) if could else float("nan")
-
     def best_aligner(self) -> tuple[int, int]:
         """The cross-attention head, layer and head from 0, that most often attends to the source token that its output
         token translates: the largest share of rows that follow `Pattern.OUTPUT_ALIGNMENT`, the first of equal ones.

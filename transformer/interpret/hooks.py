@@ -65,30 +65,5 @@ def changed(model: Transformer, changes: Iterable[Change]) -> contextlib.Abstrac
     return hooked([(module, partial(_replace_output, change)) for module, change in found])
 
 
-def zero_ablation(model: Transformer, heads: Iterable[Head]) -> tuple[Change, ...]:
-    """The changes that set the outputs of these heads to zero (Michel et al. 2019).
-
-    Equals zeroing the head's slice of the concatenation before W_O. Raises ValueError for a head that is not there.
-    """
-    by_name: dict[str, list[int]] = {}
-    for kind, layer, head in heads:
-        kind = AttentionKind(kind)
-        if not (0 <= layer < len(getattr(model, kind.stack)) and 0 <= head < model.config.num_heads):
-            raise ValueError(f"there is no {kind} layer {layer}, head {head} in this model")
-        by_name.setdefault(f"{kind.block_name(layer)}.core", []).append(head)
-    return tuple((name, partial(_zero, numbers)) for name, numbers in by_name.items())
-
-
-def zero_ablated(model: Transformer, heads: Iterable[Head]) -> contextlib.AbstractContextManager:
-    """Within the block, this thread's passes, cached decoding among them, run without these heads."""
-    return changed(model, zero_ablation(model, heads))
-
-
 def _replace_output(change: Callable[[Tensor], Tensor], module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
     return change(output)
-
-
-def _zero(heads: list[int], output: Tensor) -> Tensor:
-    output = output.clone()  # batch heads queries d_k
-    output[:, heads] = 0.0
-    return output

@@ -16,7 +16,7 @@ from ..model.names import AttentionKind, Name
 from .activations import Activations, Call, predict
 from .display import Display, FiguresOfTrace, drawer
 from .trace_file import load_fields, save_fields
-from .what_if.intervention import Intervention, Rewriting
+from .what_if.intervention import Intervention
 from .what_if.running import rewritten_weights
 
 if TYPE_CHECKING:
@@ -65,11 +65,6 @@ class Trace(FiguresOfTrace):
     candidate_tokens: tuple[tuple[str, ...], ...]
     given: int = 0
     interventions: tuple[Intervention, ...] = ()
-
-    def is_rewritten(self, kind: AttentionKind | str, layer: int, head: int) -> bool:
-        """Whether an intervention rewrites the weights of this head, in some row at least."""
-        kind = AttentionKind(kind)
-        return any(isinstance(each, Rewriting) and each.heads.holds(kind, layer, head) for each in self.interventions)
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
         """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""

@@ -9,7 +9,6 @@ from transformer.interpret.head_patterns import (
     is_punctuation,
     measure_head,
     measure_heads,
-    mirrored_share,
     most_confident_head,
     representative_heads,
 )
@@ -120,7 +119,7 @@ def test_what_special_tokens_and_punctuation_do_is_no_alignment():
 def test_too_few_rows_make_no_pattern():
     short = looking([0, 1], 2)
     (head,) = measure_heads("encoder", short[None, None], TOKENS[:2])
-    assert head.label is None and np.isnan(float(mirrored_share(short)))
+    assert head.label is None and np.isnan(head.shares["mirrored"])
     with pytest.raises(ValueError, match="keys"):
         measure_heads("encoder", short[None, None], TOKENS)
 

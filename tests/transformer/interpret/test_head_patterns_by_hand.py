@@ -10,10 +10,9 @@ from transformer.interpret.head_patterns import (
     confidence,
     is_punctuation,
     is_word,
-    mean_entropy,
     mean_maximum,
+    measure_head,
     measure_heads,
-    mirrored_share,
     rows_with_choice,
 )
 
@@ -130,7 +129,7 @@ def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
 
 def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence():
     single = np.ones((4, 1))
-    assert math.isnan(mean_entropy(single)) and math.isnan(mean_maximum(single))
+    assert math.isnan(measure_head("cross", single, ("a",)).entropy) and math.isnan(mean_maximum(single))
     assert confidence(single, ("a",)) == 0.0
     assert confidence(np.full((4, 2), 0.5), ("</s>", "</s>")) == 0.0
     assert mean_maximum(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
@@ -152,7 +151,9 @@ def test_exactly_at_a_threshold_a_head_has_the_label():
     assert measure_heads("cross", three[None, None], ("a", "</s>"))[0].label == "end of sentence"
     assert measure_heads("cross", three[None, None, :2], ("a", "</s>"))[0].label is None
     six = np.eye(6)[::-1] * 0.5 + 0.1
-    assert float(mirrored_share(six)) == 1.0 and math.isnan(float(mirrored_share(six[:5, :5])))
+    keys = ("a",) * 6
+    assert measure_head("encoder", six, keys).shares["mirrored"] == 1.0
+    assert math.isnan(measure_head("encoder", six[:5, :5], keys[:5]).shares["mirrored"])
 
 
 @pytest.mark.parametrize("rows, columns", [(3, 5), (5, 3)])

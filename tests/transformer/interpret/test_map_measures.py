@@ -77,4 +77,5 @@ def test_entropy_is_zero_for_one_key_and_log_n_for_an_even_spread():
 
 
 def test_the_mean_entropy_leaves_out_rows_without_a_choice():
-    assert measures.mean_entropy(np.array([[1.0, np.nan], [0.5, 0.5]])) == pytest.approx(np.log(2))
+    weights = np.array([[1.0, np.nan], [0.5, 0.5]])
+    assert measures.measure_head("decoder", weights, ("<s>", "a")).entropy == pytest.approx(np.log(2))

@@ -17,7 +17,7 @@ from transformer.interpret.attribution import (
     rank_correlation,
     shares,
     summed_value_norms,
-    weighted_value_norms,
+    transformed_values,
 )
 from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
 from transformer.interpret.rollout import measured_mixing, roll_out
@@ -64,12 +64,11 @@ def test_identity_layers_change_nothing_and_later_tokens_stay_out():
 def test_the_weighted_value_vectors_add_up_to_the_blocks_output(kind):
     model = small_model(2)
     stages, parameters = record_stages(model, SOURCE, FED, kind, 1), block_parameters(model, kind, 1)
-    lengths = weighted_value_norms(stages, parameters)
-    assert lengths.shape == stages.weights.shape
+    lengths = np.linalg.norm(transformed_values(stages, parameters), axis=-1)
     d_k, head, query, key = stages.d_k, 2, 3, 1
     rows = slice(head * d_k, (head + 1) * d_k)
-    vector = stages.weights[0, head, query, key] * stages.value[0, key, rows] @ parameters.w_output[rows]
-    assert lengths[0, head, query, key] == pytest.approx(np.linalg.norm(vector), rel=1e-5)
+    vector = stages.value[0, key, rows] @ parameters.w_output[rows]
+    assert lengths[0, head, key] == pytest.approx(np.linalg.norm(vector), rel=1e-5)
     total = sum(
         stages.weights[0, h, query, k]
         * stages.value[0, k, h * d_k : (h + 1) * d_k]
@@ -79,8 +78,20 @@ def test_the_weighted_value_vectors_add_up_to_the_blocks_output(kind):
     )
     assert np.allclose(total + parameters.b_output, stages.output[0, query], atol=1e-5)
     together = summed_value_norms(stages, parameters)
-    assert together.shape == lengths.shape[:1] + lengths.shape[2:] and (together <= lengths.sum(axis=1) + 1e-9).all()
-    assert np.allclose(shares(lengths).sum(axis=-1), 1)
+    assert together[0, query, key] == pytest.approx(
+        np.linalg.norm(
+            sum(
+                stages.weights[0, h, query, key]
+                * stages.value[0, key, h * d_k : (h + 1) * d_k]
+                @ parameters.w_output[h * d_k : (h + 1) * d_k]
+                for h in range(4)
+            )
+        ),
+        rel=1e-5,
+    )
+    apart = (stages.weights * lengths[:, :, None]).sum(axis=1)  # batch queries keys: if no two heads cancelled
+    assert together.shape == apart.shape and (together <= apart + 1e-6).all()
+    assert np.allclose(shares(together).sum(axis=-1), 1)
     assert not shares(np.zeros((2, 3))).any()
 
 

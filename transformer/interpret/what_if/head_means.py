@@ -1,19 +1,15 @@
 """The mean output of each head over a corpus, which mean ablation puts in the place of a head's own."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ...data.batching import Example, Examples, epoch_batches
-from ...errors import CheckpointError
-from ...files import read_tensors, save_tensors
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import record
 
-MEANS_FILE = "head_means.safetensors"
 _TOKENS_A_BATCH = 2048
 
 
@@ -47,21 +43,6 @@ def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
             sums[kind] = sums[kind] + torch.einsum("lbhqd,bq->lhd", outputs.double(), real)
     counts = {kind: sum(_rows(kind, each) for each in examples) for kind in AttentionKind}
     return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})  # type: ignore[union-attr]
-
-
-def save_means(path: Path, means: HeadMeans) -> None:
-    """Write them as safetensors; raises OSError."""
-    save_tensors(path, {kind.value: means.of(kind) for kind in AttentionKind})
-
-
-def load_means(path: Path, model: Transformer) -> HeadMeans:
-    """Read what `save_means` wrote for a model of this shape; raises CheckpointError for anything else."""
-    found = read_tensors(path)
-    heads, width = model.config.num_heads, model.config.d_k
-    wanted = {kind.value: (len(getattr(model, kind.stack)), heads, width) for kind in AttentionKind}
-    if {name: tuple(tensor.shape) for name, tensor in found.items()} != wanted:
-        raise CheckpointError(f"{path} was measured with a model of another shape.")
-    return HeadMeans(**found)
 
 
 def _rows(kind: AttentionKind, example: Example) -> int:
