@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.house import BELOW, ROOT, all_files, files, imports, modules, tree
+from support.house import BELOW, ENGINE, ROOT, all_files, files, imports, modules, tree
 
 MAXIMUM_LINES = 300
 
@@ -60,6 +60,16 @@ def test_no_modules_import_one_another_in_a_circle():
     graph = {name: {found for found in imports(path) if found in ours and found != name} for name, path in ours.items()}
     assert graph["session"], "the search finds what the session surely imports"
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
+
+
+def test_the_engines_packages_stand_one_upon_another():
+    found = {path.parent.name for path in (ROOT / "transformer").glob("*/__init__.py")}
+    assert found == set(ENGINE), "every package has its place"
+    for place, package in enumerate(ENGINE):
+        for path in files(f"transformer/{package}"):
+            named = {name.split(".")[1] for name in imports(path) if name.startswith("transformer.")}
+            upward = named & set(ENGINE[place + 1 :])
+            assert not upward, f"{path.relative_to(ROOT)} imports {', '.join(upward)}"
 
 
 def test_what_is_drawn_and_said_is_to_be_had_without_a_page():

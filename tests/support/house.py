@@ -18,6 +18,9 @@ BELOW = {
     "app": {"ui"},
 }
 
+# The engine's packages, each of which may import those before it.
+ENGINE = ("model", "data", "decoding", "exchange", "interpret", "training", "experiments", "toy", "commands")
+
 
 def files(room: str) -> list[Path]:
     return sorted((ROOT / room).rglob("*.py")) or [ROOT / f"{room}.py"]

@@ -10,8 +10,8 @@ import torch
 from support.short_run import PAIRS, VALID, experiment
 
 from transformer.__main__ import main
+from transformer.model.distributed import joined
 from transformer.training import trainer
-from transformer.training.distributed import joined
 from transformer.training.run import train
 from transformer.training.state import SavedRun
 

@@ -71,7 +71,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from ..training.distributed import joined
+    from ..model.distributed import joined
     from ..training.run import train
 
     bound_primitive_cache()

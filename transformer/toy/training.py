@@ -17,8 +17,8 @@ from ..decoding.sampling import Greedy, decode
 from ..errors import UserError
 from ..files import write_atomically
 from ..model.device import keep_freed_memory
+from ..model.distributed import Processes
 from ..model.transformer import Transformer
-from ..training.distributed import Processes
 from ..training.optimization import noam_rate
 from ..training.replay import REPLAY_FILE, TrainingReplay
 from ..training.replay_recorder import ReplayRecorder

@@ -13,7 +13,7 @@ from ..data.batching import Example, Examples, collate, epoch_batches
 from ..data.mixture import MixedExamples, Mixture, WeightedPairs
 from ..data.pairs import TextPairs, first_of
 from ..data.tokenizer import Tokenizer
-from .distributed import Processes
+from ..model.distributed import Processes
 from .state import Progress
 from .updates import Tensors
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 from ..config import Precision, TrainingConfig
+from ..model.distributed import Processes
 from ..model.transformer import Transformer
-from .distributed import Processes
 from .loader import Update
 from .updates import NotFiniteError, Tensors, Updater
 

@@ -13,7 +13,7 @@ from ..data.pairs import TextPairs
 from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
 from ..errors import CheckpointError, ConfigError
 from ..files import write_atomically
-from .distributed import Processes
+from ..model.distributed import Processes
 from .monitoring import Events
 from .state import SavedRun
 from .trainer import Trainer

@@ -19,8 +19,8 @@ from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError, DataError
 from ..model.device import keep_freed_memory
+from ..model.distributed import Processes
 from ..model.transformer import Transformer
-from .distributed import Processes
 from .loader import EPOCH_SEED, Update, UpdateLoader
 from .monitoring import Events, Throughput, device_peak_flops, update_flops
 from .optimization import learning_rate

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..config import TrainingConfig
+from ..model.distributed import Processes
 from ..model.transformer import Transformer
-from .distributed import Processes
 from .optimization import Adam, smoothed_cross_entropy
 
 # Source, decoder input and decoder target of a batch: [batch, source], [batch, target], [batch, target].

@@ -7,8 +7,8 @@ import torch
 from support.tiny import make_pairs
 
 from transformer.data.batching import collate, epoch_batches, make_examples
+from transformer.model.distributed import Processes
 from transformer.training import loader as loading
-from transformer.training.distributed import Processes
 from transformer.training.loader import load_updates
 
 CPU = torch.device("cpu")

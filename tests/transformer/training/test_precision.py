@@ -10,8 +10,8 @@ from support.tiny import VOCABULARY, make_pairs
 
 from transformer.checkpoint import load_checkpoint
 from transformer.config import Experiment
+from transformer.model.distributed import Processes
 from transformer.training import precision
-from transformer.training.distributed import Processes
 from transformer.training.precision import Trial, choose_precision, faster, has_bfloat16, try_precisions
 from transformer.training.run import train
 from transformer.training.state import Progress

@@ -8,7 +8,7 @@ from support.tiny import make_pairs, tiny_experiment
 
 from transformer.data.pairs import Pairs
 from transformer.errors import DataError
-from transformer.training.distributed import Processes
+from transformer.model.distributed import Processes
 from transformer.training.loader import Update, load_updates
 from transformer.training.trainer import Trainer
 

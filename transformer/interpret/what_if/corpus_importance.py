@@ -15,8 +15,8 @@ from ...data.pairs import TextPairs
 from ...data.tokenizer import TextTokenizer
 from ...errors import CheckpointError, ConfigError
 from ...files import load_checksummed, save_checksummed, write_atomically
+from ...model.distributed import Processes
 from ...model.transformer import Transformer
-from ...training.distributed import Processes
 from .head_means import HeadMeans
 from .importance import Ablate, HeadImportance, every_head, mean_importance, summed_losses
 from .intervention import Zero

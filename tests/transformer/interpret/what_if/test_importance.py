@@ -23,8 +23,8 @@ from transformer.interpret.what_if.head_means import HeadMeans
 from transformer.interpret.what_if.importance import every_head, head_importance, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import intervened, intervened_side_by_side
+from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
-from transformer.training.distributed import Processes
 
 BEGIN = 2
 SOURCE, TARGET = random_sources(7)[0], [9, 8, 7, 3]

@@ -18,8 +18,8 @@ from transformer.__main__ import main
 from transformer.data.batching import make_examples
 from transformer.errors import DeviceError
 from transformer.files import load_checksummed
+from transformer.model.distributed import Processes, joined
 from transformer.model.transformer import Transformer
-from transformer.training.distributed import Processes, joined
 from transformer.training.loader import load_updates
 from transformer.training.run import train
 from transformer.training.updates import Objective

@@ -1,4 +1,4 @@
-"""Several processes that train one model together, each on its share of every batch (data parallel).
+"""Several processes that run one model together, each on its share of every batch (data parallel).
 
 Started with `torchrun --nproc-per-node 2 -m transformer train …`, over NCCL between GPUs and gloo between CPUs. Each
 process computes the gradients of its rows; DistributedDataParallel (Li et al. 2020) makes them those of the whole
@@ -18,7 +18,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ..errors import DeviceError, UserError
-from ..model.device import choose_device, describe_device
+from .device import choose_device, describe_device
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def joined(device: torch.device) -> Iterator[tuple[Processes, torch.device]]:
     distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
     processes = Processes(distributed.get_rank(), distributed.get_world_size())
     if not processes.first:
-        logging.getLogger(__package__).setLevel(logging.ERROR)
+        logging.getLogger(__package__.partition(".")[0]).setLevel(logging.ERROR)
     try:
         yield processes, device
         processes.wait()  # torchrun would end the first one, still writing, when another has left
