@@ -26,7 +26,7 @@ def replay_player(
     """
     # Streamlit refuses a component's key with two underscores in a row, and names of checkpoints and of trainings,
     # which are random, may have them.
-    key = f"film-{name.encode().hex()}"
+    key = f"replay-{name.encode().hex()}"
     _player(
         {**replay, "step": step, "following": following},
         key,

@@ -21,7 +21,7 @@ function matrixAt(data, snapshots, at) {
 const namesOf = ({ predicts }) => ({ row: predicts ? "query: fed token" : "query", column: "key", value: "weight" });
 
 export function headFigure(data, snapshots, at) {
-  const { kind, name, axes, moments, predicts } = data, { place, head } = moments[at];
+  const { kind, name, axes, texts, predicts } = data, { place, head } = texts[at];
   const beside = predicts ? " On the right, the token that a row predicts." : "";
   const matrix = matrixAt(data, snapshots, at);
   return {
@@ -51,7 +51,7 @@ function headDrawing({ predicts, layer, head }, snapshots, at, { values, rows, c
 }
 
 // All snapshots; of very many, some, as far apart as possible.
-export function filmFigure(data, snapshots) {
+export function replayFigure(data, snapshots) {
   const count = data.steps.length, shown = Math.min(count, MOST), share = (count - 1) / Math.max(1, shown - 1);
   const found = Array.from({ length: shown }, (_, at) => Math.round(at * share));
   const matrices = () => found.map((at) => matrixAt(data, snapshots, at));
@@ -62,13 +62,13 @@ export function filmFigure(data, snapshots) {
     caption: `${kind}, ${name}, at ${shown} snapshots of the training, from step ${steps[0].toLocaleString("en")} to ` +
       `step ${steps.at(-1).toLocaleString("en")}; ${axes}. The stronger the colour of a cell, ` +
       "the larger the weight, from 0 to 1.",
-    drawing: () => filmDrawing(found, steps, matrices()),
-    table: () => filmTable(found, steps, matrices(), namesOf(data)),
+    drawing: () => replayDrawing(found, steps, matrices()),
+    table: () => replayTable(found, steps, matrices(), namesOf(data)),
     matrices,
   };
 }
 
-function filmDrawing(found, steps, matrices) {
+function replayDrawing(found, steps, matrices) {
   return placed(matrices.map(({ values, rows, columns }, place) => {
     const cell = Math.max(LEAST_CELL, Math.floor(WIDE / Math.max(rows.length, columns.length)));
     const size = { rows: rows.length, columns: columns.length };
@@ -83,7 +83,7 @@ function filmDrawing(found, steps, matrices) {
   }));
 }
 
-function filmTable(found, steps, matrices, names) {
+function replayTable(found, steps, matrices, names) {
   const tables = matrices.map((matrix) => tableOfMatrices([matrix], names));
   const rows = tables.flatMap((table, place) => table.rows.map((row) => [steps[found[place]], ...row]));
   return { header: ["step", ...tables[0].header], rows };

@@ -8,7 +8,7 @@ import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
-import { filmFigure, headFigure } from "./picture.js";
+import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, Strip } from "./snapshots.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
@@ -31,9 +31,9 @@ class Player {
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
-    const film = () => filmFigure(this.data, this.snapshots);
+    const replay = () => replayFigure(this.data, this.snapshots);
     const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
-    this.find(".controls").append(offerDownload("the head at every snapshot", film));
+    this.find(".controls").append(offerDownload("the head at every snapshot", replay));
     this.find(".head .title").append(offerDownload("the head at this snapshot", map));
     this.curves = [];
     this.resized = new ResizeObserver(() => this.data && this.arrange());
@@ -92,7 +92,7 @@ class Player {
   // One snapshot
 
   show() {
-    const { data, snapshots } = this, current = this.playhead.at, now = data.moments[current];
+    const { data, snapshots } = this, current = this.playhead.at, now = data.texts[current];
     this.playhead.show(now.spoken);
     this.find(".place").textContent = now.place;
     this.find(".text").textContent = now.wrote;
@@ -101,7 +101,7 @@ class Player {
     this.find(".now").textContent = now.head;
     this.showChances();
     this.curves.forEach((curve) => curve.show(current));
-    this.strip.draw(data, snapshots, current, Math.floor(this.find(".reel").clientWidth));
+    this.strip.draw(data, snapshots, current, Math.floor(this.find(".timeline").clientWidth));
     const slider = this.find(".slider").style, margin = this.strip.edge - HALF_A_THUMB;
     slider.marginInline = `${margin}px`; // so that the thumb stands above its frame
     slider.width = `calc(100% - ${2 * margin}px)`;
@@ -117,7 +117,7 @@ class Player {
       mapOf: (tile) => snapshots.map(current, tile),
     };
     const isChosen = ({ layer, head }) => layer === data.layer && head === data.head;
-    const label = `${layers} layers by ${heads} heads at ${data.moments[current].place}`;
+    const label = `${layers} layers by ${heads} heads at ${data.texts[current].place}`;
     this.overview.draw({ groups: [group], isChosen, colour: POINTED, label }, this.find(".heads").clientWidth);
     this.look(this.looked);
   }

@@ -143,7 +143,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     page.wait_for_url("**pair=7**")
     shows_everywhere(page, elsewhere, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
 
-    # Masks: the same head as before, then a causal mask lifted.
+    # Masks: the same head as before, then a causal mask disabled.
     go_to(page, "Masks")
     choose(page, "masks", "one head")
     expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")

@@ -1,4 +1,4 @@
-"""What a person does with the film of a training: scrubs, plays, chooses a head, reads a cell, shares the moment."""
+"""What a person does with the replay of a training: scrubs, plays, chooses a head, reads a cell, shares the moment."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
 
 
 @pytest.fixture(scope="module")
-def film() -> TrainingReplay:
+def replay() -> TrainingReplay:
     return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
 
 
@@ -32,87 +32,87 @@ def link(address: str, **query: str) -> str:
     return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
 
 
-def shows(page: Page, film: TrainingReplay, moment: int) -> None:
+def shows(page: Page, replay: TrainingReplay, moment: int) -> None:
     """Wait until the player stands at this moment, with its step and its output."""
-    expect(page.locator(".place")).to_have_text(f"Step {film.steps[moment]:,} of {film.steps[-1]:,}")
-    expect(page.locator(".wrote .text")).to_have_text(output_text(film.trajectories[0].outputs[moment])[0])
+    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[moment]:,} of {replay.steps[-1]:,}")
+    expect(page.locator(".wrote .text")).to_have_text(output_text(replay.trajectories[0].outputs[moment])[0])
 
 
-def cells(film: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
-    return [short_weight(weight) for weight in film.trajectories[0].cross[moment, layer, head].round(4).ravel()]
+def cells(replay: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
+    return [short_weight(weight) for weight in replay.trajectories[0].cross[moment, layer, head].round(4).ravel()]
 
 
 def slider(page: Page):
     return page.get_by_role("slider", name="Snapshot of the training")
 
 
-def last_of(film: TrainingReplay) -> int:
-    return len(film.steps) - 1
+def last_of(replay: TrainingReplay) -> int:
+    return len(replay.steps) - 1
 
 
-def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, film):
+def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, replay):
     page.goto(link(address, layer="3", head="5"))
-    shows(page, film, 0)
-    moment, trajectory = 19, film.trajectories[0]
-    step = int(film.steps[moment])
+    shows(page, replay, 0)
+    moment, trajectory = 19, replay.trajectories[0]
+    step = int(replay.steps[moment])
     slider(page).fill(str(moment))
-    shows(page, film, moment)
-    expect(page.locator("table.map td[id]")).to_have_text(cells(film, moment, 2, 4))
+    shows(page, replay, moment)
+    expect(page.locator("table.map td[id]")).to_have_text(cells(replay, moment, 2, 4))
     expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in trajectory.probabilities[moment]])
     loss, score, focus = page.locator(".curves b").all()
-    said = f"{np.interp(step, *film.losses.T):.2f}"
+    said = f"{np.interp(step, *replay.losses.T):.2f}"
     expect(loss).to_have_text(said)
-    expect(score).to_have_text(f"{film.scores[film.scores[:, 0] <= step][-1, 1]:.1f}")
+    expect(score).to_have_text(f"{replay.scores[replay.scores[:, 0] <= step][-1, 1]:.1f}")
     expect(focus).to_have_text(short_weight(trajectory.cross[moment, 2, 4].max(axis=-1).mean()))
-    words = f"step {step:,} of {film.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
+    words = f"step {step:,} of {replay.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", words)
     expect(page).to_have_url(re.compile(f"moment={step}(&|$)"))
 
 
-def test_keys_scrub_from_everywhere_in_the_player(page, address, film):
-    page.goto(link(address, moment=str(film.steps[10])))
-    shows(page, film, 10)
+def test_keys_scrub_from_everywhere_in_the_player(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[10])))
+    shows(page, replay, 10)
     page.get_by_role("button", name="One snapshot forward").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    shows(page, film, 12)
+    shows(page, replay, 12)
     page.keyboard.press("ArrowLeft")
-    shows(page, film, 11)
+    shows(page, replay, 11)
     page.keyboard.press("Home")
-    shows(page, film, 0)
+    shows(page, replay, 0)
     slider(page).focus()
     page.keyboard.press("End")
-    shows(page, film, len(film.steps) - 1)
+    shows(page, replay, len(replay.steps) - 1)
     page.keyboard.press("ArrowLeft")
-    shows(page, film, len(film.steps) - 2)
-    expect(page).to_have_url(re.compile(f"moment={film.steps[-2]}"))
+    shows(page, replay, len(replay.steps) - 2)
+    expect(page).to_have_url(re.compile(f"moment={replay.steps[-2]}"))
 
 
-def test_playing_reaches_the_end_in_the_browser_alone(page, address, film):
-    page.goto(link(address, moment=str(film.steps[17])))
-    shows(page, film, 17)
+def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[17])))
+    shows(page, replay, 17)
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    shows(page, film, len(film.steps) - 1)
+    shows(page, replay, len(replay.steps) - 1)
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     expect(page.get_by_text("✓ exactly")).to_be_visible()
-    expect(page).to_have_url(re.compile(f"moment={film.steps[-1]}"))
+    expect(page).to_have_url(re.compile(f"moment={replay.steps[-1]}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
 
 
-def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, film):
-    page.goto(link(address, moment=str(film.steps[-1])))
-    shows(page, film, last_of(film))
+def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[-1])))
+    shows(page, replay, last_of(replay))
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
-    layers, heads = film.trajectories[0].cross.shape[1:3]
+    layers, heads = replay.trajectories[0].cross.shape[1:3]
     across, down = (box["width"] - LAYER_NAME - 2) // heads, (box["height"] - HEAD_NAME) / layers
     place = (box["x"] + LAYER_NAME + 4 * across + 4, box["y"] + HEAD_NAME + 2 * down + 4)
     page.mouse.move(*place)
-    first = film.trajectories[0].cross[-1, 2, 4, 0, 0]
+    first = replay.trajectories[0].cross[-1, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
         f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
     )
@@ -126,83 +126,83 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     page.get_by_role("button", name="Pause").click()
 
 
-def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, film):
+def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, replay):
     page.goto(link(address))
-    shows(page, film, 0)
+    shows(page, replay, 0)
     box = page.locator("canvas.strip").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 15)
-    shows(page, film, last_of(film))
-    page.mouse.move(box["x"] + box["width"] * 10.5 / len(film.steps), box["y"] + 15)
+    shows(page, replay, last_of(replay))
+    page.mouse.move(box["x"] + box["width"] * 10.5 / len(replay.steps), box["y"] + 15)
     page.mouse.down()
-    shows(page, film, 10)
-    page.mouse.move(box["x"] + box["width"] * 12.5 / len(film.steps), box["y"] + 15)
-    shows(page, film, 12)
+    shows(page, replay, 10)
+    page.mouse.move(box["x"] + box["width"] * 12.5 / len(replay.steps), box["y"] + 15)
+    shows(page, replay, 12)
     page.mouse.up()
     curve = page.locator(".curves svg").first
     curve.scroll_into_view_if_needed()
     box = curve.bounding_box()
     page.mouse.click(box["x"] + 36, box["y"] + 40)
-    shows(page, film, 0)
+    shows(page, replay, 0)
 
 
-def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, film):
-    page.goto(link(address, moment=str(film.steps[13]), layer="3", head="5"))
-    shows(page, film, 13)
-    table = page.get_by_role("grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Step {film.steps[13]:,}"))
+def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[13]), layer="3", head="5"))
+    shows(page, replay, 13)
+    table = page.get_by_role("grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Step {replay.steps[13]:,}"))
     table.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    trajectory = film.trajectories[0]
+    trajectory = replay.trajectories[0]
     fed, wanted, read = *trajectory.fed_tokens[3:5], trajectory.source_tokens[2]
     weight = trajectory.cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
         f"Layer 3, head 5: fed “{fed}”, to predict “{wanted}”, reads “{read}” with weight {weight:.3f}"
     )
     expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
-    shows(page, film, 13)  # the arrows moved through the map alone
+    shows(page, replay, 13)  # the arrows moved through the map alone
 
 
-def test_masked_cells_are_blank(page, address, film):
-    page.goto(link(address, moment=str(film.steps[13]), kind="decoder"))
-    shows(page, film, 13)
-    rows = len(film.trajectories[0].fed_tokens)
+def test_masked_cells_are_blank(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[13]), kind="decoder"))
+    shows(page, replay, 13)
+    rows = len(replay.trajectories[0].fed_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
     expect(page.locator(".head .readout")).to_contain_text(
-        f"may not read “{film.trajectories[0].fed_tokens[3]}”, which comes later"
+        f"may not read “{replay.trajectories[0].fed_tokens[3]}”, which comes later"
     )
 
 
-def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, film):
+def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, replay):
     page.goto(link(address, layer="2", head="5"))
-    shows(page, film, 0)
+    shows(page, replay, 0)
     page.get_by_role("button", name="Last snapshot").click()
-    expect(page).to_have_url(re.compile(f"moment={film.steps[-1]}"))
+    expect(page).to_have_url(re.compile(f"moment={replay.steps[-1]}"))
     at_rest(page)
     second = elsewhere()
     second.goto(page.url)
-    shows(second, film, last_of(film))
-    expect(second.locator("table.map td[id]")).to_have_text(cells(film, -1, 1, 4))
+    shows(second, replay, last_of(replay))
+    expect(second.locator("table.map td[id]")).to_have_text(cells(replay, -1, 1, 4))
     page.go_back()
-    shows(page, film, 0)
+    shows(page, replay, 0)
     expect(page).not_to_have_url(re.compile("moment"))
 
 
-def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, film):
-    page.goto(link(address, moment=str(film.steps[12])))
-    shows(page, film, 12)
+def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, replay):
+    page.goto(link(address, moment=str(replay.steps[12])))
+    shows(page, replay, 12)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     page.get_by_role("link", name="Training").click()
-    shows(page, film, 12)
-    expect(page).to_have_url(re.compile(f"moment={film.steps[12]}"))
+    shows(page, replay, 12)
+    expect(page).to_have_url(re.compile(f"moment={replay.steps[12]}"))
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
-def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
+def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
     page = visitor(width=width, height=844, scheme=scheme)
-    page.goto(link(address, moment=str(film.steps[13]), probe=film.trajectories[2].source_text, kind="encoder"))
-    expect(page.locator(".place")).to_have_text(f"Step {film.steps[13]:,} of {film.steps[-1]:,}")
+    page.goto(link(address, moment=str(replay.steps[13]), probe=replay.trajectories[2].source_text, kind="encoder"))
+    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[13]:,} of {replay.steps[-1]:,}")
     at_rest(page)
     shuts_no_one_out(page)
     cell = page.locator("#cell-3-4")
@@ -213,17 +213,17 @@ def test_the_film_shuts_no_one_out(visitor, address, film, width, scheme):
     assert table["x"] + table["width"] <= large["x"] + large["width"] + 1, "the whole map is in sight"
 
 
-def test_on_a_phone_the_slider_stays_in_sight(visitor, address, film):
+def test_on_a_phone_the_slider_stays_in_sight(visitor, address, replay):
     page = visitor(width=390, height=844)
-    page.goto(link(address, moment=str(film.steps[10])))
-    shows(page, film, 10)
+    page.goto(link(address, moment=str(replay.steps[10])))
+    shows(page, replay, 10)
     page.locator(".curves").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()
     slider(page).fill("12")
-    shows(page, film, 12)
+    shows(page, replay, 12)
 
 
-# The player alone, with films of our making
+# The player alone, with replays of our making
 
 
 def put_up(page: Page, data: dict) -> None:
@@ -247,55 +247,57 @@ def receive(page: Page, data: dict) -> None:
     page.evaluate("data => window.receive(data)", data)
 
 
-def growing(film: TrainingReplay, moments: list[int], step: int = -1) -> dict:
+def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
     """What the player gets of a training under way that has kept these moments so far."""
-    reel = film.trajectories[0]
-    kept = {name: getattr(reel, name)[moments] for name in ("encoder", "decoder", "cross", "probabilities")}
-    part = type(reel)(**{**vars(reel), **kept, "outputs": tuple(reel.outputs[moment] for moment in moments)})
-    so_far = TrainingReplay(film.steps[moments], (part,), film.losses, film.scores, film.score_name)
+    trajectory = replay.trajectories[0]
+    kept = {name: getattr(trajectory, name)[moments] for name in ("encoder", "decoder", "cross", "probabilities")}
+    part = type(trajectory)(
+        **{**vars(trajectory), **kept, "outputs": tuple(trajectory.outputs[moment] for moment in moments)}
+    )
+    so_far = TrainingReplay(replay.steps[moments], (part,), replay.losses, replay.scores, replay.score_name)
     payload = replay_payload(
         so_far, part, focus_of(so_far, part, "cross"), ShownHead("cross", 0, 0), ("English", "French")
     )
     return {**payload, "step": step, "following": True}
 
 
-def test_a_film_that_grows_is_followed_until_the_visitor_scrubs_back(page, film):
-    place, steps = page.locator(".place"), film.steps.tolist()
-    put_up(page, growing(film, [0]))
+def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, replay):
+    place, steps = page.locator(".place"), replay.steps.tolist()
+    put_up(page, growing(replay, [0]))
     expect(place).to_have_text("Step 0 of 0")
     expect(slider(page)).to_be_disabled()
-    receive(page, growing(film, list(range(9))))
+    receive(page, growing(replay, list(range(9))))
     expect(place).to_have_text(f"Step {steps[8]:,} of {steps[8]:,}")
     page.get_by_role("button", name="One snapshot back").click()
     expect(place).to_have_text(f"Step {steps[7]:,} of {steps[8]:,}")
     page.wait_for_function("window.told.length === 1")
-    receive(page, growing(film, list(range(11)), step=steps[7]))  # the address as told, and two moments more
+    receive(page, growing(replay, list(range(11)), step=steps[7]))  # the address as told, and two moments more
     expect(place).to_have_text(f"Step {steps[7]:,} of {steps[10]:,}")
     assert steps[7] - steps[6] < steps[8] - steps[7]
-    receive(page, growing(film, list(range(0, 13, 2)), step=steps[7]))  # every second moment dropped: the nearest one
+    receive(page, growing(replay, list(range(0, 13, 2)), step=steps[7]))  # every second moment dropped: the nearest one
     expect(place).to_have_text(f"Step {steps[6]:,} of {steps[12]:,}")
     page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
-    receive(page, growing(film, list(range(0, 17, 2))))
+    receive(page, growing(replay, list(range(0, 17, 2))))
     expect(place).to_have_text(f"Step {steps[16]:,} of {steps[16]:,}")
     assert page.evaluate("window.told") == [["step", steps[7]], ["step", -1]]
 
 
-def test_a_film_that_grows_while_it_is_played_plays_on(page, film):
-    put_up(page, growing(film, list(range(5))))
+def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
+    put_up(page, growing(replay, list(range(5))))
     page.get_by_label("Speed").select_option("4")
     page.get_by_role("button", name="Play", exact=True).click()
-    receive(page, growing(film, list(range(8))))
-    expect(page.locator(".place")).to_have_text(f"Step {film.steps[7]} of {film.steps[7]}")
+    receive(page, growing(replay, list(range(8))))
+    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[7]} of {replay.steps[7]}")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
-def test_hostile_texts_are_text_in_the_player(page, film):
+def test_hostile_texts_are_text_in_the_player(page, replay):
     evil = "<img src=x onerror=window.hurt=1>"
-    given = growing(film, [0, 1])
+    given = growing(replay, [0, 1])
     given |= {"queries": [evil] * 7, "predicts": [evil] * 7, "keys": [evil] * 6, "next": [evil] * 7, "source": evil}
     given |= {"target": evil, "axes": evil, "kind": evil, "name": evil}
-    given["moments"] = [dict.fromkeys(moment, evil) for moment in given["moments"]]
+    given["texts"] = [dict.fromkeys(moment, evil) for moment in given["texts"]]
     put_up(page, given)
     for place in (".wrote .text", ".source", ".target span", ".axes", ".now", ".chips .token >> nth=0"):
         expect(page.locator(place)).to_have_text(evil)

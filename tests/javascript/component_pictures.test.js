@@ -14,7 +14,7 @@ import { csvOf } from "../../browser/export/csv.js";
 import { svgText } from "../../browser/export/svg.js";
 import { Grid } from "../../browser/lib/format.js";
 import { figureOf as importance } from "../../browser/head_switches/picture.js";
-import { filmFigure, headFigure } from "../../browser/replay_player/picture.js";
+import { replayFigure, headFigure } from "../../browser/replay_player/picture.js";
 import { Snapshots } from "../../browser/replay_player/snapshots.js";
 import { figureOf as lines } from "../../browser/token_lines/picture.js";
 import { exampleBytes } from "./example.js";
@@ -218,7 +218,7 @@ test("heads have the colour of what is lost without them, and a dot where the tr
 const WEIGHTS = [65535, 0, 13107, 52428, 0, 0, 65535, 0].concat([13107, 0, 65535, 0, 0, 65535, 0, 0]);
 const REPLAY = {
   kind: "Masked decoder self-attention", name: "layer 1, head 1", axes: "rows and columns: German", layers: 1, heads: 2,
-  layer: 0, head: 0, steps: [0, 1500], moments: [0, 1].map((at) => ({ place: `Step ${at}`, head: "A sentence." })),
+  layer: 0, head: 0, steps: [0, 1500], texts: [0, 1].map((at) => ({ place: `Step ${at}`, head: "A sentence." })),
   queries: ["<s>", EVIL], predicts: [EVIL, "</s>"], keys: ["<s>", EVIL], causal: true,
   weights: Buffer.from(Uint16Array.from(WEIGHTS).buffer).toString("base64"),
 };
@@ -231,13 +231,13 @@ test("a head at a snapshot has the weights of that snapshot alone, and at all of
   const cells = within(drawing().parts, "cells");
   assert.deepEqual(textsOf(cells), [".20", "1", ".00"], "what is masked is blank");
   assert.deepEqual(table().rows.map((row) => row.at(-1)), [0.2, 1, 0]);
-  const film = filmFigure(REPLAY, snapshots), maps = every(film.drawing().parts, "g");
+  const replay = replayFigure(REPLAY, snapshots), maps = every(replay.drawing().parts, "g");
   assert.equal(maps.filter(({ attributes }) => attributes.class === "cells").length, 2);
-  assert.deepEqual(textsOf(film.drawing().parts), ["step 0", "step 1,500"]);
-  assert.deepEqual(film.table().rows.map((row) => [row[0], row.at(-1)]), [
+  assert.deepEqual(textsOf(replay.drawing().parts), ["step 0", "step 1,500"]);
+  assert.deepEqual(replay.table().rows.map((row) => [row[0], row.at(-1)]), [
     [0, 1], [0, 0.2], [0, 0.8], [1500, 0.2], [1500, 1], [1500, 0],
   ]);
-  assert.deepEqual(film.matrices().map((matrix) => matrix.name), ["step_0", "step_1500"]);
+  assert.deepEqual(replay.matrices().map((matrix) => matrix.name), ["step_0", "step_1500"]);
 });
 
 const attention = new Attention(exampleBytes());

@@ -47,7 +47,7 @@ def _show_trajectory(choice: Choice) -> None:
     followed = trajectory(getattr(stream, stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
     see = describe_trajectory(followed, tokens[token])
-    show_figure(trajectory_figure(followed), "walk", alt, see)
+    show_figure(trajectory_figure(followed), "trajectory", alt, see)
     show_finding(see)
     show_attempt(
         "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "

@@ -125,7 +125,7 @@ def _logits(translator: Translator, trace: Trace, step=0):
 def _probabilities(translator: Translator, trace: Trace, step=0, temperature=1.0, top_k=0, top_p=1.0):
     never = translator.model.config.never_chosen
     shown = truncate(_stream(translator, trace).logits[step], temperature, top_k, top_p, never)
-    return logits.cut_figure(shown, translator.tokenizer.piece_text)
+    return logits.truncation_figure(shown, translator.tokenizer.piece_text)
 
 
 def _logit_lens(translator: Translator, trace: Trace, step=0):

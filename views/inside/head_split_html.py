@@ -24,7 +24,7 @@ def tables_html(layout: Layout, d_model: int) -> str:
 def memory_html(layout: Layout, d_model: int) -> str:
     """The cells one after the other as the axes are counted through, last axis fastest."""
     cells = "".join(_cell("span", int(number), d_model) for number in layout.cells.flatten())
-    return f'<div class="walk">{cells}</div>'
+    return f'<div class="row_of_cells">{cells}</div>'
 
 
 def facts(layout: Layout) -> str:

@@ -45,7 +45,7 @@ def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     return _named(traces, ids, name, {"title": "logit"})
 
 
-def cut_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
+def truncation_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     """The probabilities of the same tokens: softmax of the logits as markers, the sampling distribution as bars."""
     ids = cut.order[:SHOWN]
     hover = [

@@ -15,7 +15,7 @@ from ui.selectors import choose_step
 from ui.sentences import show_translation
 from ui.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
 
-from .figures import SHOWN, calibration_figure, cut_figure, histogram_figure, logits_figure, ranks_figure
+from .figures import SHOWN, calibration_figure, histogram_figure, logits_figure, ranks_figure, truncation_figure
 from .text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand
 
 _PARTS = 8
@@ -49,7 +49,7 @@ def _show_step(choice: Choice) -> None:
     tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
     alt = "Probabilities of the same tokens before and after the cut"
     see = describe_cut(tempered, name, temperature)
-    show_figure(cut_figure(tempered, name), "cut_bars", alt, see)
+    show_figure(truncation_figure(tempered, name), "cut_bars", alt, see)
     st.caption(
         "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross marks a token that is "
         "cut off. First the logits are divided by the temperature, then top-k keeps the best, then top-p the fewest "

@@ -48,20 +48,20 @@ def masked_weights_figure(head: MaskedHead, row_label: str) -> go.Figure:
     return _weights(head, row_label, head.real_queries, ROOM_OF_A_HALF, extra=" ")
 
 
-def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go.Figure:
+def leaking_figure(masked: MaskedHead, disabled: MaskedHead, row_label: str) -> go.Figure:
     """Weights without the mask for the real rows: blue in unmasked cells, orange in those that the mask would close.
 
     What another mask closes stays blank. The last column holds the leaked weight of each row. In a decoder row the key
     that is the next token is outlined.
     """
     rows, columns = masked.real_queries, len(masked.keys)
-    unmasked, weights = masked.unmasked[:rows], lifted.weights[:rows]
-    leaking = (lifted.unmasked & ~masked.unmasked)[:rows]
+    unmasked, weights = masked.unmasked[:rows], disabled.weights[:rows]
+    leaking = (disabled.unmasked & ~masked.unmasked)[:rows]
     leaked = np.where(leaking, weights, 0.0).sum(axis=1)
-    hover = _hover(lifted, _weight_words(weights))
+    hover = _hover(disabled, _weight_words(weights))
     for row, key in zip(*np.nonzero(leaking), strict=True):
         hover[row][key] += "<br>leaked: masked with the mask"
-    sums = [[f"{_row_words(lifted, row)}<br>leaked in all: <b>{leaked[row]:.4f}</b>"] for row in range(rows)]
+    sums = [[f"{_row_words(disabled, row)}<br>leaked in all: <b>{leaked[row]:.4f}</b>"] for row in range(rows)]
     cells = (
         Cells(np.where(unmasked, weights, BLANK), hover, bar="weight"),
         Cells(np.where(leaking, weights, BLANK), hover, _LEAKED, "leaked weight"),
@@ -74,18 +74,18 @@ def leaking_figure(masked: MaskedHead, lifted: MaskedHead, row_label: str) -> go
     return heatmap_figure(Heatmap(cells, *labels, ROOM_OF_A_HALF, texts, extra="leaked", outline=outline))
 
 
-def next_tokens_figure(masked: MaskedPass, lifted: MaskedPass, sentence: int) -> go.Figure:
+def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> go.Figure:
     """One row a step of the decoder, from top to bottom, a dot for each of the two probabilities, a line between."""
     steps = masked.target_lengths[sentence]
     rows, gap = np.arange(steps), np.full(steps, np.nan)
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, lifted))
+    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
     pairs = zip(masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps], strict=True)
     ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
     between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
     lines = scatter(ends.astype(np.float32), heights, "lines", **between)
     circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": BRIGHT_ORANGE, "symbol": "diamond"}
     with_mask = _dots("with the mask", before, masked, sentence, circle)
-    without = _dots("without the mask", after, lifted, sentence, diamond)
+    without = _dots("without the mask", after, disabled, sentence, diamond)
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
     across = {"range": [-0.03, 1.03], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
     x = {**across, "title": titled("probability of the next token")}

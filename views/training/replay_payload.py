@@ -51,7 +51,7 @@ def replay_payload(
     texts = _texts(replay, trajectory, loss["said"], _head_texts(trajectory, maps, focus, shown))
     return {
         "steps": replay.steps.tolist(),
-        "moments": texts,
+        "texts": texts,
         "queries": list(trajectory.source_tokens if kind == "encoder" else trajectory.fed_tokens),
         "predicts": None if kind == "encoder" else list(trajectory.next_tokens),
         "keys": _keys(trajectory, kind),

@@ -1,4 +1,4 @@
-"""A padded batch with its masks, and with one lifted: the same as each sentence alone, and as a pass made by hand."""
+"""A padded batch with its masks, and with one disabled: the same as each sentence alone, and as a pass made by hand."""
 
 import dataclasses
 import threading
@@ -38,7 +38,9 @@ def sentences(translator):
 
 @pytest.fixture(scope="module")
 def runs(translator, sentences):
-    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
+    return {
+        disabled: run_masked(translator.model, translator.tokenizer, sentences, disabled) for disabled in DisabledMask
+    }
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +107,20 @@ def test_beside_padding_each_sentence_is_what_it_is_alone(masked, sentences, tra
     assert masked.best_tokens[number][:steps] == tuple(row[0] for row in sentences[number].candidate_tokens)
 
 
-@pytest.mark.parametrize("lifted", DisabledMask)
-def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, sentences, translator, lifted):
+@pytest.mark.parametrize("disabled", DisabledMask)
+def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, sentences, translator, disabled):
     padding, target_padding, causal = handmade_masks(sentences)
     masks = {
         "nothing": (padding, target_padding & causal),
         "causal": (padding, target_padding & torch.ones_like(causal)),
         "padding": (torch.ones_like(padding), causal),
     }
-    probabilities = by_hand(translator, sentences, *masks[lifted])
+    probabilities = by_hand(translator, sentences, *masks[disabled])
     following = pad([s.next_ids for s in sentences], 0)
     expected = probabilities.gather(-1, following[..., None])[..., 0].numpy()
-    np.testing.assert_allclose(runs[lifted].next_probabilities, expected, **CLOSE)
-    np.testing.assert_allclose(runs[lifted].best_probabilities, probabilities.amax(-1).numpy(), **CLOSE)
-    if lifted != "nothing":
+    np.testing.assert_allclose(runs[disabled].next_probabilities, expected, **CLOSE)
+    np.testing.assert_allclose(runs[disabled].best_probabilities, probabilities.amax(-1).numpy(), **CLOSE)
+    if disabled != "nothing":
         assert np.abs(expected - runs["nothing"].next_probabilities)[SHORT, :3].max() > 1e-4, "lifting must show"
 
 
@@ -126,8 +128,8 @@ def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, se
 def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sentences, number):
     real = len(sentences[number].fed_ids)
     later = np.triu(np.ones((real, real), dtype=bool), k=1)
-    for lifted, reads in (("nothing", False), ("causal", True), ("padding", False)):
-        weights = runs[lifted].decoder.weights[:, number, :, :real, :real][..., later]
+    for disabled, reads in (("nothing", False), ("causal", True), ("padding", False)):
+        weights = runs[disabled].decoder.weights[:, number, :, :real, :real][..., later]
         assert (weights > 0).all() if reads else (weights == 0).all()
     np.testing.assert_array_equal(runs["causal"].encoder.weights, runs["nothing"].encoder.weights)
     assert not np.allclose(runs["causal"].cross.weights, runs["nothing"].cross.weights)
@@ -135,11 +137,11 @@ def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sent
 
 def test_lifting_the_padding_mask_leaves_the_sentence_without_padding_as_it_was(runs):
     for kind in AttentionKind:
-        before, after = (runs[lifted].attention(kind).weights for lifted in ("nothing", "padding"))
+        before, after = (runs[disabled].attention(kind).weights for disabled in ("nothing", "padding"))
         np.testing.assert_allclose(after[:, LONG], before[:, LONG], **CLOSE)
         if kind != "decoder":
             assert np.abs(after[:, SHORT] - before[:, SHORT]).max() > 1e-2
-    before, after = (runs[lifted].next_probabilities for lifted in ("nothing", "padding"))
+    before, after = (runs[disabled].next_probabilities for disabled in ("nothing", "padding"))
     np.testing.assert_allclose(after[LONG], before[LONG], **CLOSE)
 
 
@@ -160,16 +162,16 @@ def test_padding_on_the_left_would_need_its_mask(masked):
     assert not padding_only_concerns_padding(dataclasses.replace(masked, target_mask=shifted), SHORT)
 
 
-@pytest.mark.parametrize(("lifted", "kind"), [("causal", "decoder"), ("padding", "encoder"), ("padding", "cross")])
-def test_leaked_weight_is_what_goes_to_closed_cells(runs, masked, lifted, kind):
-    leaked = leaked_weights(masked, runs[lifted], kind, SHORT)
-    weights = runs[lifted].attention(kind).weights[:, SHORT]
+@pytest.mark.parametrize(("disabled", "kind"), [("causal", "decoder"), ("padding", "encoder"), ("padding", "cross")])
+def test_leaked_weight_is_what_goes_to_closed_cells(runs, masked, disabled, kind):
+    leaked = leaked_weights(masked, runs[disabled], kind, SHORT)
+    weights = runs[disabled].attention(kind).weights[:, SHORT]
     closed = ~masked.attention(kind).unmasked[SHORT]
     rows = (masked.source_lengths if kind == "encoder" else masked.target_lengths)[SHORT]
     assert leaked.shape == (*weights.shape[:2], rows)
     for row in range(rows):
         np.testing.assert_allclose(leaked[..., row], weights[:, :, row, closed[row]].sum(-1), **CLOSE)
-    assert (leaked[..., rows_that_may_leak(masked, runs[lifted], kind, SHORT)] > 0).all()
+    assert (leaked[..., rows_that_may_leak(masked, runs[disabled], kind, SHORT)] > 0).all()
     assert (leaked_weights(masked, masked, kind, SHORT) == 0).all(), "with the mask nothing leaks"
 
 
@@ -225,8 +227,8 @@ def test_nothing_of_a_pass_can_be_changed(masked):
 
 def test_lifting_leaves_no_hook_and_no_trace_behind(translator, sentences, masked):
     before = {name: value.clone() for name, value in translator.model.state_dict().items()}
-    for lifted in ("causal", "padding"):
-        run_masked(translator.model, translator.tokenizer, sentences, lifted)
+    for disabled in ("causal", "padding"):
+        run_masked(translator.model, translator.tokenizer, sentences, disabled)
     assert not any(module._forward_hooks for module in translator.model.modules())
     assert all(torch.equal(value, before[name]) for name, value in translator.model.state_dict().items())
     again = run_masked(translator.model, translator.tokenizer, sentences)
@@ -239,11 +241,11 @@ def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, r
     def visit(number: int) -> None:
         start.wait()
         for turn in range(10):
-            lifted = list(DisabledMask)[(number + turn) % 3]
-            run = run_masked(translator.model, translator.tokenizer, sentences, lifted)
-            np.testing.assert_array_equal(run.next_probabilities, runs[lifted].next_probabilities)
+            disabled = list(DisabledMask)[(number + turn) % 3]
+            run = run_masked(translator.model, translator.tokenizer, sentences, disabled)
+            np.testing.assert_array_equal(run.next_probabilities, runs[disabled].next_probabilities)
             for kind in AttentionKind:
-                np.testing.assert_array_equal(run.attention(kind).weights, runs[lifted].attention(kind).weights)
+                np.testing.assert_array_equal(run.attention(kind).weights, runs[disabled].attention(kind).weights)
             alone = record_one(translator.model, sentences[LONG].source_ids, sentences[LONG].fed_ids)
             np.testing.assert_array_equal(alone.decoder.numpy(), sentences[LONG].decoder)
 

@@ -28,7 +28,9 @@ def runs(translator):
         translator.trace("red dog", target="rot Hund"),
         translator.trace("old green bird house tree car", target="alt Vogel Haus Baum Wagen"),
     )
-    return {lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted) for lifted in DisabledMask}
+    return {
+        disabled: run_masked(translator.model, translator.tokenizer, sentences, disabled) for disabled in DisabledMask
+    }
 
 
 @pytest.fixture(scope="module")
@@ -248,17 +250,17 @@ def test_the_weight_on_the_answer_is_that_of_the_cell_right_of_the_diagonal(runs
     assert f"{mean:.2f} on average" in captions.describe_answer(runs["causal"], decoder)
 
 
-@pytest.mark.parametrize("lifted", ["causal", "padding"])
-def test_the_change_of_the_next_tokens_is_stated_with_its_numbers(masked, runs, lifted):
+@pytest.mark.parametrize("disabled", ["causal", "padding"])
+def test_the_change_of_the_next_tokens_is_stated_with_its_numbers(masked, runs, disabled):
     steps = masked.target_lengths[SHORT]
-    before, after = (run.next_probabilities[SHORT, :steps] for run in (masked, runs[lifted]))
+    before, after = (run.next_probabilities[SHORT, :steps] for run in (masked, runs[disabled]))
     step = int(np.abs(after - before).argmax())
-    text = captions.describe_predictions(masked, runs[lifted], SHORT)
+    text = captions.describe_predictions(masked, runs[disabled], SHORT)
     assert f"Step {step + 1} changed most: “{masked.next_tokens[SHORT][step]}”" in text
     had, has = chance_words(float(before[step])), chance_words(float(after[step]))
     assert f"had {had} with the mask and has {has} without" in text
     assert f"rose in {(after > before).sum()} and fell in {(after < before).sum()}" in text
-    firsts = [run.best_tokens[SHORT][:steps] for run in (masked, runs[lifted])]
+    firsts = [run.best_tokens[SHORT][:steps] for run in (masked, runs[disabled])]
     changed = sum(one != other for one, other in zip(*firsts, strict=True))
     assert (f"at {changed} of {steps} steps" in text) == bool(changed)
 

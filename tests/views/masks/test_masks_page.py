@@ -19,8 +19,8 @@ def runs() -> dict[str, MaskedPass]:
     translator = Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
     sentences = [translator.trace(text) for text in (FIRST, SECOND)]
     return {
-        lifted: run_masked(translator.model, translator.tokenizer, sentences, lifted)
-        for lifted in ("nothing", "causal", "padding")
+        disabled: run_masked(translator.model, translator.tokenizer, sentences, disabled)
+        for disabled in ("nothing", "causal", "padding")
     }
 
 

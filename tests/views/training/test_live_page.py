@@ -43,7 +43,7 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     assert learned.value.startswith("Learned after") and learned.icon == ":material/check_circle:"
     given, view = replay(app), jobs.look(name)
     assert given["following"] and given["steps"] == view.replay.steps.tolist()
-    assert given["moments"][-1]["right"] and given["source"] == view.replay.trajectories[0].source_text
+    assert given["texts"][-1]["right"] and given["source"] == view.replay.trajectories[0].source_text
     assert "of the cross-attention has its largest weight on the symbol that is to be written" in page_text(app)
     values = {metric.label: metric.value for metric in app.metric}
     assert values["Update"] == f"{view.status.update:,}" and "Time" in values and "Time left, at most" not in values

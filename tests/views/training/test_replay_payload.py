@@ -94,10 +94,8 @@ def test_rows_and_columns_are_named_as_they_are_read(replay):
 
 def test_each_snapshot_has_its_place_output_and_probabilities(replay):
     given, trajectory = payload(replay), replay.trajectories[0]
-    assert (
-        given["steps"] == list(STEPS) and progress_text(replay, 3) == given["moments"][3]["place"] == "Step 50 of 100"
-    )
-    for snapshot, told in enumerate(given["moments"]):
+    assert given["steps"] == list(STEPS) and progress_text(replay, 3) == given["texts"][3]["place"] == "Step 50 of 100"
+    for snapshot, told in enumerate(given["texts"]):
         assert told["wrote"] == output_text(trajectory.outputs[snapshot])[0]
         assert told["spoken"].startswith(f"step {STEPS[snapshot]} of 100: ") and told["wrote"] in told["spoken"]
     np.testing.assert_allclose(
@@ -110,7 +108,7 @@ def test_tokens_and_outputs_travel_as_they_are_for_the_browser_sets_them_as_text
     evil = "<img src=x onerror=alert(1)>"
     trajectory = dataclasses.replace(replay.trajectories[0], outputs=(evil,) * len(STEPS))
     given = payload(dataclasses.replace(replay, trajectories=(trajectory,)))
-    assert given["moments"][0]["wrote"] == evil
+    assert given["texts"][0]["wrote"] == evil
 
 
 # The curves
@@ -153,7 +151,7 @@ def test_curves_that_are_not_there_yet_are_left_out(replay):
     young = first_snapshots(dataclasses.replace(replay, losses=np.empty((0, 2)), scores=np.empty((0, 2))), 1)
     given = payload(young)
     assert [curve["title"][:5] for curve in given["curves"]] == ["A row"]
-    assert given["length"] == 1 and given["ticks"] == [(0, "0")] and "no loss yet" in given["moments"][0]["spoken"]
+    assert given["length"] == 1 and given["ticks"] == [(0, "0")] and "no loss yet" in given["texts"][0]["spoken"]
     ahead = payload(first_snapshots(replay, 1))  # losses come in before the second snapshot does
     assert json.dumps(ahead, allow_nan=False) and ahead["length"] == 1.0
 
@@ -203,7 +201,7 @@ def test_rows_with_a_single_key_leave_nothing_to_measure(tokenizer):
     focus = focus_of(replay, single, "decoder")
     assert not focus.known and heads_story(focus) == "" and "single key" in head_story(focus, 0, 0)
     given = replay_payload(replay, single, focus, ShownHead("decoder", 0, 0), NAMES)
-    assert json.dumps(given, allow_nan=False) and "single key" in given["moments"][0]["head"]
+    assert json.dumps(given, allow_nan=False) and "single key" in given["texts"][0]["head"]
 
 
 # What is said
@@ -252,7 +250,7 @@ def test_the_outputs_story_says_when_the_target_was_written(right, words, replay
     outputs = [target if snapshot == "1" else "no" for snapshot in right]
     told = with_outputs(replay, *outputs)
     assert words in output_story(told, told.trajectories[0])
-    assert [snapshot["right"] for snapshot in payload(told)["moments"]] == [snapshot == "1" for snapshot in right]
+    assert [snapshot["right"] for snapshot in payload(told)["texts"]] == [snapshot == "1" for snapshot in right]
 
 
 @pytest.mark.parametrize(
