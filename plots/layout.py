@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from plots.text import token_label
+from plots.text import token_label, two_digits
 
 from .palette import FAINT_GREY, Scale
 
@@ -199,6 +199,14 @@ def bar_beside(title: str, scale: Scale) -> dict:
 
 def _ticks(scale: Scale) -> dict:
     return {"tickvals": scale.ticks, "tickformat": scale.tick_format}
+
+
+def digits_in_cells(values: np.ndarray) -> dict:
+    """Two digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none where it is NaN."""
+    places = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
+    texts = [two_digits(float(values[place])) for place in places]
+    rows, columns = [row for row, _ in places], [column for _, column in places]
+    return scatter(columns, rows, "text", text=texts, textfont={"size": SMALLEST_LABEL}, hoverinfo="skip")
 
 
 @functools.cache

@@ -7,6 +7,7 @@ BLUE, ORANGE, GREEN, GREY = "#1f77e0", "#c2570a", "#00795a", "#8a8a8a"
 BRIGHT_ORANGE = "#e8710a"
 # Okabe and Ito's colours, those that stand out from white and from black alike, each with a symbol of its own.
 SERIES_COLOURS = (BLUE, BRIGHT_ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f", GREY, "#b8a000")
+SETTINGS_COLOUR, MODEL_COLOUR = SERIES_COLOURS[:2]  # of what a reader has set, and of the loaded model beside it
 SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)"
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
+from transformer.interpret.what_if.intervention import Heads
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",
@@ -40,7 +43,7 @@ def token_label(token: str) -> str:
 def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:
     """A head counted from 1, or what an average goes over, such as "average over the 8 heads of layer 2"."""
     if layer is not None and head is not None:
-        return f"layer {layer + 1}, head {head + 1}"
+        return one_head_name(layer, head)
     if layer is not None:
         return f"average over the {counted(heads, 'head')} of layer {layer + 1}"
     if head is not None:
@@ -48,10 +51,20 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     return f"average over all {counted(layers, 'layer')} and {counted(heads, 'head')}"
 
 
+def one_head_name(layer: int, head: int) -> str:
+    """A head counted from 1: "layer 3, head 4"."""
+    return f"layer {layer + 1}, head {head + 1}"
+
+
 def kind_words(kind: str) -> str:
     """A kind of attention within a sentence: "cross-attention"."""
     name = KIND_NAMES[kind]
     return f"{name[0].lower()}{name[1:]}"
+
+
+def kind_head_name(heads: Heads) -> str:
+    """One head with its kind of attention, within a sentence: "cross-attention layer 3, head 4"."""
+    return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"
 
 
 def sentence_case(text: str) -> str:
@@ -95,6 +108,15 @@ def chance_words(probability: float) -> str:
     if probability < 1e-6:
         return "< 0.0001 %"
     return f"{probability * 100:.{1 if probability >= 0.001 else -int(np.floor(np.log10(probability))) - 2}f} %"
+
+
+def two_digits(value: float) -> str:
+    """A value as it stands in a small cell: ".59", "−.12", "2.2", "11"; "0" for what rounds to nothing."""
+    if abs(value) < LEAST_SHOWN:
+        return "0"
+    if abs(value) < 0.995:
+        return signed(value, 2).replace("0.", ".", 1)
+    return signed(value, 1 if abs(value) < 9.95 else 0)
 
 
 def percent(share: float) -> str:

@@ -35,7 +35,7 @@ from transformer.translator import Strategy
 
 from .afterwards import Afterwards
 from .ahead import Ahead
-from .model_process import EARLY_LAYERS, TRACE, Request, decoded, last_written
+from .model_process import EARLY_LAYERS, TRACE, DecodingRequest, decoded, last_written
 from .together import Together
 from .turn_taking import Turns
 
@@ -206,13 +206,13 @@ def is_greedy(choice: Choice) -> bool:
     return isinstance(choice.strategy, Greedy) and not choice.prefix
 
 
-def as_request(what: str, choice: Choice) -> Request:
+def as_request(what: str, choice: Choice) -> DecodingRequest:
     """What a process is told of a greedy translation."""
     files = choice.checkpoint
     return what, files.folder, files.written, choice.text, choice.language, choice.source_language
 
 
-def _wanted() -> list[Request]:
+def _wanted() -> list[DecodingRequest]:
     """What can be made ahead of what those in the line will ask for."""
     wanted = []
     for wish in turns.wishes():

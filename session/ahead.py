@@ -25,7 +25,7 @@ from transformer import Trace
 from transformer.arrays import read_only
 from transformer.model.device import choose_device, usable_cores
 
-from .model_process import EARLY_LAYERS, TRACE, Answer, Request
+from .model_process import EARLY_LAYERS, TRACE, Answer, DecodingRequest
 
 logger = logging.getLogger(__name__)
 
@@ -67,12 +67,12 @@ class Ahead:
     who have taken them.
     """
 
-    def __init__(self, line: Callable[[], Sequence[Request]], kept: int):
+    def __init__(self, line: Callable[[], Sequence[DecodingRequest]], kept: int):
         self._line = line
         self._lock = threading.Lock()
-        self._asked: dict[Request, _Asked] = {}
+        self._asked: dict[DecodingRequest, _Asked] = {}
         self._under_way: deque[_Asked] = deque()  # they come in the order in which they were asked for
-        self._taken: dict[str, deque[Request]] = {what: deque(maxlen=kept) for what in (TRACE, EARLY_LAYERS)}
+        self._taken: dict[str, deque[DecodingRequest]] = {what: deque(maxlen=kept) for what in (TRACE, EARLY_LAYERS)}
         self._starts = False
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None  # once the process takes requests
@@ -93,7 +93,7 @@ class Ahead:
             elif _crowd(line) >= CROWD and not self._starts and self._failures < _FAILURES and is_wanted():
                 self._starts = self._start()
 
-    def take(self, request: Request) -> Answer | None:
+    def take(self, request: DecodingRequest) -> Answer | None:
         """The answer to a request where it has been made or is being made; None for who has to make it himself."""
         with self._lock:
             asked = self._asked.get(request)
@@ -109,7 +109,7 @@ class Ahead:
                 self._asked.pop(request, None)
             self.look()
 
-    def _ask(self, process: Connection, requests: Sequence[Request]) -> None:
+    def _ask(self, process: Connection, requests: Sequence[DecodingRequest]) -> None:
         """Ask for a batch of these, of one checkpoint, unless there is enough under way."""
         if not requests or len(self._under_way) > _BUSY:
             return
@@ -122,10 +122,10 @@ class Ahead:
         self._asked.update(zip(requests, asked, strict=True))
         self._under_way.extend(asked)
 
-    def _is_new(self, request: Request) -> bool:
+    def _is_new(self, request: DecodingRequest) -> bool:
         return request not in self._asked and request not in self._taken[request[0]] and _bytes(request[3]) <= _LONGEST
 
-    def _forget(self, line: Sequence[Request]) -> None:
+    def _forget(self, line: Sequence[DecodingRequest]) -> None:
         """Drop what nobody will take, and end a process that hangs."""
         if self._process and self._under_way and self._under_way[0].since < time.monotonic() - _PATIENCE:
             self._process.kill()
@@ -190,7 +190,7 @@ def _process(connection: Connection) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, pass_fds=[number], stdin=subprocess.DEVNULL, start_new_session=True)
 
 
-def _crowd(line: Sequence[Request]) -> int:
+def _crowd(line: Sequence[DecodingRequest]) -> int:
     """How many translations a line waits for."""
     return len({request[1:] for request in line})
 

@@ -39,7 +39,7 @@ FILES = (  # of a checkpoint
 TRACE, EARLY_LAYERS = "trace", "early layers"  # what can be asked for
 SHORT = 200  # characters of a text whose early layers are decoded together with others, all padded to the longest
 # What; a checkpoint's folder, and when its files were written; a text, its target's language and its own or "".
-Request = tuple[str, str, tuple[int, ...], str, str, str]
+DecodingRequest = tuple[str, str, tuple[int, ...], str, str, str]
 # The trace of a greedy translation, or the greedy translation from each encoder layer: [layers + 1].
 Answer = Trace | list[Hypothesis]
 
@@ -65,12 +65,12 @@ def decoded_early(own: Translator, texts: Sequence[str]) -> dict[str, list[Hypot
     return dict(zip(readable, found, strict=True))
 
 
-def answers(requests: Sequence[Request]) -> Iterator[Answer | None]:
+def answers(requests: Sequence[DecodingRequest]) -> Iterator[Answer | None]:
     """The answer to each request to one checkpoint, in order: decoded together, each trace recorded in its own pass.
 
     None where there is none: who asked for it meets the reason when he tries himself.
     """
-    texts: dict[Request, str] = {}
+    texts: dict[DecodingRequest, str] = {}
     early: dict[str, list[Hypothesis]] = {}
     ids: dict[str, tuple[int, ...]] = {}
     with _failures_told():

@@ -8,7 +8,7 @@ import { floats } from "../lib/format.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { headsFigure, stepFigure } from "./picture.js";
-import { Strip } from "./strips.js";
+import { HeadStrip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
@@ -25,7 +25,7 @@ class Player {
     });
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
     const readOut = (text) => (this.find(".readout").textContent = text);
-    this.strips = ["cross", "decoder"].map((kind) => new Strip(this.find(`.all_${kind}`), readOut, choose));
+    this.strips = ["cross", "decoder"].map((kind) => new HeadStrip(this.find(`.all_${kind}`), readOut, choose));
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
     const step = () => stepFigure(this.data, this.maps, this.playhead.at, widthOf);
     const heads = () => headsFigure(this.data, this.strips.map((strip) => strip.shown), this.playhead.at);

@@ -7,7 +7,7 @@ import { cellText, writeSlanted } from "../lib/heatmap.js";
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
 
-export class Strip {
+export class HeadStrip {
   // readOut(text) gets what is under the pointer in words; choose(layer, head) the line that was clicked.
   constructor(canvas, readOut, choose) {
     this.canvas = canvas;

@@ -9,7 +9,7 @@ import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
-import { Snapshots, Strip } from "./snapshots.js";
+import { Snapshots, SnapshotStrip } from "./snapshots.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
 const NEWEST = -1; // what the address says of the end of a replay that grows, as in __init__.py
@@ -25,7 +25,7 @@ class Player {
     });
     this.playhead.startAnew();
     this.seek = (snapshot) => this.playhead.seek(snapshot);
-    this.strip = new Strip(this.find(".strip"), this.seek);
+    this.strip = new SnapshotStrip(this.find(".strip"), this.seek);
     this.overview = new Overview(this.find(".all"), {
       look: (tile, cell) => this.look(cell && { layer: tile.layer, head: tile.head, ...cell }),
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),

@@ -41,7 +41,7 @@ export class Snapshots {
 }
 
 // One head at every snapshot, or at as many as there is room for, side by side.
-export class Strip {
+export class SnapshotStrip {
   // seek(snapshot) hears where the pointer went down or was dragged.
   constructor(canvas, seek) {
     this.canvas = canvas;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Snapshots, Strip } from "../../browser/replay_player/snapshots.js";
+import { Snapshots, SnapshotStrip } from "../../browser/replay_player/snapshots.js";
 
 // Two snapshots, one layer, two heads, two queries and two keys.
 const WEIGHTS = [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33].map((value) => value * 1000);
@@ -35,7 +35,7 @@ test("a cell says who reads what, and what is masked", () => {
 });
 
 test("a place on the strip is the snapshot that stands there", () => {
-  const strip = new Strip({}, () => {});
+  const strip = new SnapshotStrip({}, () => {});
   strip.measure(11, 330);
   assert.deepEqual([strip.frames, strip.room, strip.edge], [11, 30, 15]);
   assert.deepEqual([15, 29, 31, 165, 315].map((x) => strip.snapshotAt(x)), [0, 0, 1, 5, 10]);

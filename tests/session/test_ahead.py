@@ -17,7 +17,7 @@ from support.until import until
 import session
 from session import Choice, ahead, model_process, what_if
 from session.ahead import AHEAD, BATCH, CROWD, Ahead
-from session.model_process import EARLY_LAYERS, TRACE, Request
+from session.model_process import EARLY_LAYERS, TRACE, DecodingRequest
 from session.turn_taking import Wish
 from transformer import Beam, Trace, Translator
 from transformer.data.tokenizer import source_ids
@@ -45,13 +45,13 @@ def same(one: Trace, other: Trace) -> bool:
     return True
 
 
-def with_text(request: Request, text: str) -> Request:
+def with_text(request: DecodingRequest, text: str) -> DecodingRequest:
     what, folder, written, _, *languages = request
     return what, folder, written, text, *languages
 
 
 @pytest.fixture(scope="module")
-def crowd(trained_folder) -> list[Request]:
+def crowd(trained_folder) -> list[DecodingRequest]:
     """What those in a line want; some of it cannot be had."""
     texts = ("big old tree.", "old tree.", "", "big tree.", "old dog.")
     written = model_process.last_written(trained_folder)
@@ -215,7 +215,7 @@ while not os.path.exists({str(tmp_path / "die")!r}):
 os.remove({str(tmp_path / "die")!r})
 """)
     monkeypatch.setattr(ahead, "_WAIT", 60.0)
-    line: list[Request] = []
+    line: list[DecodingRequest] = []
     own = Ahead(lambda: line, kept=8)
     for text in ("tree.", "dog."):
         line[:] = [with_text(request, text + str(number)) for number, request in enumerate(crowd)]

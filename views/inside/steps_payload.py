@@ -14,7 +14,7 @@ from .steps_text import BlockText, View
 
 
 @dataclass(frozen=True)
-class Panel:
+class Matrix:
     """A matrix of a step: what its rows and columns are, how a cell came about, and its colours: around 0 or 0 to 1."""
 
     array: str
@@ -24,7 +24,7 @@ class Panel:
     scale: Literal["signed", "weights"] = "signed"
 
 
-_INPUT, _MEMORY = Panel("residual", "queries", "model"), Panel("memory", "keys", "model")
+_INPUT, _MEMORY = Matrix("residual", "queries", "model"), Matrix("memory", "keys", "model")
 _SIDES = {"query": "queries", "key": "keys", "value": "keys"}
 _LEFT = {"query": "x", "key": "memory", "value": "memory"}
 
@@ -35,27 +35,27 @@ def _projected(left: str, name: str, of_head: bool) -> dict:
 
 PANELS = {
     "input": (_INPUT,),
-    "norm_first": (Panel("x", "queries", "model", {"kind": "normalised", "of": "residual"}),),
-    "project": tuple(Panel(name, rows, "model", _projected(_LEFT[name], name, True)) for name, rows in _SIDES.items()),
-    "split": tuple(Panel(f"head_{name}", rows, "head", {"kind": "cut", "of": name}) for name, rows in _SIDES.items()),
-    "products": (Panel("products", "queries", "keys", {"kind": "dot", "left": "head_query", "right": "head_key"}),),
-    "scale": (Panel("scores", "queries", "keys", {"kind": "divided", "of": "products"}),),
-    "mask": (Panel("scores", "queries", "keys", {"kind": "masked", "of": "scores"}),),
-    "softmax": (Panel("weights", "queries", "keys", {"kind": "softmax", "of": "scores"}, "weights"),),
+    "norm_first": (Matrix("x", "queries", "model", {"kind": "normalised", "of": "residual"}),),
+    "project": tuple(Matrix(name, rows, "model", _projected(_LEFT[name], name, True)) for name, rows in _SIDES.items()),
+    "split": tuple(Matrix(f"head_{name}", rows, "head", {"kind": "cut", "of": name}) for name, rows in _SIDES.items()),
+    "products": (Matrix("products", "queries", "keys", {"kind": "dot", "left": "head_query", "right": "head_key"}),),
+    "scale": (Matrix("scores", "queries", "keys", {"kind": "divided", "of": "products"}),),
+    "mask": (Matrix("scores", "queries", "keys", {"kind": "masked", "of": "scores"}),),
+    "softmax": (Matrix("weights", "queries", "keys", {"kind": "softmax", "of": "scores"}, "weights"),),
     "values": (
-        Panel("head_output", "queries", "head", {"kind": "weighted", "left": "weights", "right": "head_value"}),
+        Matrix("head_output", "queries", "head", {"kind": "weighted", "left": "weights", "right": "head_value"}),
     ),
-    "concatenate": (Panel("concatenated", "queries", "model", {"kind": "placed", "of": "head_output"}),),
-    "output": (Panel("output", "queries", "model", _projected("concatenated", "output", False)),),
-    "residual": (Panel("total", "queries", "model", {"kind": "sum", "of": ["residual", "output"]}),),
-    "norm_last": (Panel("result", "queries", "model", {"kind": "normalised", "of": "total"}),),
+    "concatenate": (Matrix("concatenated", "queries", "model", {"kind": "placed", "of": "head_output"}),),
+    "output": (Matrix("output", "queries", "model", _projected("concatenated", "output", False)),),
+    "residual": (Matrix("total", "queries", "model", {"kind": "sum", "of": ["residual", "output"]}),),
+    "norm_last": (Matrix("result", "queries", "model", {"kind": "normalised", "of": "total"}),),
 }
 
 
 # What a step takes: the matrices of the steps before, in the order of its formula. X is X′ with pre-norm.
 INPUTS = {
     "norm_first": (_INPUT,),
-    "project": (Panel("x", "queries", "model"), _MEMORY),
+    "project": (Matrix("x", "queries", "model"), _MEMORY),
     "split": PANELS["project"],
     "products": PANELS["split"][:2],
     "scale": PANELS["products"],
@@ -155,6 +155,6 @@ def _step(step: str, texts: BlockText, findings: Findings, gaps: dict[str, float
     }
 
 
-def _inputs(step: str, cross: bool) -> tuple[Panel, ...]:
+def _inputs(step: str, cross: bool) -> tuple[Matrix, ...]:
     inputs = INPUTS.get(step, ())
     return inputs if cross else tuple(panel for panel in inputs if panel is not _MEMORY)

@@ -17,11 +17,20 @@ from plots.layout import (
     token_axis,
     token_rows,
 )
-from plots.palette import BLUE, BRIGHT_ORANGE, GREY, MIDDLE_GREY, SERIES_COLOURS, SERIES_SYMBOLS, diverging
+from plots.palette import (
+    BLUE,
+    BRIGHT_ORANGE,
+    GREY,
+    MIDDLE_GREY,
+    MODEL_COLOUR,
+    SERIES_COLOURS,
+    SERIES_SYMBOLS,
+    SETTINGS_COLOUR,
+    diverging,
+)
 from plots.text import token_label
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
 
-SETTINGS_COLOUR, MODEL_COLOUR = SERIES_COLOURS[:2]
 SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
 _ARC_RADIUS = 0.55
 PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")

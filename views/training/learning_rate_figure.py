@@ -6,11 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.layout import GRID, figure_of, scatter
-from plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
+from plots.palette import MODEL_COLOUR, SERIES_COLOURS, SERIES_SYMBOLS
 from plots.text import scientific
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
-from views.positions.figures import MODEL_COLOUR
 
 from .learning_rate_text import PAPER
 

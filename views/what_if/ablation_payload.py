@@ -5,13 +5,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from plots.text import KIND_NAMES, signed
+from plots.text import KIND_NAMES, two_digits
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
 
 from .ablation_text import head_words, is_greedys
-from .change_text import LEAST
 
 _HEAD = re.compile(rf"({'|'.join(KIND_NAMES)})\.([0-9]{{1,4}})\.([0-9]{{1,4}})")
 
@@ -51,7 +50,7 @@ def switches_payload(found: HeadImportance, trace: Trace) -> dict:
                 "kind": kind,
                 "name": name,
                 "losses": totals[kind].round(4).tolist(),
-                "digits": [[loss_digits(loss) for loss in row] for row in totals[kind]],
+                "digits": [[two_digits(loss) for loss in row] for row in totals[kind]],
                 "turned": (found.turned[kind] & is_greedys(trace)).tolist(),
                 "words": [
                     [head_words(found, trace, Heads(kind, layer, head)) for head in range(totals[kind].shape[1])]
@@ -62,12 +61,3 @@ def switches_payload(found: HeadImportance, trace: Trace) -> dict:
         ],
         "limit": float(max(np.abs(losses).max() for losses in totals.values())),
     }
-
-
-def loss_digits(loss: float) -> str:
-    """A loss as it stands in a small cell: two digits, ".59", "−.12", "2.2", "11"; "0" for what rounds to nothing."""
-    if abs(loss) < LEAST:
-        return "0"
-    if abs(loss) < 0.995:
-        return signed(loss, 2).replace("0.", ".", 1)
-    return signed(loss, 1 if abs(loss) < 9.95 else 0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import KIND_NAMES, counted, head_name, kind_words
+from plots.text import KIND_NAMES, counted, kind_head_name
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
@@ -20,17 +20,12 @@ LITTLE = 0.1  # nats
 _NAMED = 3  # heads that a sentence names one by one
 
 
-def one_head(heads: Heads) -> str:
-    """A head's name: "cross-attention layer 3, head 4"."""
-    return f"{kind_words(heads.kind)} {head_name(heads.layer, heads.head, 0, 0)}"
-
-
 def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:
     """One head: what is lost without it, where most, and whether greedy decoding then finds another translation."""
     turned = found.turned[heads.kind][heads.layer, heads.head] and is_greedys(trace)
     end = " Greedy decoding then finds another translation." if turned else ""
     losses = found.of(heads.kind)[heads.layer, heads.head]
-    return f"Without {one_head(heads)} log P of the translation {moved_words(losses, trace.next_tokens)}.{end}"
+    return f"Without {kind_head_name(heads)} log P of the translation {moved_words(losses, trace.next_tokens)}.{end}"
 
 
 def describe_ranking(found: HeadImportance, trace: Trace) -> str:
@@ -53,7 +48,7 @@ def describe_ranking(found: HeadImportance, trace: Trace) -> str:
         ]
     if loss > 0:
         moved = moved_words(found.of(first.kind)[first.layer, first.head], trace.next_tokens)
-        sentences.append(f"The most is lost without {one_head(first)}: log P {moved}.")
+        sentences.append(f"The most is lost without {kind_head_name(first)}: log P {moved}.")
     sentences.append(
         f"{counted(little, 'head')} alone {'moves' if little == 1 else 'move'} it by less than {LITTLE} nats."
     )
@@ -67,7 +62,7 @@ def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[He
 
 def heads_words(heads: Sequence[Heads]) -> str:
     """The first of some heads by their names, and how many more; "any change" for none."""
-    named = "; ".join(map(one_head, heads[:_NAMED]))
+    named = "; ".join(map(kind_head_name, heads[:_NAMED]))
     rest = f" and {counted(len(heads) - _NAMED, 'more head')}" if len(heads) > _NAMED else ""
     return f"{named}{rest}" or "any change"
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 import session
 from browser.beam_tree import beam_tree
-from plots.text import head_name
+from plots.text import one_head_name
 from session import Choice, what_if
 from transformer import Beam
 from ui import url_state
@@ -38,7 +38,7 @@ def show(choice: Choice) -> None:
     best = translator.tokenizer.decode(branches[winner(branches)].ids)
     st.markdown(f"Best: **{plain(' '.join(best.split())) or '(nothing)'}**")
     source = session.trace(choice).source_tokens
-    reader = f"Cross-attention {head_name(head.layer, head.head, 0, 0)} reads: "
+    reader = f"Cross-attention {one_head_name(head.layer, head.head)} reads: "
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
     beam_tree(payload, "beam_tree", lambda ids: url_state.write("tree_prefix", ids))
     show_finding(describe_tree(branches))

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plots.text import quoted_at, signed
+from plots.text import LEAST_SHOWN, quoted_at, signed
 from transformer.interpret.trace import Trace
-
-LEAST = 0.005  # nats: two digits do not show less
 
 
 def outcome_words(before: Trace, forced: Trace, after: Trace) -> str:
@@ -35,7 +33,7 @@ def moved_words(losses: np.ndarray, tokens: Sequence[str], sums: str = "") -> st
     sums: from where to where, said before the place: ", from −0.86 to −3.09".
     """
     total = float(losses.sum())
-    if np.abs(losses).max() < LEAST:
+    if np.abs(losses).max() < LEAST_SHOWN:
         return f"stays as it is{sums}"
     most = int(losses.argmax() if total > 0 else losses.argmin())
     place = (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plots.text import KIND_NAMES, counted, head_name, quoted, signed
+from plots.text import KIND_NAMES, counted, one_head_name, quoted, signed
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.difference import MapDifference, MatchedBy
 
@@ -26,9 +26,9 @@ def describe_difference(difference: MapDifference, layer: int, head: int, first:
     place = f"the row that reads {quoted(one)}, on {quoted(key)}"
     here = f"{signed(float(before), 2)} and {signed(float(after), 2)}"
     return (
-        f"{name} {head_name(layer, head, 0, 0)} differs by {distances[layer, head]:.2f}, half the sum of a row's "
+        f"{name} {one_head_name(layer, head)} differs by {distances[layer, head]:.2f}, half the sum of a row's "
         f"absolute differences, in the mean of its rows; most in {place}: {here}. Of the "
-        f"{counted(distances.size, 'head')} of this kind {head_name(most, other, 0, 0)} differs most, by "
+        f"{counted(distances.size, 'head')} of this kind {one_head_name(most, other)} differs most, by "
         f"{distance:.2f}; {still} {'differs' if still == 1 else 'differ'} by less than {NOTICED}."
     )
 

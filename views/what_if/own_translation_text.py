@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from plots.text import chance_words, counted, quoted, quoted_at, scientific, signed
+from plots.text import LEAST_SHOWN, chance_words, counted, quoted, quoted_at, scientific, signed
 from transformer.interpret.trace import Trace
 
 from .change_text import log_probabilities
-
-_LEAST = 0.005  # nats: what two digits do not show
 
 
 def describe_own(own: Trace, model: Trace) -> str:
@@ -16,7 +14,7 @@ def describe_own(own: Trace, model: Trace) -> str:
         return f"This is the model's own translation, token for token: {_sums(own)}."
     given, found = (float(log_probabilities(each).sum()) for each in (own, model))
     sums = f"Your translation has {_sums(own)}; the model's has {_sums(model)}"
-    if abs(given - found) < _LEAST:
+    if abs(given - found) < LEAST_SHOWN:
         return f"{sums}. To the model both are equally probable."
     if given < found:
         return f"{sums}. To the model its own is {_times(found - given)} times as probable."

@@ -6,11 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import Cells
-from plots.layout import SMALLEST_LABEL, bar_below, figure_of, scatter, titled, token_axis, token_rows
+from plots.layout import SMALLEST_LABEL, bar_below, digits_in_cells, figure_of, titled, token_axis, token_rows
 from plots.palette import diverging
 from plots.text import token_label
-
-from .ablation_payload import loss_digits
 
 _SCALE = diverging(1.0, 0.72)  # digits stand on the cells
 _ROW, _LEAST_ROW, _ROOM = 54, 24, 420  # pixels
@@ -30,7 +28,7 @@ def patching_figure(
     cells = Cells(shares, hover, _SCALE, "restored share of the logit difference")
     traces = [cells.trace(bar_below(cells.bar, _SCALE, length=260), gap=2)]
     if len(columns) <= _MOST_WITH_DIGITS:
-        traces.append(share_digits(shares))
+        traces.append(digits_in_cells(shares))
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(rows)))
     upright = len(columns) <= _MOST_UPRIGHT
     font = {"tickfont": {"size": SMALLEST_LABEL}}
@@ -43,11 +41,3 @@ def patching_figure(
     outline = {"type": "rect", "x0": left, "x1": left + 1, "y0": top, "y1": top + 1, "line": _OUTLINE}
     look = {"legend": None, "showlegend": False, "shapes": [outline]}
     return figure_of(traces, height * len(rows) + 125, x=x, y=y, top=10, bottom=60, **look)
-
-
-def share_digits(values: np.ndarray) -> dict:
-    """Two digits in the middle of each cell, for `figure_of`."""
-    places = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
-    texts = [loss_digits(float(values[place])) for place in places]
-    rows, columns = [row for row, _ in places], [column for _, column in places]
-    return scatter(columns, rows, "text", text=texts, textfont={"size": SMALLEST_LABEL}, hoverinfo="skip")

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plots.text import chance_words, counted, kind_words, quoted, quoted_at, signed
+from plots.text import LEAST_SHOWN, chance_words, counted, kind_head_name, kind_words, quoted, quoted_at, signed
 from transformer.data.tokenizer import TextTokenizer
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, Site
-
-from .ablation_text import one_head
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ PATCHED = {
         _SHARED,
     ),
 }
-HALF, LEAST = 0.5, 0.005  # shares: what counts as most of it, and what two digits do not show
+HALF = 0.5  # of a share: what counts as most of it
 EMBEDDINGS = "embeddings"
 
 
@@ -104,7 +102,7 @@ def telling_cell(shares: np.ndarray) -> tuple[int, int]:
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:
     """A cell in words: "the encoder's vector at “▁dog|▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
     if cell.site == Site.HEAD:
-        return one_head(Heads(cell.part, cell.layer, cell.index))
+        return kind_head_name(Heads(cell.part, cell.layer, cell.index))
     place = quoted_at(columns, cell.index, "token")
     if cell.site == Site.ATTENTION:
         return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {place}"
@@ -128,7 +126,7 @@ def describe_map(found: PatchingMap, columns: Sequence[str], tokens: tuple[str, 
         return f"{text} There is nothing to restore."
     row, column = np.unravel_index(int(found.shares.argmax()), found.shares.shape)
     share, over = float(found.shares[row, column]), int((found.shares > HALF).sum())
-    if share < LEAST:
+    if share < LEAST_SHOWN:
         return f"{text} None of the {found.shares.size} cells restores any of that difference alone."
     best = cell_words(found.cells[row][column], columns)
     text += f" The most comes back with {best}: {share_words(share)}."

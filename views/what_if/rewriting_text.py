@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from plots.text import chance_words, head_name, kind_words, quoted, quoted_at
+from plots.text import chance_words, kind_words, one_head_name, quoted, quoted_at
 from transformer.interpret.trace import Trace
 
 from .change_text import outcome_words
@@ -55,7 +55,7 @@ def _whom(rewriting: Rewriting) -> str:
         return f"all heads of the {name}"
     if rewriting.scope == Scope.LAYER:
         return f"all heads of {name} layer {rewriting.layer + 1}"
-    return f"{name} {head_name(rewriting.layer, rewriting.head, 0, 0)}"
+    return f"{name} {one_head_name(rewriting.layer, rewriting.head)}"
 
 
 def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> str:

@@ -4,11 +4,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from plots.heatmap import BLANK, Cells
-from plots.layout import SMALLEST_LABEL, figure_of, row_bars, token_rows
+from plots.layout import SMALLEST_LABEL, digits_in_cells, figure_of, row_bars, token_rows
 from plots.palette import FAINT_GREY, diverging
 from plots.text import signed
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
-from views.what_if.patching_figure import share_digits
 
 from .early_layers_text import part_names, part_sums
 
@@ -46,7 +45,7 @@ def layers_figure(found: LogitAttribution) -> go.Figure:
     scale = diverging(float(np.nanmax(np.abs(values))) or 1.0, 0.72)
     traces = [Cells(values, hover, scale).trace(gap=2)]
     if len(names) <= _MOST_WITH_DIGITS:
-        traces.append(share_digits(values))
+        traces.append(digits_in_cells(values))
     places = [*range(heads), *range(heads + 1, 2 * heads + 1)]
     labels = [str(number + 1) for number in (*range(heads), *range(heads))]
     middle = (heads - 1) / 2  # a second line of labels names the groups

@@ -5,12 +5,11 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from plots.text import counted, quoted, signed
+from plots.text import counted, kind_head_name, quoted, signed
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
-from views.what_if.ablation_text import one_head
 
 
 def layer_names(count: int) -> list[str]:
@@ -87,5 +86,5 @@ def describe_parts(found: LogitAttribution, what: str) -> str:
     layer = int(found.feed_forward.argmax())
     text = f"All parts sum to {signed(found.total, 2)}, {what} ({signed(found.logit, 2)} in the run itself)."
     text += f" Of the kinds, {names[best]} adds the most, {signed(float(sums[best]), 2)}."
-    text += f" Of the heads, {one_head(head)} does: {signed(value, 2)};"
+    text += f" Of the heads, {kind_head_name(head)} does: {signed(value, 2)};"
     return f"{text} of the feed-forwards, that of layer {layer + 1}: {signed(float(found.feed_forward[layer]), 2)}."

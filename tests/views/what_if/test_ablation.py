@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from support.pages import components, open_page, page_text
 
+from plots.text import two_digits
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
-from views.what_if.ablation_payload import heads_in, heads_text, loss_digits, switches_payload, telling
+from views.what_if.ablation_payload import heads_in, heads_text, switches_payload, telling
 from views.what_if.ablation_text import describe_change
 from views.what_if.compared_html import aligned, compared_html
 
@@ -75,7 +76,7 @@ def test_each_switch_has_the_loss_of_its_head_in_the_order_of_the_model():
     [(0.004, "0"), (-0.004, "0"), (0.006, ".01"), (-0.12, "−.12"), (0.994, ".99"), (0.996, "1.0"), (9.96, "10")],
 )
 def test_digits_fit_into_a_small_cell(loss, digits):
-    assert loss_digits(loss) == digits
+    assert two_digits(loss) == digits
 
 
 @pytest.mark.parametrize(
