@@ -13,10 +13,13 @@ class WeightBars {
   }
 
   receive(data) {
-    this.data = data;
-    this.weights = [...data.after];
-    this.title.textContent = data.title;
     const texts = JSON.stringify(data.tokens);
+    // The answer to what was dragged before must not take away what is being dragged now.
+    const dragging = this.drawn && data !== this.data && texts === this.texts && data.title === this.data.title;
+    if (!dragging) this.weights = [...data.after];
+    this.drawn = dragging;
+    this.data = data;
+    this.title.textContent = data.title;
     if (texts !== this.texts) this.list.replaceChildren(...data.tokens.map((token, index) => this.row(token, index)));
     this.texts = texts;
     this.show();
@@ -40,11 +43,13 @@ class WeightBars {
 
   draw(index, weight) {
     this.echo.cancel();
+    this.drawn = true;
     this.weights = redistributed(this.weights, index, weight);
     this.show();
   }
 
   report() {
+    this.drawn = false;
     this.setTriggerValue("weights", written(this.weights));
   }
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.alone import put_up, receive
 from support.rest import at_rest
 
-from browser.bundle import bundle
 from plots.text import short_weight
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from views.training.replay_payload import ShownHead, replay_payload
 from views.training.replay_text import focus_of, output_text
 
 ROOT = Path(__file__).parents[2]
-PLAYER = ROOT / "browser" / "replay_player"
+PLAYER = "replay_player/player"
 NAME = "en-fr"
 LAYER_NAME, HEAD_NAME = 46, 18  # pixels, as in lib/thumbnails.js
 
@@ -226,27 +226,6 @@ def test_on_a_phone_the_slider_stays_in_sight(visitor, address, replay):
 # The player alone, with replays of our making
 
 
-def put_up(page: Page, data: dict) -> None:
-    """The player in an empty page; what it reports is kept in window.told."""
-    style = (PLAYER / "../lib/controls.css").read_text() + (PLAYER / "player.css").read_text()
-    page.set_content(f"<style>{style}</style><div id=place>{(PLAYER / 'player.html').read_text()}</div>")
-    page.evaluate(
-        """async (script) => {
-          const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
-          const parentElement = document.getElementById("place");
-          window.told = [];
-          const setTriggerValue = (name, value) => window.told.push([name, value]);
-          window.receive = (data) => { player.default({ parentElement, data, setTriggerValue }); };
-        }""",
-        bundle(PLAYER / "player.js"),
-    )
-    receive(page, data)
-
-
-def receive(page: Page, data: dict) -> None:
-    page.evaluate("data => window.receive(data)", data)
-
-
 def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
     """What the player gets of a training under way that has kept these moments so far."""
     trajectory = replay.trajectories[0]
@@ -263,7 +242,7 @@ def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
 
 def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, replay):
     place, steps = page.locator(".place"), replay.steps.tolist()
-    put_up(page, growing(replay, [0]))
+    put_up(page, PLAYER, growing(replay, [0]))
     expect(place).to_have_text("Step 0 of 0")
     expect(slider(page)).to_be_disabled()
     receive(page, growing(replay, list(range(9))))
@@ -284,7 +263,7 @@ def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, rep
 
 
 def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
-    put_up(page, growing(replay, list(range(5))))
+    put_up(page, PLAYER, growing(replay, list(range(5))))
     page.get_by_label("Speed").select_option("4")
     page.get_by_role("button", name="Play", exact=True).click()
     receive(page, growing(replay, list(range(8))))
@@ -298,7 +277,7 @@ def test_hostile_texts_are_text_in_the_player(page, replay):
     given |= {"queries": [evil] * 7, "predicts": [evil] * 7, "keys": [evil] * 6, "next": [evil] * 7, "source": evil}
     given |= {"target": evil, "axes": evil, "kind": evil, "name": evil}
     given["texts"] = [dict.fromkeys(moment, evil) for moment in given["texts"]]
-    put_up(page, given)
+    put_up(page, PLAYER, given)
     for place in (".wrote .text", ".source", ".target span", ".axes", ".now", ".chips .token >> nth=0"):
         expect(page.locator(place)).to_have_text(evil)
     page.locator("#cell-2-3").hover()

@@ -1,6 +1,7 @@
 """Attention rewritten by hand: a token forbidden by a click, a bar moved by keys, the translation anew each time."""
 
 from playwright.sync_api import Page, expect
+from support.alone import put_up, receive
 from support.rest import at_rest
 
 TEXT = "I think that he has never read this book."
@@ -45,3 +46,28 @@ def test_an_address_restores_weights_that_were_drawn(page, address, shipped):
     expect(page.locator(".weight_bars .number").nth(3)).to_have_text("0.50")
     asked = [f"given:cross.*.*:{','.join(weights)}@3"]
     expect(changed(page)).to_have_text(shipped.translate([TEXT], interventions=asked)[0])
+
+
+def drag(page: Page, number: int, weight: float) -> None:
+    """A bar drawn to a weight, the mouse still down."""
+    bar(page, number).evaluate("(e, weight) => { e.value = weight; e.dispatchEvent(new Event('input')); }", weight)
+
+
+def test_the_answer_to_one_drag_does_not_undo_the_next(page):
+    data = {"title": "row 1", "tokens": ["a", "b"], "before": [0.5, 0.5], "after": [0.5, 0.5], "key": 0}
+    put_up(page, "weight_bars/bars", data)
+    drag(page, 1, 0.8)
+    bar(page, 1).dispatch_event("change")
+    page.wait_for_function("window.told.length === 1")
+    drag(page, 2, 0.6)
+    numbers = page.locator(".weight_bars .number")
+    receive(page, {**data, "after": [0.8, 0.2]})
+    expect(numbers).to_have_text(["0.40", "0.60"])
+    bar(page, 2).dispatch_event("change")
+    page.wait_for_function("window.told.length === 2")
+    assert page.evaluate("window.told") == [["weights", "0.8-0.2"], ["weights", "0.4-0.6"]]
+    receive(page, {**data, "after": [0.3, 0.7]})  # as it is written in the address, and decides
+    expect(numbers).to_have_text(["0.30", "0.70"])
+    drag(page, 1, 0.9)
+    receive(page, {**data, "title": "row 2", "after": [0.5, 0.5]})  # of another row
+    expect(numbers).to_have_text(["0.50", "0.50"])
