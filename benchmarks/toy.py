@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved
 from benchmarks.train import PyTorchTransformer
 from transformer.model.device import keep_freed_memory
+from transformer.model.distributed import Processes
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 from transformer.toy.training import ToyTraining
-from transformer.training.distributed import Processes
 from transformer.training.updates import Updater
 
 BAR = 30.0  # seconds to 99 % exact match

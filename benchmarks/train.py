@@ -21,9 +21,9 @@ from transformer.data.batching import Example, collate, epoch_batches, make_exam
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import Tokenizer
 from transformer.model.device import keep_freed_memory
+from transformer.model.distributed import Processes
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
-from transformer.training.distributed import Processes
 from transformer.training.optimization import learning_rate
 from transformer.training.updates import Updater, attention_kernel
 

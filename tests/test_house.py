@@ -62,6 +62,15 @@ def test_no_modules_import_one_another_in_a_circle():
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
 
 
+def test_what_is_imported_is_there():
+    """In the benchmarks too, which no test runs."""
+    ours = modules()
+    for path in [*all_files(), *sorted((ROOT / "tests").rglob("*.py"))]:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in BELOW:
+                assert node.module in ours, f"{path.relative_to(ROOT)} imports {node.module}"
+
+
 def test_the_engines_packages_stand_one_upon_another():
     found = {path.parent.name for path in (ROOT / "transformer").glob("*/__init__.py")}
     assert found == set(ENGINE), "every package has its place"

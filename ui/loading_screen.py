@@ -47,9 +47,8 @@ def starting() -> Iterator[None]:
     takes as long, and the first real chart is then drawn at once. Of several first visitors one imports and the others
     wait: Plotly looks for pandas among the imported modules, and failed where another visitor was half-way through it.
     """
-    place = (
-        st.empty()
-    )  # in every run: what comes after it keeps its place, and its widgets stay the same in the browser
+    # In every run: what comes after it keeps its place, and its widgets stay the same in the browser.
+    place = st.empty()
     if _read.is_set():
         yield
         return

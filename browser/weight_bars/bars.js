@@ -36,7 +36,9 @@ class WeightBars {
     Object.assign(input, { type: "range", min: 0, max: 1, step: 0.01 });
     input.setAttribute("aria-label", `Weight of ${token}, token ${index + 1}`);
     input.oninput = () => this.draw(index, Number(input.value));
-    input.onchange = () => this.echo.later(() => this.report());
+    // A drag may end without a change: drawn back to where it was, or cancelled.
+    const ended = () => this.drawn && this.echo.later(() => this.report());
+    for (const name of ["change", "pointerup", "pointercancel", "blur"]) input.addEventListener(name, ended);
     const bar = element("span", "bar", element("span", "fill"), element("span", "before"), input);
     return element("li", "", button, bar, element("span", "number"));
   }

@@ -69,5 +69,10 @@ def test_the_answer_to_one_drag_does_not_undo_the_next(page):
     receive(page, {**data, "after": [0.3, 0.7]})  # as it is written in the address, and decides
     expect(numbers).to_have_text(["0.30", "0.70"])
     drag(page, 1, 0.9)
+    bar(page, 1).dispatch_event("pointerup")  # without a change
+    page.wait_for_function("window.told.length === 3")
+    receive(page, {**data, "after": [0.6, 0.4]})
+    expect(numbers).to_have_text(["0.60", "0.40"])
+    drag(page, 1, 0.9)
     receive(page, {**data, "title": "row 2", "after": [0.5, 0.5]})  # of another row
     expect(numbers).to_have_text(["0.50", "0.50"])

@@ -30,7 +30,7 @@ SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}  # pairs of random text
 
 _HELD_OUT = 2000  # pairs of Tatoeba each in valid and test
 _CHUNK = 1 << 16
-_NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)
+_NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 _REPORT_BYTES = 1 << 20
 _MARKS = ".,?!'-"
 _LONGEST_WORD = 9
@@ -41,7 +41,7 @@ def download_tatoeba(pair: str, out: Path, url: str | None = None) -> list[Path]
 
     An interrupted download is taken up where it stopped. Sentences that share a side (but for case and punctuation)
     come into the same split. The publisher's file grows over time, so the split is the same only for the same file.
-    Raises DownloadError when the publisher cannot be reached or sends something else.
+    Raises DownloadError when the publisher cannot be reached or sends something else, or it cannot be written.
     """
     if pair not in TATOEBA:
         raise DownloadError(f"There is no Tatoeba pair {pair!r} here; choose from {', '.join(TATOEBA)}.")

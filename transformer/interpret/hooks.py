@@ -8,12 +8,10 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 
 Hook = Callable[[nn.Module, tuple, Tensor], Tensor | None]
 Change = tuple[str, Callable[[Tensor], Tensor]]  # modules by name, and what to make of their output
-Head = tuple[AttentionKind | str, int, int]  # kind, layer and head, counted from 0
 
 _registry = threading.Lock()  # PyTorch numbers its hooks without one
 

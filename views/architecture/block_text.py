@@ -123,6 +123,9 @@ _UNSCALED = replace(
     formula=r"x = E_{\text{id}}",
     meaning="Each token has a row in a learned matrix. This model takes it as it is; the paper multiplies by √d_model.",
 )
+_SCALED_ALONE = replace(
+    BLOCK_TEXTS["embedding"], meaning="Each token has a row in a learned matrix, which is multiplied by √d_model."
+)
 _BIASED = replace(
     BLOCK_TEXTS["output_projection"],
     formula=r"\text{logits} = x E^\top + b",
@@ -185,5 +188,7 @@ def block_text(kind: str, config: ModelConfig) -> BlockText:
     if kind == "feed_forward":
         return _FEED_FORWARDS.get(config.activation, own)
     if kind == "embedding":
+        if config.scale_embeddings and config.positions == Positions.NONE:
+            return _SCALED_ALONE
         return own if config.scale_embeddings else _UNSCALED
     return _BIASED if kind == "output_projection" and config.output_bias else own

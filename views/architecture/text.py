@@ -1,4 +1,4 @@
-"""Texts on the architecture: what each block does, and sentences computed from one sentence's activations."""
+"""Sentences on the architecture, computed from one sentence's activations."""
 
 from collections.abc import Sequence
 

@@ -8,6 +8,7 @@ import session
 from browser.attention_steps import attention_steps
 from plots.text import KIND_NAMES
 from session import Choice, blocks
+from transformer.config import Positions
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 from ui import url_state
@@ -47,7 +48,8 @@ def choose_block(choice: Choice) -> ChosenBlock:
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     config = session.translator(choice.checkpoint).model.config
     predicted = None if kind == "encoder" else trace.next_tokens
-    enters = {"scaled": config.scale_embeddings, "normalised": config.embedding_norm}
+    positioned = config.positions != Positions.NONE
+    enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
     return ChosenBlock(view, *blocks.stages(choice, kind, layer))
 

@@ -12,7 +12,8 @@ class View:
     """What of a block is shown: sentence of the batch and head, both counted from 0, and its labels.
 
     `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers; `scaled`
-    where √d_model scales the embeddings; `normalised` where a LayerNorm follows the positions.
+    where √d_model scales the embeddings; `positioned` where positions are added to them; `normalised` where a LayerNorm
+    follows.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class View:
     predicted: tuple[str, ...] | None = None
     toy: bool = False
     scaled: bool = True
+    positioned: bool = True
     normalised: bool = False
 
 
@@ -156,6 +158,8 @@ class BlockText:
         heads = stages.num_heads
         scaled, normed = " times √d_model," * view.scaled, ", after a LayerNorm" * view.normalised
         embeddings = f"the embeddings,{scaled} plus the positions{normed}"
+        if not view.positioned:
+            embeddings = f"the embeddings{scaled.rstrip(',')}{normed}"
         self._fields = {
             "inputs": "X, M" if self.cross else "X",
             "origin": "the output of the layer below" if view.layer else embeddings,

@@ -108,6 +108,8 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
     """The wavelength of every pair on a log axis; a line for the steps of each length, pairs above theirs hollow."""
     traces = []
     most = max(settings.d_model, model.d_model) // 2
+    fast = min(settings.base, model.base) < 1  # then most pairs turn by more than a full circle a position
+    digits = ".2~r" if fast else ".1f"
     for encoding, name, colour, symbol, dash in (
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "circle", "dash"),
         (model, MODEL_NAME, MODEL_COLOUR, "diamond", "dot"),
@@ -116,13 +118,13 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
         hollow = [f"{symbol}-open" if wavelength > encoding.length - 1 else symbol for wavelength in wavelengths]
         steps, pairs = encoding.length - 1, np.arange(len(wavelengths), dtype=np.int16)
         look = {"marker": {"color": colour, "symbol": hollow, "size": 7}, "name": f"{name}: d_model {encoding.d_model}"}
-        hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,.1f}}</b> positions<extra></extra>"
+        hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,{digits}}}</b> positions<extra></extra>"
         traces.append(scatter(pairs, wavelengths.astype(np.float32), "markers", hovertemplate=hover, **look))
         look = {"line": {"color": colour, "width": 1.5, "dash": dash}, "name": f"first to last position: {steps}"}
         hover = f"{name}: {steps} steps from the first position to the last<extra></extra>"
         traces.append(scatter([-0.5, most - 0.5], [steps, steps], "lines", hovertemplate=hover, **look))
     x = {**GRID, "title": "pair i (dimensions 2i and 2i + 1)", "range": [-0.5, most - 0.5]}
-    y = {**GRID, "title": "wavelength, positions", "type": "log", "dtick": 1, "tickformat": ",d"}
+    y = {**GRID, "title": "wavelength, positions", "type": "log", "dtick": 1, "tickformat": "~g" if fast else ",d"}
     return _curves(traces, 440, x, y)
 
 

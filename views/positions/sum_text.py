@@ -12,7 +12,7 @@ from .text import STILL
 
 
 def describe_sum(summed: EmbeddingSum) -> str:
-    """The norms of the three vectors, and which token's direction the position changes most."""
+    """The norms of the three vectors, and which token's direction the position changes most, where there is one."""
     embeddings, added, _ = summed.norms
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
@@ -44,18 +44,22 @@ def _outweighed(summed: EmbeddingSum) -> str:
 
 
 def try_dimensions(summed: EmbeddingSum) -> str:
-    """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens."""
+    """What all dimensions show: how many of the position's columns hardly differ between this sentence's tokens.
+
+    Of a model without positions, another one.
+    """
     if summed.kind == Positions.NONE:
         return "another checkpoint: one that adds positions gives the same token another vector at every position."
     still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
+    where = "; the fast ones on the left distinguish them" if summed.kind == Positions.SINUSOIDAL else ""
     return (
         f"all dimensions: {still} of the {columns} position columns {'varies' if still == 1 else 'vary'} by less than "
-        f"{STILL} over these {counted(len(summed.tokens), 'token')}; the fast ones on the left distinguish them."
+        f"{STILL} over these {counted(len(summed.tokens), 'token')}{where}."
     )
 
 
 def describe_repetition(summed: EmbeddingSum) -> str:
-    """A token that occurs twice: one vector before the addition, two after it; "" for a sentence without one."""
+    """A token that occurs twice: one vector before the addition, two after it if any; "" for a sentence without one."""
     found = positions.repetitions(summed)
     if not found:
         return ""

@@ -121,11 +121,11 @@ def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, se
     np.testing.assert_allclose(runs[disabled].next_probabilities, expected, **CLOSE)
     np.testing.assert_allclose(runs[disabled].best_probabilities, probabilities.amax(-1).numpy(), **CLOSE)
     if disabled != "nothing":
-        assert np.abs(expected - runs["nothing"].next_probabilities)[SHORT, :3].max() > 1e-4, "lifting must show"
+        assert np.abs(expected - runs["nothing"].next_probabilities)[SHORT, :3].max() > 1e-4, "it must show"
 
 
 @pytest.mark.parametrize("number", [SHORT, LONG])
-def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sentences, number):
+def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_disabled(runs, sentences, number):
     real = len(sentences[number].fed_ids)
     later = np.triu(np.ones((real, real), dtype=bool), k=1)
     for disabled, reads in (("nothing", False), ("causal", True), ("padding", False)):
@@ -135,7 +135,7 @@ def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_lifted(runs, sent
     assert not np.allclose(runs["causal"].cross.weights, runs["nothing"].cross.weights)
 
 
-def test_lifting_the_padding_mask_leaves_the_sentence_without_padding_as_it_was(runs):
+def test_disabling_the_padding_mask_leaves_the_sentence_without_padding_as_it_was(runs):
     for kind in AttentionKind:
         before, after = (runs[disabled].attention(kind).weights for disabled in ("nothing", "padding"))
         np.testing.assert_allclose(after[:, LONG], before[:, LONG], **CLOSE)

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.pages import numbers, open_page, page_text, specs
+from support.pages import components, open_page, page_text, specs
 
 import session
 from transformer import Translator
@@ -56,8 +56,6 @@ def test_without_positions_the_sum_is_the_embedding(folder):
     trace = own.trace(TEXT)
     summed = embedding_sum(own.model, trace.source_ids, trace.source_tokens)
     np.testing.assert_array_equal(summed.embeddings, summed.total)
-    drawn = [numbers(data["z"]) for data in specs(app)[0]["data"] if "z" in data]
-    np.testing.assert_array_equal(drawn[0], drawn[-1])
     assert not has_formula(own.model)
     with pytest.raises(ValueError, match="got positions of the kind none"):
         model_encoding(own.model)
@@ -98,6 +96,18 @@ def test_what_is_multiplied_is_said_to_be(view):
 def test_the_architecture_and_the_questions_say_which(kind, architecture, question):
     said = page_text(opened("architecture", kind, block="source_positions"))
     assert architecture in said and "A fixed vector of sines and cosines" not in said
-    assert question in page_text(
-        opened("questions", kind, question="Why sine and cosine, and why a buffer and not a parameter?")
-    )
+    assert question in page_text(opened("questions", kind, question=WAVES))
+
+
+def test_the_wavelengths_of_what_is_multiplied_can_be_read():
+    (spec,) = specs(opened("positions", "multiplied", positions="wavelengths"))
+    assert spec["layout"]["yaxis"]["tickformat"] == "~g", "1, 0.1, 0.01: whole numbers would all be 0"
+    marks = [data for data in spec["data"] if data.get("mode") == "markers"]
+    assert len(marks) == 2 and all("%{y:,.2~r}" in data["hovertemplate"] for data in marks)
+
+
+@pytest.mark.parametrize("kind", ["none", "multiplied"])
+def test_the_first_layers_input_has_positions_where_they_are_added(kind):
+    query = {"checkpoint": kind, "text": TEXT, "kind": "encoder", "layer": "1"}
+    told = json.dumps(json.loads(components(open_page("pages/inside.py", **query))[0].proto.json))
+    assert ("plus the positions" in told) == (kind == "multiplied") and "the embeddings" in told
