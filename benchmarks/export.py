@@ -13,10 +13,10 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from headlight.views.attention.explorer_html import explorer_page
+from headlight.views.attention.explorer_payload import explorer_blob
 from transformer import Translator
 from transformer.interpret.trace import Trace
-from views.attention.explorer_html import explorer_page
-from views.attention.explorer_payload import explorer_blob
 
 from .bertviz_page import model_view_html
 from .inseq_page import inseq_page

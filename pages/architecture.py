@@ -1,5 +1,9 @@
 """Architecture: what is the model made of, and what does each part do to this sentence?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("architecture")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.architecture.page import show_page  # noqa: E402
+
+show_page(request)

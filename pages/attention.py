@@ -1,5 +1,9 @@
 """Attention: what does every head of the encoder, the decoder and between them look at?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("attention")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.attention.page import show_page  # noqa: E402
+
+show_page(request)

@@ -1,5 +1,9 @@
 """Home: what this is, your own sentence translated before your eyes, and three ways on."""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("home")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.home.page import show_page  # noqa: E402
+
+show_page(request)

@@ -1,5 +1,9 @@
 """Inside attention: where does each number of an attention block come from?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("inside")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.inside.page import show_page  # noqa: E402
+
+show_page(request)

@@ -1,5 +1,9 @@
 """Logits: how does the decoder's last vector become a word?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("logits")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.logits.page import show_page  # noqa: E402
+
+show_page(request)

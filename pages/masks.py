@@ -1,5 +1,9 @@
 """Masks: which cells of attention are masked and why, and what leaks when they are not."""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("masks")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.masks.page import show_page  # noqa: E402
+
+show_page(request)

@@ -1,5 +1,9 @@
 """Translate: what does the model make of this sentence, how sure is it, and what does it read?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("translate")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.translate.page import show_page  # noqa: E402
+
+show_page(request)

@@ -1,5 +1,9 @@
 """What if: what does the model translate when something inside it is changed?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("what_if")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.what_if.page import show_page  # noqa: E402
+
+show_page(request)

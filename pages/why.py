@@ -1,5 +1,9 @@
 """Why this token: what does each token of a translation depend on?"""
 
-from ui.navigation import show
+from headlight.app.navigation import take_request
 
-show("why")
+request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
+
+from headlight.views.why.page import show_page  # noqa: E402
+
+show_page(request)

@@ -21,7 +21,7 @@ from support.server import serve
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
-from plots.layout import Figure
+from headlight.plots.layout import Figure
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import Tokenizer

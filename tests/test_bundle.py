@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.bundle import FOLDER, BundleError, bundle, component, joined
-from browser.standalone import Words, standalone
+from headlight.components.bundle import FOLDER, BundleError, bundle, component, joined
+from headlight.components.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
 

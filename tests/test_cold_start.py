@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from support.house import files, imports, modules
+from support.house import BELOW, files, imports, modules
 from support.pages import ROOT
 
-from ui import loading_screen
+from headlight.app import loading_screen
 
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
 TRAINERS = ("run", "trainer", "updates", "loader", "monitoring", "state")
@@ -18,8 +18,8 @@ TRAINING = {f"transformer.training.{name}" for name in TRAINERS} | {"transformer
 def test_the_app_starts_without_what_trains_models():
     ours = modules()
     names = {path: name for name, path in ours.items()}
-    rooms = ("app", "session", "pages", "views", "ui", "plots", "browser")
-    waiting = {names[path] for room in rooms for path in files(room)} | {"transformer"}
+    packages = BELOW.keys() - {"transformer"}
+    waiting = {names[path] for package in packages for path in files(package)} | {"transformer"}
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -40,18 +40,22 @@ def test_the_engine_imports_what_is_heavy_only_where_it_is_used():
 def test_a_run_of_the_server_has_one_thread_unless_the_environment_says_otherwise(given, expected):
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     environment |= {"OMP_NUM_THREADS": given} if given else {}
-    command = [sys.executable, "-c", "import ui.loading_screen, torch; print(torch.get_num_threads())"]
+    command = [sys.executable, "-c", "import headlight.app.loading_screen, torch; print(torch.get_num_threads())"]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == expected
 
 
 def test_a_page_that_streamlit_runs_alone_reads_nothing_before_the_server_is_prepared():
-    """The first link to a server may be one to a page: see `ui.navigation`."""
-    command = [sys.executable, "-c", "import sys, ui.navigation; print(*sys.modules)"]
+    """The first link to a server may be one to a page: see `headlight.app.navigation`."""
+    command = [sys.executable, "-c", "import sys, headlight.app.navigation; print(*sys.modules)"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"torch", "numpy", "pandas", "session", "transformer"} & set(ran.stdout.split())
+    assert not {"torch", "numpy", "pandas", "headlight.app.results", "transformer"} & set(ran.stdout.split())
     for path in files("pages"):
-        assert set(imports(path, at_the_top=True)) == {"ui.navigation", "ui.navigation.show"}, path.name
+        first, *_ = (name for name in imports(path, at_the_top=True) if name.startswith("headlight"))
+        assert first == "headlight.app.navigation", path.name
+        lines = path.read_text("utf-8").splitlines()
+        alone = next(number for number, line in enumerate(lines) if "take_request()" in line)
+        assert alone < next(number for number, line in enumerate(lines) if "headlight.views" in line), path.name
 
 
 def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):

@@ -6,17 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
-from support.house import BELOW, ENGINE, ROOT, all_files, files, imports, modules, tree
+from support.house import BELOW, ENGINE, ROOT, all_files, files, imports, modules, package_of, tree
 
 MAXIMUM_LINES = 300
 
 # What is installed and yet may not be imported in a room.
 FORBIDDEN = {
     "transformer": {"streamlit", "plotly", "pickle"},
-    "plots": {"streamlit", "torch"},
-    "browser": {"torch", "plotly"},
-    "ui": {"torch"},
-    "views": {"torch"},
+    "headlight.plots": {"streamlit", "torch"},
+    "headlight.components": {"torch", "plotly"},
+    "headlight.app": {"torch"},
+    "headlight.views": {"torch"},
     "pages": {"torch", "plotly", "numpy"},
 }
 # Files of figures, texts and payloads: functions from numbers to what is shown, to be had without a page.
@@ -34,31 +34,29 @@ def test_the_engine_is_where_this_test_looks_for_it():
     assert len(files("transformer")) > 20
 
 
-@pytest.mark.parametrize("room", BELOW)
-def test_an_arrow_points_downward_only(room):
-    allowed = {room} | BELOW[room]
-    for path in files(room):
-        named = {name.split(".")[0] for name in imports(path)}
-        upward = (named & BELOW.keys()) - allowed | named & FORBIDDEN.get(room, set())
-        assert not upward, f"{path.relative_to(ROOT)} imports {', '.join(upward)}"
+@pytest.mark.parametrize("package", BELOW)
+def test_imports_point_downward_only(package):
+    allowed = {package} | BELOW[package]
+    for path in files(package):
+        found = set(imports(path))
+        upward = {package_of(name) for name in found} - allowed - {""}
+        forbidden = {name.split(".")[0] for name in found} & FORBIDDEN.get(package, set())
+        assert not upward | forbidden, f"{path.relative_to(ROOT)} imports {', '.join(upward | forbidden)}"
 
 
-def test_one_module_alone_of_the_engine_looks_something_up_by_its_name():
-    """What lies above the engine is named there as an entry point is, for a trace that a notebook shows."""
-    found = {path for path in files("transformer") if {"pkgutil.resolve_name", "resolve_name"} & names(path)}
-    assert found == {ROOT / "transformer" / "interpret" / "display.py"}
-    assert not [path for path in files("transformer") if "?" in imports(path)], "imported by a name that is computed"
-    module = tree(found.pop()).body
-    assert not [
-        each for each in module if "resolve_name" in ast.unparse(each) and not isinstance(each, ast.FunctionDef)
-    ]
+def test_no_module_is_looked_up_by_a_text_and_no_path_is_added():
+    for path in [*all_files(), *sorted((ROOT / "tests").rglob("*.py"))]:
+        assert "sys.path" not in names(path), path
+    for path in (path for package in BELOW for path in files(package)):
+        assert not {"pkgutil.resolve_name", "resolve_name"} & names(path), path
+        assert "?" not in imports(path), f"{path} imports what is computed"
 
 
 def test_no_modules_import_one_another_in_a_circle():
     ours = modules()
     # A package's own name stands for what its __init__ imports, not for all that is in it.
     graph = {name: {found for found in imports(path) if found in ours and found != name} for name, path in ours.items()}
-    assert graph["session"], "the search finds what the session surely imports"
+    assert graph["headlight.app.bar"], "the search finds what the session surely imports"
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError with the circle
 
 
@@ -67,7 +65,7 @@ def test_what_is_imported_is_there():
     ours = modules()
     for path in [*all_files(), *sorted((ROOT / "tests").rglob("*.py"))]:
         for node in ast.walk(tree(path)):
-            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in BELOW:
+            if isinstance(node, ast.ImportFrom) and not node.level and package_of(node.module or ""):
                 assert node.module in ours, f"{path.relative_to(ROOT)} imports {node.module}"
 
 
@@ -82,7 +80,7 @@ def test_the_engines_packages_stand_one_upon_another():
 
 
 def test_what_is_drawn_and_said_is_to_be_had_without_a_page():
-    pure = [path for path in files("views") if path.stem.split("_")[-1] in PURE]
+    pure = [path for path in files("headlight.views") if path.stem.split("_")[-1] in PURE]
     assert len(pure) > 20
     for path in pure:
         assert not {"streamlit", "torch"} & {name.split(".")[0] for name in imports(path)}, path.relative_to(ROOT)
@@ -106,7 +104,7 @@ def test_a_page_is_an_address_and_no_more(path):
 
 def test_no_style_asks_a_whole_page_what_it_holds():
     """Each change of the page, and each label that Plotly measures, then computes the style of all of it anew."""
-    for style in (ROOT / "ui").glob("*.css"):
+    for style in (ROOT / "headlight" / "app").glob("*.css"):
         asked = re.findall(r"(?:stMain|stApp|:root|\bbody|\bhtml)[^\s,{]*:has\(", style.read_text("utf-8"))
         assert not asked, f"{style.name}: {asked}"
 

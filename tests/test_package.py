@@ -17,7 +17,6 @@ from support.server import free_port, wait_for
 from transformer import Translator, __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-ROOMS = ("pages", "views", "ui", "plots", "session", "browser")
 TOOLS = ("eslint.config.js", "package.json", "package-lock.json")  # of the tests of the JavaScript
 CHECKPOINTS = ("en-de", "en-fr", "reverse")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
@@ -33,8 +32,8 @@ def wheel(tmp_path_factory) -> Path:
     shutil.copytree(ROOT, copy, ignore=unwanted)
     shutil.copytree(copy / "checkpoints" / "reverse", copy / "checkpoints" / "of-my-own")
     (copy / "checkpoints" / "reverse" / "model.safetensors.part").write_bytes(b"half")
-    (copy / "browser" / "node_modules" / "other").mkdir(parents=True)
-    (copy / "browser" / "node_modules" / "other" / "index.js").write_text("export {};")
+    (copy / "headlight" / "components" / "node_modules" / "other").mkdir(parents=True)
+    (copy / "headlight" / "components" / "node_modules" / "other" / "index.js").write_text("export {};")
     subprocess.run([*PIP, "wheel", copy, "--no-deps", "--no-build-isolation", "--wheel-dir", out], check=True)
     (found,) = out.iterdir()
     return found
@@ -55,14 +54,16 @@ def start(installed: Path, folder: Path, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(script, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_the_wheel_has_the_engine_the_rooms_of_the_app_and_the_shipped_checkpoints_and_no_more(wheel):
-    rooms = [path for room in ROOMS for path in (ROOT / room).rglob("*.*") if path.is_file()]
-    wanted = {f"headlight/{path.relative_to(ROOT).as_posix()}" for path in rooms if path.name not in TOOLS}
+def test_the_wheel_has_both_packages_the_entry_and_the_shipped_checkpoints_and_no_more(wheel):
+    sources = [
+        path for package in ("transformer", "headlight") for path in (ROOT / package).rglob("*.*") if path.is_file()
+    ]
+    wanted = {path.relative_to(ROOT).as_posix() for path in sources if path.name not in TOOLS}
     wanted = {name for name in wanted if "__pycache__" not in name and "node_modules" not in name}
-    wanted |= {"headlight/app.py", "headlight/.streamlit/config.toml"}
-    wanted |= {path.relative_to(ROOT).as_posix() for path in files("transformer")}
+    entry = ["app.py", ".streamlit/config.toml", *(f"pages/{path.name}" for path in files("pages"))]
+    wanted |= {f"headlight/entry/{name}" for name in entry}
     shipped = [path for name in CHECKPOINTS for path in (ROOT / "checkpoints" / name).iterdir() if path.is_file()]
-    wanted |= {f"headlight/{path.relative_to(ROOT).as_posix()}" for path in shipped if path.suffix != ".part"}
+    wanted |= {f"transformer/{path.relative_to(ROOT).as_posix()}" for path in shipped if path.suffix != ".part"}
     with zipfile.ZipFile(wheel) as archive:
         assert {name for name in archive.namelist() if ".dist-info/" not in name} == wanted
     assert any(name.endswith("en-de/model.safetensors") for name in wanted) and len(wanted) > 250
@@ -79,7 +80,7 @@ def test_the_command_translates_elsewhere_with_the_checkpoint_that_came_with_it(
 
 def test_the_app_is_served_from_elsewhere_and_ends_when_it_is_asked_to(installed, tmp_path):
     """A file of the current folder must not be taken for a module of the app's."""
-    (tmp_path / "ui.py").write_text("raise ImportError('not the app')")
+    (tmp_path / "headlight.py").write_text("raise ImportError('not the app')")
     port = free_port()
     with start(installed, tmp_path, "app", "--headless", "--port", str(port)) as process:
         try:

@@ -1,22 +1,34 @@
-"""The command line: a model's translations, maps and measures, its training, its import and export, and the app."""
+"""The command line: a model's translations, maps and measures, its training, its import and export."""
 
 import argparse
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from . import __version__
-from .commands import making, measuring, serving, translating
+from .commands import making, measuring, translating
+from .commands.options import AddCommand
 from .errors import UserError
 
 
+class Commands(Protocol):
+    """A module that adds commands to the parser."""
+
+    def add_commands(self, command: AddCommand) -> None: ...
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0, 1 for a UserError, 130 when interrupted."""
+    """Run one command; return the exit status: 0, 1 for a UserError, 130 when interrupted."""
+    return run("python -m transformer", (), arguments)
+
+
+def run(program: str, more: Iterable[Commands], arguments: list[str] | None) -> int:
+    """Run one command of this package or of `more` modules, for the program of this name; return the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill saves like Ctrl-C
-    options = _parser().parse_args(arguments)
+    options = _parser(program, (*more, translating, measuring, making)).parse_args(arguments)
     try:
         return options.run(options) or 0
     except BrokenPipeError:
@@ -29,9 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    called = "python -m transformer" if Path(sys.argv[0]).name == "__main__.py" else "headlight"
-    parser = argparse.ArgumentParser(prog=called, description=__doc__)
+def _parser(program: str, modules: Iterable[Commands]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -40,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         subparser.set_defaults(run=run)
         return subparser
 
-    for each in (serving, translating, measuring, making):
-        each.add_commands(command)
+    for module in modules:
+        module.add_commands(command)
     return parser
 
 

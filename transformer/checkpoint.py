@@ -15,7 +15,15 @@ from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokeni
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .files import app_folder, load_tensors, object_bytes, read_object, reading, save_tensors, write_atomically
+from .files import (
+    load_tensors,
+    object_bytes,
+    read_object,
+    reading,
+    save_tensors,
+    shipped_checkpoints,
+    write_atomically,
+)
 from .model.transformer import Transformer
 
 WEIGHTS_FILE = "model.safetensors"
@@ -117,7 +125,7 @@ def locate(name: str | Path) -> Path:
 
     Where there is neither, the path as it was given: `load_checkpoint` says that it is missing.
     """
-    folder, shipped = Path(name), app_folder() / "checkpoints" / name
+    folder, shipped = Path(name), shipped_checkpoints() / name
     named = folder.name == str(name) and not folder.is_dir() and (shipped / "config.json").is_file()
     return shipped if named else folder
 

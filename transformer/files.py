@@ -16,13 +16,10 @@ from safetensors.torch import load_file, save
 from .errors import CheckpointError
 
 
-def app_folder() -> Path:
-    """The folder of app.py and of the shipped checkpoints.
-
-    That is the repository, or where pip has put both: `headlight`, beside this package.
-    """
-    beside = Path(__file__).parents[1]
-    return beside / "headlight" if (beside / "headlight" / "app.py").is_file() else beside
+def shipped_checkpoints() -> Path:
+    """Return the folder of the shipped checkpoints: in the installed package, or beside it in the repository."""
+    installed = Path(__file__).parent / "checkpoints"
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "checkpoints"
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -13,7 +13,6 @@ from .decoding.beam import Beam, SearchRecord, beam_search, best_ids, recorded_b
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
-from .interpret.display import FiguresOfTranslator
 from .interpret.trace import Trace, make_trace
 from .interpret.what_if.head_means import HeadMeans
 from .interpret.what_if.importance import HeadImportance
@@ -26,8 +25,10 @@ _BATCH = 64  # sentences (times beam size) decoded side by side
 _TRACED = 16  # the same, every attention kept
 
 
-class Translator(TextReader, FiguresOfTranslator):
+class Translator(TextReader):
     """Translates, and shows how. Safe to share between threads."""
+
+    trace_class: type[Trace] = Trace  # what `trace` returns
 
     def __init__(self, checkpoint: Checkpoint):
         self.checkpoint = checkpoint
@@ -186,7 +187,10 @@ class Translator(TextReader, FiguresOfTranslator):
                 (target_ids,) = self._best_ids([source_ids], strategy or Greedy(), [prefix_ids], encoder.memory)
             fed = [self.tokenizer.begin_id, *target_ids[:-1]]
             activations = record_decoder(self.model, encoder, [fed], request)
-        return make_trace(activations, self.tokenizer, text, pieces, target_ids, origin, asked), activations
+        made = make_trace(
+            activations, self.tokenizer, text, pieces, target_ids, origin, asked, trace_class=self.trace_class
+        )
+        return made, activations
 
     def trace_many(
         self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
@@ -201,7 +205,16 @@ class Translator(TextReader, FiguresOfTranslator):
             ids = self._best_ids(batch, strategy_for(beam), prefixes, encoder.memory)
             seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *each[:-1]] for each in ids])
             for at, index in enumerate(indices):
-                traces[index] = make_trace(seen, self.tokenizer, texts[index], pieces[index], ids[at], "decoded", at=at)
+                traces[index] = make_trace(
+                    seen,
+                    self.tokenizer,
+                    texts[index],
+                    pieces[index],
+                    ids[at],
+                    "decoded",
+                    at=at,
+                    trace_class=self.trace_class,
+                )
             if progress:
                 progress(len(traces))
         return [traces[index] for index in range(len(texts))]

@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
-from browser.bundle import bundle
+from headlight.components.bundle import bundle
+from headlight.views.decoding.payload import decoding_steps
 from transformer import Beam
 from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map
-from views.decoding.payload import decoding_steps
 
 ROOT = Path(__file__).parents[2]
 PLAYER = ROOT / "browser" / "decoding_player"

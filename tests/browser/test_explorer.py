@@ -16,10 +16,10 @@ from support.access import shuts_no_one_out
 from support.chromium import PATIENCE
 from support.rest import at_rest
 
-from browser.bundle import bundle
+from headlight.components.bundle import bundle
+from headlight.views.attention.explorer_payload import explorer_blob
 from transformer import Translator
 from transformer.arrays import entropy
-from views.attention.explorer_payload import explorer_blob
 
 ROOT = Path(__file__).parents[2]
 EXPLORER = ROOT / "browser" / "attention_explorer"

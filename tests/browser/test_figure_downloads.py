@@ -17,7 +17,7 @@ from support.access import shuts_no_one_out
 from support.house import ROOT
 from support.rest import at_rest
 
-from plots.palette import WEIGHT_SCALE
+from headlight.plots.palette import WEIGHT_SCALE
 
 LIGHT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]["chartSequentialColors"]
 SVG = "{http://www.w3.org/2000/svg}"

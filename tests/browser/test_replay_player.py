@@ -11,10 +11,10 @@ from support.access import shuts_no_one_out
 from support.alone import put_up, receive
 from support.rest import at_rest
 
-from plots.text import short_weight
+from headlight.plots.text import short_weight
+from headlight.views.training.replay_payload import ShownHead, replay_payload
+from headlight.views.training.replay_text import focus_of, output_text
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
-from views.training.replay_payload import ShownHead, replay_payload
-from views.training.replay_text import focus_of, output_text
 
 ROOT = Path(__file__).parents[2]
 PLAYER = "replay_player/player"

@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
+from headlight.views.attention.explorer_html import explorer_choice, explorer_page
+from headlight.views.attention.explorer_payload import explorer_blob
 from transformer.interpret.trace import Trace
 from transformer.training.replay import REPLAY_FILE, load_replay
-from views.attention.explorer_html import explorer_choice, explorer_page
-from views.attention.explorer_payload import explorer_blob
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "I don't love my teacher."

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest, at_rest_for_good, follow
 
-from ui.navigation import GROUPS
+from headlight.app.navigation import GROUPS
 
 WINDOWS = ((1366, 768), (1280, 720))  # a projector, a small laptop
 ZOOMED, PHONE = (1093, 614), (390, 844)  # the projector's at 125 %

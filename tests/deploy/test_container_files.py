@@ -5,7 +5,7 @@ import re
 from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
 
-from session.ahead import SWITCH
+from headlight.app.results.ahead import SWITCH
 
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 

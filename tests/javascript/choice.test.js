@@ -5,8 +5,8 @@ import { test } from "node:test";
 
 import {
   Choice, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
-} from "../../browser/attention_explorer/choice.js";
-import { Attention } from "../../browser/attention_explorer/weights.js";
+} from "../../headlight/components/attention_explorer/choice.js";
+import { Attention } from "../../headlight/components/attention_explorer/weights.js";
 import { exampleBytes } from "./example.js";
 
 const attention = new Attention(exampleBytes());

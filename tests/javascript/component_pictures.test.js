@@ -3,20 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Choice, groupOf } from "../../browser/attention_explorer/choice.js";
-import { allHeadsFigure, chosenFigure } from "../../browser/attention_explorer/picture.js";
-import { Attention, Shown } from "../../browser/attention_explorer/weights.js";
-import { figureOf as diagram } from "../../browser/architecture_diagram/picture.js";
-import { figureOf as steps } from "../../browser/attention_steps/picture.js";
-import { figureOf as tree } from "../../browser/beam_tree/picture.js";
-import { headsFigure, stepFigure } from "../../browser/decoding_player/picture.js";
-import { csvOf } from "../../browser/export/csv.js";
-import { svgText } from "../../browser/export/svg.js";
-import { Grid } from "../../browser/lib/format.js";
-import { figureOf as importance } from "../../browser/head_switches/picture.js";
-import { replayFigure, headFigure } from "../../browser/replay_player/picture.js";
-import { Snapshots } from "../../browser/replay_player/snapshots.js";
-import { figureOf as lines } from "../../browser/token_lines/picture.js";
+import { Choice, groupOf } from "../../headlight/components/attention_explorer/choice.js";
+import { allHeadsFigure, chosenFigure } from "../../headlight/components/attention_explorer/picture.js";
+import { Attention, Shown } from "../../headlight/components/attention_explorer/weights.js";
+import { figureOf as diagram } from "../../headlight/components/architecture_diagram/picture.js";
+import { figureOf as steps } from "../../headlight/components/attention_steps/picture.js";
+import { figureOf as tree } from "../../headlight/components/beam_tree/picture.js";
+import { headsFigure, stepFigure } from "../../headlight/components/decoding_player/picture.js";
+import { csvOf } from "../../headlight/components/export/csv.js";
+import { svgText } from "../../headlight/components/export/svg.js";
+import { Grid } from "../../headlight/components/lib/format.js";
+import { figureOf as importance } from "../../headlight/components/head_switches/picture.js";
+import { replayFigure, headFigure } from "../../headlight/components/replay_player/picture.js";
+import { Snapshots } from "../../headlight/components/replay_player/snapshots.js";
+import { figureOf as lines } from "../../headlight/components/token_lines/picture.js";
 import { exampleBytes } from "./example.js";
 import { every, measure, numbersOf, textsOf, within } from "./shapes.js";
 

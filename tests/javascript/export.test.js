@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { csvOf, tableOfMatrices } from "../../browser/export/csv.js";
-import { heatmap } from "../../browser/export/matrix.js";
-import { filesOf } from "../../browser/export/npz.js";
-import { placed, shape, svgFile, svgText, write, writeFormula } from "../../browser/export/svg.js";
-import { Geometry } from "../../browser/lib/heatmap.js";
+import { csvOf, tableOfMatrices } from "../../headlight/components/export/csv.js";
+import { heatmap } from "../../headlight/components/export/matrix.js";
+import { filesOf } from "../../headlight/components/export/npz.js";
+import { placed, shape, svgFile, svgText, write, writeFormula } from "../../headlight/components/export/svg.js";
+import { Geometry } from "../../headlight/components/lib/heatmap.js";
 import { every, numbersOf, textsOf, within } from "./shapes.js";
 
 const HOSTILE = '</script><img src=x onerror="hurt()">&\u0001';

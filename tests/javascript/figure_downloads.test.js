@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { latexCaption } from "../../browser/export/caption.js";
-import { csvOf } from "../../browser/export/csv.js";
-import { archive, matrixFile, textFile } from "../../browser/export/npz.js";
-import { rampOf } from "../../browser/figure_downloads/cells.js";
-import { matricesOf, plainText, tableOf } from "../../browser/figure_downloads/numbers.js";
+import { latexCaption } from "../../headlight/components/export/caption.js";
+import { csvOf } from "../../headlight/components/export/csv.js";
+import { archive, matrixFile, textFile } from "../../headlight/components/export/npz.js";
+import { rampOf } from "../../headlight/components/figure_downloads/cells.js";
+import { matricesOf, plainText, tableOf } from "../../headlight/components/figure_downloads/numbers.js";
 
 const MAP = {
   traces: [

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Grid, floats, number, sixteenBits, tiny } from "../../browser/lib/format.js";
+import { Grid, floats, number, sixteenBits, tiny } from "../../headlight/components/lib/format.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, geometryOf } from "../../browser/attention_steps/panels.js";
-import { Raster, blue, inkOn, opacity, shade, shortened } from "../../browser/lib/canvas.js";
+import { cellNumber, geometryOf } from "../../headlight/components/attention_steps/panels.js";
+import { Raster, blue, inkOn, opacity, shade, shortened } from "../../headlight/components/lib/canvas.js";
 import {
   Geometry, Heatmap, cellText, fitUpright, labelEvery, rowLabelsWidth, slantedHeight,
-} from "../../browser/lib/heatmap.js";
+} from "../../headlight/components/lib/heatmap.js";
 
 const geometry = new Geometry({ rows: 3, columns: 5, left: 40, top: 20, wide: 10, high: 8, after: 7, below: 4 });
 

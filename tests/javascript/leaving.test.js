@@ -25,7 +25,7 @@ async function leaving() {
   globalThis.addEventListener = page.addEventListener.bind(page);
   globalThis.location = { href: "http://here/attention", origin: "http://here", pathname: "/attention" };
   delete globalThis[Symbol.for("leaving the page")];
-  const module = await import(`../../browser/lib/leaving.js?${(copies += 1)}`);
+  const module = await import(`../../headlight/components/lib/leaving.js?${(copies += 1)}`);
   delete globalThis.addEventListener;
   return module;
 }
@@ -123,7 +123,7 @@ test("after Back to another page, until something comes; Back on the same page s
 });
 
 test("all components hear of it: each is a bundle with a copy of its own", async () => {
-  const first = await leaving(), second = await import(`../../browser/lib/leaving.js?${(copies += 1)}`);
+  const first = await leaving(), second = await import(`../../headlight/components/lib/leaving.js?${(copies += 1)}`);
   page.dispatchEvent(new Click(linkTo("/decoding")));
   assert.deepEqual([first.isLeaving(), second.isLeaving()], [true, true]);
   globalThis.location.pathname = "/translate";

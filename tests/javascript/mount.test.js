@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Echo, mounted } from "../../browser/lib/mount.js";
+import { Echo, mounted } from "../../headlight/components/lib/mount.js";
 
 let copies = 0;
 
@@ -41,7 +41,7 @@ test("after forgetting, everything is news", () => {
 async function inPage() {
   const page = new EventTarget();
   globalThis.addEventListener = page.addEventListener.bind(page);
-  const module = await import(`../../browser/lib/mount.js?${(copies += 1)}`);
+  const module = await import(`../../headlight/components/lib/mount.js?${(copies += 1)}`);
   delete globalThis.addEventListener;
   return { page, ...module };
 }

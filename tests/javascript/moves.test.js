@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { moved } from "../../browser/beam_tree/moves.js";
+import { moved } from "../../headlight/components/beam_tree/moves.js";
 
 // a (row 0) -> b (row 0), c (row 1); d (row 2) -> e (row 2)
 const BRANCHES = [

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Playhead } from "../../browser/lib/playback.js";
+import { Playhead } from "../../headlight/components/lib/playback.js";
 
 function player(t, { first = 1, last = 5 } = {}) {
   t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { redistributed, written } from "../../browser/weight_bars/weights.js";
+import { redistributed, written } from "../../headlight/components/weight_bars/weights.js";
 
 const near = (found, expected) => found.forEach((each, at) => assert.ok(Math.abs(each - expected[at]) < 1e-12));
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sizeFor } from "../../browser/architecture_diagram/layout.js";
-import { everyOf, roomBelow } from "../../browser/presenter/room.js";
+import { sizeFor } from "../../headlight/components/architecture_diagram/layout.js";
+import { everyOf, roomBelow } from "../../headlight/components/presenter/room.js";
 
 test("a figure gets what is left below its top, unless that is too little to see anything", () => {
   assert.equal(roomBelow(200, 614), 404);

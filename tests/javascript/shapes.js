@@ -1,4 +1,4 @@
-// Looking into what a picture is drawn from: shapes as browser/export/svg.js has them.
+// Looking into what a picture is drawn from: shapes as headlight/components/export/svg.js has them.
 
 export const measure = (text, size) => 0.5 * size * [...text].length; // every letter half as wide as it is high
 

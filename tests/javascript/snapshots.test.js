@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Snapshots, SnapshotStrip } from "../../browser/replay_player/snapshots.js";
+import { Snapshots, SnapshotStrip } from "../../headlight/components/replay_player/snapshots.js";
 
 // Two snapshots, one layer, two heads, two queries and two keys.
 const WEIGHTS = [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33].map((value) => value * 1000);

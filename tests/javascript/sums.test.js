@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { neuronsOf, panelsOf, pictureOf } from "../../browser/attention_steps/panels.js";
-import { Sums, sumText } from "../../browser/attention_steps/sums.js";
-import { Grid } from "../../browser/lib/format.js";
+import { neuronsOf, panelsOf, pictureOf } from "../../headlight/components/attention_steps/panels.js";
+import { Sums, sumText } from "../../headlight/components/attention_steps/sums.js";
+import { Grid } from "../../headlight/components/lib/format.js";
 
 const grid = (rows) => new Grid(rows.length, rows[0].length, Float32Array.from(rows.flat()));
 

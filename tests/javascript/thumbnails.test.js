@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arrange, cellIn, everyHead, heightOf, largestOf, tileAt } from "../../browser/lib/thumbnails.js";
+import { arrange, cellIn, everyHead, heightOf, largestOf, tileAt } from "../../headlight/components/lib/thumbnails.js";
 
 const size = { layers: 2, heads: 3, rows: 8, columns: 10 };
 const found = everyHead(size);

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Choice } from "../../browser/attention_explorer/choice.js";
-import { chosenIndexes } from "../../browser/attention_explorer/tokens.js";
-import { shortWeight } from "../../browser/attention_explorer/views.js";
-import { Attention, Shown, largestTogether } from "../../browser/attention_explorer/weights.js";
+import { Choice } from "../../headlight/components/attention_explorer/choice.js";
+import { chosenIndexes } from "../../headlight/components/attention_explorer/tokens.js";
+import { shortWeight } from "../../headlight/components/attention_explorer/views.js";
+import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
 import { HEADER, exampleBytes } from "./example.js";
 
 const attention = new Attention(exampleBytes());

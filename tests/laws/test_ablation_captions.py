@@ -8,9 +8,9 @@ import pytest
 import torch
 from support.traced import place_of, traces, translator
 
+from headlight.views.what_if.ablation_text import describe_change, describe_ranking, head_words
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Heads
-from views.what_if.ablation_text import describe_change, describe_ranking, head_words
 
 HEADS = {
     Heads("encoder", 1, 4): "encoder self-attention layer 2, head 5",

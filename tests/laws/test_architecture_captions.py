@@ -8,10 +8,10 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
+from headlight.views.architecture.text import describe_gradients, describe_trajectory, describe_units, share_words
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import blocks_of
 from transformer.interpret.residual import record_hidden_units, trajectory
-from views.architecture.text import describe_gradients, describe_trajectory, describe_units, share_words
 
 _OURS = {"self-attention": "self_attention", "cross-attention": "cross_attention", "feed-forward": "feed_forward"}
 _CASES = [*(("en-de", text) for text in SENTENCES), ("reverse", "a b c d"), ("reverse", "x")]

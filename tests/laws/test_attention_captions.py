@@ -8,10 +8,10 @@ import numpy as np
 from support.head_rows import COUNTED, Head, thresholds
 from support.traced import CHECKPOINT, traces, translator
 
+from headlight.views.attention.explorer_text import explorer_words, look_words, role_words
 from transformer.interpret.head_patterns import Pattern, measure_heads
 from transformer.interpret.head_roles import load_roles
 from transformer.interpret.trace import masked_maps
-from views.attention.explorer_text import explorer_words, look_words, role_words
 
 KINDS = ("encoder", "decoder", "cross")
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from support.traced import TOKEN, place_of, traces, translator
 
-from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from views.attention.beyond_weights_figure import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlations
-from views.attention.beyond_weights_text import (
+from headlight.views.attention.beyond_weights_figure import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlations
+from headlight.views.attention.beyond_weights_text import (
     describe_agreement,
     describe_disagreement,
     describe_measures,
     describe_prefix,
 )
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
 
 SHORT = (0, 3, 6, 7, 9, 10, 11, 12, 13, 16, 17, 18, 19, 23, 33)  # quick, repeated words and single pieces among them
 CHANGE = r"by (less than 0\.0005|\d+\.\d{3})"

@@ -5,8 +5,8 @@ import re
 import pytest
 from support.traced import traces, translator
 
+from headlight.views.what_if.compare_text import describe_difference, matching_words
 from transformer.interpret.what_if.difference import subtract
-from views.what_if.compare_text import describe_difference, matching_words
 
 PAIRS = [(trace, translator().trace(trace.source_text.replace(" ", " very ", 1))) for trace in traces()[1:14:4]]
 

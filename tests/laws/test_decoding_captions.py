@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from support.traced import all_traces, is_printed, traces, translator
 
+from headlight.views.decoding.text import entropy_words, hardest_step, search_sentence, step_sentence
 from transformer import Beam, Greedy
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import attention_map
-from views.decoding.text import entropy_words, hardest_step, search_sentence, step_sentence
 
 SEARCHED = (0, 5, 7, 9, 12, 14, 17, 28, 36, 37)
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from support.streams import loaded, stream_of, trace_of
 
+from headlight.views.why.early_layers_text import describe_lens, describe_parts, kept_places, logit_words
 from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.logit_attribution import attribute_logit
-from views.why.early_layers_text import describe_lens, describe_parts, kept_places, logit_words
 
 TEXTS = ("I love my teacher.", "I think that he has never read this book.", "Good morning.")
 CASES = [("en-de", text) for text in TEXTS] + [("reverse", "abc def")]

@@ -7,11 +7,11 @@ import pytest
 from support.claims import PERCENT, as_percent, as_printed
 from support.streams import labels, some_blocks, stages_of, trace_of
 
+from headlight.views.inside.scaling_text import describe_head, describe_random
+from headlight.views.inside.steps_findings import Findings
+from headlight.views.inside.steps_text import View
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.toy_attention import ToyShape, toy_numbers
-from views.inside.scaling_text import describe_head, describe_random
-from views.inside.steps_findings import Findings
-from views.inside.steps_text import View
 
 
 def _cases():

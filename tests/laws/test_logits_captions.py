@@ -8,11 +8,11 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
+from headlight.views.logits.text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand
+from headlight.views.logits.text import softmax_by_hand as by_softmax
 from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence
 from transformer.interpret.residual import logit_lens
-from views.logits.text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand
-from views.logits.text import softmax_by_hand as by_softmax
 
 _CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))
 _NEVER = (0, 2)

@@ -10,8 +10,8 @@ from support.claims import PERCENT, TINY, as_percent, as_printed, number, scient
 from support.sentences import SENTENCES
 from support.streams import KINDS, loaded, trace_of
 
+from headlight.views.masks import text as captions
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
-from views.masks import text as captions
 
 _PAIRS = [*zip(SENTENCES[0:38:2], SENTENCES[1:39:2], strict=True), ("I love my teacher.", "I love my teacher.")]
 

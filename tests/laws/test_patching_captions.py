@@ -7,9 +7,9 @@ import pytest
 import torch
 from support.streams import CHECKPOINTS, loaded
 
+from headlight.views.what_if.patching_text import PATCHED, column_names, describe_cell, describe_map
 from transformer.interpret.what_if.minimal_pairs import read_minimal_pairs
 from transformer.interpret.what_if.patching import patched_predictions, patching_map
-from views.what_if.patching_text import PATCHED, column_names, describe_cell, describe_map
 
 PAIRS = read_minimal_pairs(CHECKPOINTS / "en-de")
 SHOWN = [("encoder stream", 2, 3), ("decoder stream", 3, 1), ("cross-attention", 2, 1), ("cross heads", 2, 7)]

@@ -9,9 +9,9 @@ from support.claims import TINY, as_printed, number, scientific_number
 from support.sentences import SENTENCES
 from support.streams import loaded, trace_of
 
+from headlight.views.positions import sum_text
+from headlight.views.positions import text as captions
 from transformer.interpret.positions import distance_law, dot_products, embedding_sum, encoding
-from views.positions import sum_text
-from views.positions import text as captions
 
 _SETTINGS = [
     (length, d_model, base) for length in (2, 7, 8, 128) for d_model in (2, 16, 256) for base in (2.0, 100.0, 1e4)

@@ -12,8 +12,8 @@ from support.claims import as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stages_of, stream_of, trace_of
 
-from session import blocks
-from views.questions import questions_attention, questions_model
+from headlight.app.results import blocks
+from headlight.views.questions import questions_attention, questions_model
 
 CASES = [("en-de", text) for text in SENTENCES[:39:2]] + [("reverse", text) for text in SENTENCES[:39:4]]
 

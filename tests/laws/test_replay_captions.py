@@ -9,8 +9,8 @@ import pytest
 from support.head_rows import COUNTED, Head, thresholds
 from support.streams import CHECKPOINTS, KINDS
 
+from headlight.views.training import replay_text as captions
 from transformer.training.replay import REPLAY_FILE, load_replay
-from views.training import replay_text as captions
 
 NAMES = ("en-de", "en-fr", "reverse")
 

@@ -9,8 +9,8 @@ import torch
 from support.traced import place_of, traces, translator
 from torch import nn
 
-from views.what_if.rewriting_payload import Action, Concerned, Rewriting, Scope
-from views.what_if.rewriting_text import describe_next, describe_rewriting
+from headlight.views.what_if.rewriting_payload import Action, Concerned, Rewriting, Scope
+from headlight.views.what_if.rewriting_text import describe_next, describe_rewriting
 
 TEXTS = [each for each in traces() if len(each.source_ids) > 3 and len(each.next_ids) > 3][2:18:5]
 

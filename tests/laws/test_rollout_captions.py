@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 from support.traced import TOKEN, place_of, traces, translator
 
-from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
-from transformer.interpret.what_if.alti import alti, contributions
-from views.attention.rollout_figure import raw_and_rolled
-from views.attention.rollout_text import (
+from headlight.views.attention.rollout_figure import raw_and_rolled
+from headlight.views.attention.rollout_text import (
     ALTI,
     HALVES,
     MEASURED,
@@ -21,6 +17,10 @@ from views.attention.rollout_text import (
     describe_parts,
     describe_shares,
 )
+from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.residual import record_residual_stream
+from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
+from transformer.interpret.what_if.alti import alti, contributions
 
 NUMBER = r"(\d\.\d+)"
 

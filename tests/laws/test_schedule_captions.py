@@ -9,9 +9,9 @@ import pytest
 from support.claims import TINY, as_scientific, number, scientific_number
 from support.streams import loaded
 
+from headlight.views.training import learning_rate_text as captions
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam
-from views.training import learning_rate_text as captions
 
 _SETTINGS = [(512, 400, 1.0), (512, 401, 1.0), (512, 800, 1.0), (514, 400, 1.0), (128, 400, 1.0), (512, 400, 0.5)]
 _SETTINGS += [(512, 1, 1.0), (512, 400, 1.0002), (256, 800, 1.0), (2, 7, 1000.0), (2048, 100, 1.0)]

@@ -10,6 +10,9 @@ from support.claims import PERCENT, TINY, as_percent, as_printed, as_scientific,
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, loaded, trace_of
 
+from headlight.views.training import batching_text, label_smoothing_text
+from headlight.views.training.batching_figure import WAYS
+from headlight.views.training.label_smoothing_figure import MEASURES, WORDS
 from transformer.data.batching import (
     count_padding,
     epoch_batches,
@@ -19,9 +22,6 @@ from transformer.data.batching import (
     read_samples,
 )
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from views.training import batching_text, label_smoothing_text
-from views.training.batching_figure import WAYS
-from views.training.label_smoothing_figure import MEASURES, WORDS
 
 BUDGETS = (16, 128, 512, 2048)
 

@@ -7,10 +7,10 @@ import numpy as np
 from support.head_rows import COUNTED, Head, thresholds, word
 from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, place_of, traces, translator
 
+from headlight.views.translate.text import depth_words, describe_map, least_probable_token, strongest_reading
 from transformer.decoding.output_statistics import load_outputs
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
-from views.translate.text import depth_words, describe_map, least_probable_token, strongest_reading
 
 
 def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen():

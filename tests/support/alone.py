@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from browser.bundle import FOLDER, bundle
+from headlight.components.bundle import FOLDER, bundle
 
 
 def put_up(page: Page, entry: str, data: dict) -> None:

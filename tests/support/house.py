@@ -6,28 +6,37 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-# Each room, and the rooms below it, from which alone it may import.
+# Each package, and those below it, from which alone it may import.
 BELOW = {
     "transformer": set(),
-    "plots": {"transformer"},
-    "browser": set(),
-    "session": {"transformer"},
-    "ui": {"session", "browser", "plots", "transformer"},
-    "views": {"ui", "session", "browser", "plots", "transformer"},
-    "pages": {"views", "ui"},
-    "app": {"ui"},
+    "headlight.components": set(),
+    "headlight.plots": {"transformer"},
+    "headlight.app": {"headlight.components", "headlight.plots", "transformer"},
+    "headlight.views": {"headlight.app", "headlight.components", "headlight.plots", "transformer"},
+    "headlight": {"headlight.views", "headlight.app", "headlight.components", "headlight.plots", "transformer"},
+    "pages": {"headlight.views", "headlight.app"},
+    "app": {"headlight.app"},
 }
 
 # The engine's packages, each of which may import those before it.
 ENGINE = ("model", "data", "decoding", "exchange", "interpret", "training", "experiments", "toy", "commands")
 
 
-def files(room: str) -> list[Path]:
-    return sorted((ROOT / room).rglob("*.py")) or [ROOT / f"{room}.py"]
+def files(package: str) -> list[Path]:
+    """Return a package's files; of `headlight` those that are in none of its packages."""
+    folder = ROOT / package.replace(".", "/")
+    if package == "headlight":
+        return sorted(folder.glob("*.py"))
+    return sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]
 
 
 def all_files() -> list[Path]:
-    return [path for room in (*BELOW, "benchmarks") for path in files(room)]
+    return [path for package in (*BELOW, "benchmarks") for path in files(package)]
+
+
+def package_of(name: str) -> str:
+    """Return the package of `BELOW` that a module belongs to, or an empty text."""
+    return max((each for each in BELOW if f"{name}.".startswith(f"{each}.")), key=len, default="")
 
 
 def tree(path: Path) -> ast.Module:

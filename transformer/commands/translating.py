@@ -1,4 +1,4 @@
-"""What a trained model does with sentences: translate, evaluate, trace, page."""
+"""What a trained model does with sentences: translate, evaluate, trace."""
 
 import argparse
 import io
@@ -12,9 +12,6 @@ from pathlib import Path
 from ..data.pairs import read_pairs
 from ..decoding.beam import Beam
 from ..errors import DataError, EmptyTextError, UserError
-from ..files import write_atomically
-from ..interpret.display import drawer
-from ..interpret.head_roles import ROLES_FILE, load_roles
 from ..interpret.trace import Trace
 from ..translator import Translator
 from .options import AddCommand, add_checkpoint, add_pairs, add_search, reporter, strategy_of
@@ -32,14 +29,18 @@ def add_commands(command: AddCommand) -> None:
     evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=help)
     evaluate.add_argument("--write", action="store_true", help="also write the score into training.json")
     trace = command("trace", _trace, "write every attention weight of one sentence as arrays")
-    page = command("page", _page, "write every attention weight of one sentence as a page that opens anywhere")
-    for parser, kind in ((trace, ".npz"), (page, ".html")):
-        parser.add_argument("text", help="the source sentence")
-        add_checkpoint(parser, required=False)
-        parser.add_argument("--target", help="a target to replay instead of the model's own translation")
-        parser.add_argument("--out", type=Path, required=True, help=f"the {kind} file to write")
-    for parser in (translate, evaluate, trace, page):
+    add_sentence(trace, ".npz")
+    for parser in (translate, evaluate):
         add_search(parser)
+
+
+def add_sentence(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Add what a command takes that writes what it traced of one sentence into a file of this kind."""
+    parser.add_argument("text", help="the source sentence")
+    add_checkpoint(parser, required=False)
+    parser.add_argument("--target", help="a target to replay instead of the model's own translation")
+    parser.add_argument("--out", type=Path, required=True, help=f"the {kind} file to write")
+    add_search(parser)
 
 
 def _translate(options: argparse.Namespace) -> int:
@@ -102,28 +103,19 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _trace(options: argparse.Namespace) -> None:
-    _, trace = _traced(options)
-    _write(options.out, trace.save)
+    _, trace = trace_sentence(options)
+    write_result(options.out, trace.save)
     print(trace.target_text)
 
 
-def _page(options: argparse.Namespace) -> None:
-    """The explorer as one HTML file, with what its heads do over a corpus where that was measured."""
-    translator, trace = _traced(options)
-    measured = options.checkpoint / ROLES_FILE
-    roles = load_roles(measured, translator.model) if measured.is_file() else None
-    page = drawer("explorer_page")(trace, options.checkpoint.resolve().name, roles)
-    _write(options.out, lambda path: write_atomically(path, page.encode()))
-    print(trace.target_text)
-
-
-def _traced(options: argparse.Namespace) -> tuple[Translator, Trace]:
+def trace_sentence(options: argparse.Namespace) -> tuple[Translator, Trace]:
+    """Trace the sentence that the options of `add_sentence` give."""
     translator = Translator.load(options.checkpoint, options.device)
     text = translator.addressed(options.text, options.target_language, options.source_language)
     return translator, translator.trace(text, target=options.target, strategy=strategy_of(options))
 
 
-def _write(path: Path, write: Callable[[Path], None]) -> None:
+def write_result(path: Path, write: Callable[[Path], None]) -> None:
     """Write the file, and let the translation be printed; raises UserError where it cannot be written."""
     try:
         write(path)

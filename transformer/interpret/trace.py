@@ -1,9 +1,8 @@
 """Trace: everything figures, pages and notebooks read of one translated sentence; and one attention map of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
@@ -11,10 +10,8 @@ import torch
 from ..arrays import require_index, to_array
 from ..data.batching import Ids
 from ..data.tokenizer import Piece, TextTokenizer
-from ..errors import UserError
 from ..model.names import AttentionKind, Name
 from .activations import Activations, Call, predict
-from .display import Display, FiguresOfTrace, drawer
 from .trace_file import load_fields, save_fields
 from .what_if.intervention import Intervention
 from .what_if.running import rewritten_weights
@@ -26,7 +23,7 @@ TOP_K = 10  # candidates kept a step
 
 
 @dataclass(frozen=True, eq=False)
-class Trace(FiguresOfTrace):
+class Trace:
     """One sentence, its target, and every attention weight of the pass over both. Arrays are float32 and read-only.
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
@@ -79,7 +76,7 @@ class Trace(FiguresOfTrace):
         save_fields(path, vars(self))
 
     @classmethod
-    def load(cls, path: str | Path) -> "Trace":
+    def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote; raises DataError for anything else."""
         return cls(**load_fields(Path(path)))
 
@@ -93,32 +90,9 @@ class Trace(FiguresOfTrace):
 
         return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
 
-    def show(
-        self,
-        kind: AttentionKind | str | None = None,
-        layer: int | None = None,
-        heads: int | Sequence[int] | None = None,
-    ) -> Display:
-        """The explorer in a notebook, at some heads of a kind and layer, counted from 0; None for all there are.
-
-        Without a kind it begins with the head of the cross-attention whose pattern is plainest. Raises ValueError for
-        heads that the trace does not have or that come without a kind, UserError where the explorer is not installed.
-        """
-        if kind is None and not (layer is None and heads is None):
-            raise ValueError("a layer or heads are those of a kind: give the kind as well")
-        choice = drawer("explorer_choice")(self, kind, layer, heads) if kind else None
-        return Display(drawer("explorer_page")(self, choice=choice))
-
     def __repr__(self) -> str:
         sizes = ", ".join(f"{kind} {list(self.attention(kind).shape)}" for kind in AttentionKind)
         return f"<Trace of {self.source_text!r} to {self.target_text!r}: {sizes}>"
-
-    def _repr_html_(self) -> str | None:
-        """The explorer; None, for which a notebook shows the text, where it is not installed."""
-        try:
-            return self.show()._repr_html_()
-        except UserError:
-            return None
 
 
 def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | None]:
@@ -151,6 +125,7 @@ def make_trace(
     origin: str,
     interventions: tuple[Intervention, ...] = (),
     at: int = 0,
+    trace_class: type[Trace] = Trace,
 ) -> Trace:
     """A trace of one sentence of a recorded pass; target_ids: what follows begin of sentence, [target].
 
@@ -168,7 +143,7 @@ def make_trace(
     }
     logits = seen.logits[at, :target]  # target vocab
     predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
-    return Trace(
+    return trace_class(
         source_text=source_text,
         target_text=tokenizer.decode(target_ids),
         origin=origin,

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.tiny import make_pairs, write_pairs
 
+from headlight.views.training import batching_text as captions
+from headlight.views.training.batching_figure import WAYS, batch_figure, ratios_figure
 from transformer.data.batching import (
     MOST_SAMPLES,
     Example,
@@ -19,8 +21,6 @@ from transformer.data.batching import (
 from transformer.data.tokenizer import Tokenizer
 from transformer.errors import DataError
 from transformer.model.attention import causal_mask, padding_mask, target_mask
-from views.training import batching_text as captions
-from views.training.batching_figure import WAYS, batch_figure, ratios_figure
 
 SHIPPED = ("en-de", "en-fr")
 

@@ -7,13 +7,8 @@ import pytest
 import torch
 from support.small import small_model
 
-from transformer import Translator
-from transformer.checkpoint import Checkpoint
-from transformer.errors import ConfigError
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from transformer.training.optimization import smoothed_cross_entropy
-from views.training import label_smoothing_text as captions
-from views.training.label_smoothing_figure import (
+from headlight.views.training import label_smoothing_text as captions
+from headlight.views.training.label_smoothing_figure import (
     MEASURES,
     PAD,
     WORDS,
@@ -23,6 +18,11 @@ from views.training.label_smoothing_figure import (
     short_mass,
     targets_figure,
 )
+from transformer import Translator
+from transformer.checkpoint import Checkpoint
+from transformer.errors import ConfigError
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.training.optimization import smoothed_cross_entropy
 
 EPSILONS = (0.0, 0.1, 0.35, 0.9)
 SIZES = (3, 5, 11)

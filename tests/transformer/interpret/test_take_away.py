@@ -3,10 +3,8 @@
 import builtins
 import contextlib
 import dataclasses
-import html
 import io
 import pickle
-import re
 import zipfile
 from pathlib import Path
 
@@ -14,9 +12,7 @@ import numpy as np
 import pytest
 
 from transformer import Trace
-from transformer.errors import DataError, UserError
-from transformer.interpret import display
-from transformer.interpret.head_patterns import most_confident_head
+from transformer.errors import DataError
 from transformer.model.names import AttentionKind
 
 
@@ -146,39 +142,6 @@ def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
         assert row.query_token == (trace.source_tokens if encoder else trace.fed_tokens)[row.query]
         assert row.output_token is None if encoder else row.output_token == trace.next_tokens[row.query]
     np.testing.assert_allclose(frame.groupby(["kind", "layer", "head", "query"])["weight"].sum(), 1, atol=1e-5)
-
-
-def page_of(shown: str) -> str:
-    return html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1])
-
-
-def test_a_notebook_shows_the_explorer_in_a_frame_that_reaches_nothing(trace):
-    shown = trace._repr_html_()
-    assert 'sandbox="allow-scripts allow-downloads"' in shown
-    assert page_of(shown).startswith("<!doctype html>") and "default-src 'none'" in page_of(shown)
-    layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert f'"kind":"cross","heads":"{layer + 1}.{head + 1}"' in page_of(shown)
-    chosen = trace.show("decoder", layer=2, heads=[0, 3]).page
-    assert '"kind":"decoder"' in chosen and '"heads":"3.1-3.4"' in chosen
-    assert '"heads":"1.1-1.2-1.3-1.4-2.1-2.2-2.3-2.4"' in trace.show("encoder").page
-    assert len(repr(trace)) < 300 and "cross [3, 4, 11, 7]" in repr(trace)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [("self", 0, 0), ("cross", 3, 0), ("cross", 0, 4), ("cross", -1, 0), ("cross", 0, []), (None, 2), (None, None, 2)],
-)
-def test_heads_that_are_not_there_are_refused(trace, wrong):
-    with pytest.raises(ValueError):
-        trace.show(*wrong)
-
-
-def test_without_the_explorer_a_trace_is_text(trace, monkeypatch):
-    monkeypatch.setattr(display, "_DRAWERS", dict.fromkeys(display._DRAWERS, "views.nowhere"))
-    assert trace._repr_html_() is None
-    for look in (trace.show, lambda: trace.figure("head")):
-        with pytest.raises(UserError, match="not installed"):
-            look()
 
 
 @pytest.mark.parametrize("beam", [1, 3])

@@ -1,0 +1,195 @@
+"""The bar above every page: the sentence, examples, checkpoint, decoding, the link to what is shown, the keys.
+
+All of it lives in the address. The sidebar has the pages, and under them a few facts about the model.
+"""
+
+import functools
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import results
+from headlight.app.results import CheckpointFiles, Choice
+from headlight.components.copy_link import copy_link
+from headlight.components.presenter import presenter
+from transformer import Beam, Greedy, Sampling, Translator, UserError
+from transformer.checkpoint import Checkpoint
+from transformer.model.device import describe_device
+from transformer.translator import Strategy
+
+from . import choices, citation, url_state
+from .figures import is_presented
+from .widgets import plain
+
+# Each shows something that translation has to solve.
+EXAMPLES = {
+    "I love my teacher.": "a first sentence",
+    "The dog didn't eat because it was too old.": "an ambiguous pronoun: what is “it”?",
+    "I think that he has never read this book.": "a clause within a clause: where does its verb go?",
+    "He bought a ticket at the train station.": "a compound noun: one word over there, or several?",
+    "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
+    "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
+}
+PRESENT = Path(__file__).with_name("present.css")
+DECODING = ("greedy", "beam", "sampling")
+
+
+def show() -> Choice:
+    """Draw the bar and return what it chose; without a usable checkpoint, say so on the page and stop."""
+    names = results.checkpoint_names()
+    if not names:
+        st.error(
+            "There is no checkpoint in `checkpoints/`. Clone the repository with its checkpoints, or train one: "
+            "see “Train” in the README.",
+            icon=":material/folder_off:",
+        )
+        st.stop()
+    bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
+    page = st.container()  # where a message about the checkpoint goes
+    with bar:
+        text = choices.sentence("Sentence to translate", "text", "Type a sentence and press Enter", forget_places)
+        examples = st.container(width="content")
+        checkpoint = results.checkpoint(
+            choices.from_list("Checkpoint", names, "checkpoint", width=125, hide_label=True)
+        )
+        languages = st.container(width="content")
+        strategy = _decoding()
+        with st.container(width=104):
+            copy_link("copy_link")
+        with st.container(width="content"):
+            citation.show(checkpoint)
+        with st.container(width=132, key="presentation"):
+            _offer_presentation()
+    translator = _translator(checkpoint, page)
+    with examples:
+        _offer_examples(translator.checkpoint)
+    with languages:
+        spoken = _languages(translator)
+    with st.sidebar:
+        _describe(checkpoint)
+    return Choice(checkpoint, text, strategy, **spoken)
+
+
+def _offer_presentation() -> None:
+    """The button and the keys for it; where the page is presented, what takes everything else away."""
+    present = is_presented()
+    presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
+    if present:
+        st.html(PRESENT)
+
+
+def take_sentence(text: str) -> None:
+    """Choose a sentence from elsewhere than its field; to be called in a callback."""
+    st.session_state["text"] = text
+    forget_places()
+
+
+def forget_places() -> None:
+    """Places within the sentence before mean nothing in the next one."""
+    url_state.write("step", "1")
+    url_state.write("see_tokens", "")
+    url_state.write("rewrite_weights", "")
+    url_state.write("tree_prefix", "")
+    if "hypothesis" in st.session_state:
+        st.session_state["hypothesis"] = "1"
+
+
+def _offer_examples(checkpoint: Checkpoint) -> None:
+    """Sentences to try: from English what is hard to translate, for another model those of its training replay."""
+    examples = EXAMPLES
+    if checkpoint.data.get("source_language") != "English":
+        examples = {source: f"as in its training replay: {target}" for source, target in checkpoint.probes}
+    if not examples:
+        return
+    st.menu_button(
+        "Examples",
+        list(examples),
+        key="example",
+        format_func=lambda text: f"{text} ({examples.get(text, '')})",
+        on_click=_take_example,
+    )
+
+
+def _take_example() -> None:
+    if st.session_state["example"]:
+        take_sentence(st.session_state["example"])
+
+
+def _languages(translator: Translator) -> dict[str, str]:
+    """The languages among which the model lets choose, as fields of a `Choice`."""
+    tokenizer, chosen = translator.tokenizer, {}
+    source, target = tokenizer.default_languages
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if read := tokenizer.source_languages:
+            chosen["source_language"] = choices.from_list(
+                "Source language", read, "source", source or None, width=110, hide_label=True
+            )
+        if written := tokenizer.languages:
+            chosen["language"] = choices.from_list(
+                "Target language", written, "target", target or None, width=110, hide_label=True
+            )
+    return chosen
+
+
+def _decoding() -> Strategy:
+    kind = st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
+    with st.popover(f"Decoding: {kind if kind in DECODING else DECODING[0]}", key="decoding_options"):
+        kind = choices.one_of(
+            "Decoding",
+            DECODING,
+            "decoding",
+            "Greedy takes the most probable token at each step; beam search keeps several translations under way; "
+            "sampling draws at random, in proportion to the probabilities.",
+        )
+        if kind == "beam":
+            shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
+            size = choices.slider("Beam size", 2, 10, "beam")
+            return Beam(size, choices.slider("Length penalty alpha", 0.0, 1.5, "alpha", 0.1, explanation=shorter))
+        if kind == "sampling":
+            sharper = "Below 1 the probable tokens become more probable; above 1, less."
+            temperature = choices.slider("Temperature", 0.1, 2.0, "temperature", 0.1, explanation=sharper)
+            top_k = choices.slider("Top-k", 0, 50, "topk", explanation="Draw among the k most probable; 0: among all.")
+            seed = choices.whole_number("Seed", 1, 9999, "seed", "1 to 9999. Another seed, another draw.")
+            return Sampling(temperature=temperature, top_k=top_k, seed=seed)
+    return Greedy()
+
+
+def _translator(checkpoint: CheckpointFiles, page: DeltaGenerator) -> Translator:
+    try:
+        return results.translator(checkpoint)
+    except UserError as error:
+        text = f"{plain(str(error))} Choose another checkpoint, or restore this one."
+        page.error(text, icon=":material/broken_image:")
+        st.stop()
+
+
+def _describe(checkpoint: CheckpointFiles) -> None:
+    """The model in a few facts, its device, and whose data it was trained on."""
+    facts, sources = _facts(checkpoint)
+    st.caption("  \n".join(facts))
+    if len(sources) > 1:
+        with st.popover("Sources and licences"):
+            st.markdown("\n".join(f"- {plain(source)}" for source in sources))
+
+
+@functools.lru_cache(maxsize=16)  # the same in every run of every page
+def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
+    """Facts about a checkpoint's model, a line each, and the sources of its data."""
+    translator = results.translator(checkpoint)
+    config, data = translator.model.config, translator.checkpoint.data
+    facts = [
+        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers of {config.num_heads} heads, d_model "
+        f"{config.d_model}, {translator.model.count_parameters() / 1e6:.1f} M parameters, {config.norm}-norm, "
+        f"on {describe_device(translator.model.device)}"
+    ]
+    scores = translator.checkpoint.bleu.items()
+    facts += [plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores]
+    if "imported" in translator.checkpoint.training:
+        licence = f" ({data['licence']})" if "licence" in data else ""
+        facts.append(plain(f"Imported: {data.get('name', 'a model of another library')}{licence}"))
+    sources = data["attribution"].split("; ") if "attribution" in data else []
+    if sources:
+        whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
+        facts.append(plain(whence if len(sources) > 1 else f"{whence}: {sources[0]}"))
+    return facts, sources

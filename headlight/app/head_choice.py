@@ -1,0 +1,174 @@
+"""The one choice of kind, layer and head that all pages share: in the address of a page, and kept from page to page.
+
+The address has all its parts together once one of them was chosen; where it has only some, as old links do, the others
+are what they were then: the first kind, the average over all, or the first layer and head on a page without averages.
+So no part can be a widget that writes itself into the address, leaving out its own default.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.results import Choice
+
+from . import url_state
+from .selectors import numbers
+
+AVERAGE = "average"
+_NOTED, _SHOWN = "head_noted", "head_shown"  # in the session: what was chosen last; what a page made of it
+
+
+class Head(NamedTuple):
+    """Kind of attention, layer and head counted from 0, None for the average over all of them."""
+
+    kind: str
+    layer: int | None
+    head: int | None
+
+    def query(self) -> dict[str, str]:
+        """As an address has it."""
+        numbers = {"layer": self.layer, "head": self.head}
+        written = {key: AVERAGE if number is None else str(number + 1) for key, number in numbers.items()}
+        return {"kind": self.kind, **written}
+
+
+def choose_head(
+    shapes: Mapping[str, tuple[int, int]],
+    start: Callable[[str], tuple[int, int]],
+    first: str | None = None,
+    averages: bool = False,
+) -> Head:
+    """Rows of buttons for kind, layer and head; returns what is chosen.
+
+    shapes: layers and heads of each kind that may be chosen, in the buttons' order; with a single one there are none
+    for the kind. start: the head of a kind to begin with, where neither the address nor another page says one, and
+    when another kind is chosen. first: the kind to begin with. averages: whether all layers or heads may be averaged.
+    """
+    kinds = tuple(shapes)
+    asked = _asked(shapes, start, averages)
+    if asked:
+        chosen = _completed(asked, kinds, averages)
+        if asked != st.session_state.get(_SHOWN):
+            st.session_state[_NOTED] = chosen
+    else:
+        kind = first or kinds[0]
+        chosen = Head(kind, *start(kind)).query()
+    options = {"kind": kinds, **_numbers_of(shapes[chosen["kind"]], averages)}
+    chosen = {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
+    for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
+        if len(options[key]) > 1 or key != "kind":
+            _buttons(label, options[key], key, chosen, start)
+    layer, head = (None if chosen[key] == AVERAGE else int(chosen[key]) - 1 for key in ("layer", "head"))
+    return Head(chosen["kind"], layer, head)
+
+
+def choose_head_of(
+    choice: Choice, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
+) -> Head:
+    """The same for a translation, beginning with its telling heads. Raises UserError."""
+    trace = results.trace(choice)
+    shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
+    return choose_head(shapes, partial(results.telling_head, choice), first, averages)
+
+
+def choose_layer(label: str, layers: int) -> int | None:
+    """The same for a layer alone, counted from 0; None for the average over all, where it begins."""
+    options = {"layer": (AVERAGE, *numbers(layers))}
+    asked = url_state.asked_for(options)
+    noted = st.session_state.get(_NOTED, {}).get("layer")
+    if not asked and url_state.came_from_another_page() and noted in options["layer"]:
+        asked = {"layer": noted}
+        url_state.write_all(asked)
+    own = _own("layer")
+    st.session_state[own] = asked.get("layer", AVERAGE)
+
+    def choose() -> None:
+        chosen = {"layer": st.session_state[own] or AVERAGE}
+        noted = st.session_state.get(_NOTED, {"kind": "cross", "head": AVERAGE})
+        st.session_state[_NOTED] = {**noted, **chosen}
+        url_state.write_all(chosen)
+
+    st.segmented_control(label, options["layer"], required=True, key=own, on_change=choose, wrap=True)
+    return None if st.session_state[own] == AVERAGE else int(st.session_state[own]) - 1
+
+
+def take_head(head: Head) -> None:
+    """Choose a head from elsewhere than its buttons; to be called in a callback."""
+    note_head(head)
+    url_state.write_all(head.query())
+
+
+def note_head(head: Head) -> None:
+    """Remember a head for the pages that follow, without a word in this page's address."""
+    st.session_state[_NOTED] = head.query()
+
+
+def noted_head() -> dict[str, str] | None:
+    """What was chosen last on any page, as an address has it; None where nothing was."""
+    return st.session_state.get(_NOTED)
+
+
+def _asked(
+    shapes: Mapping[str, tuple[int, int]], start: Callable[[str], tuple[int, int]], averages: bool
+) -> dict[str, str]:
+    """What the address says and makes sense here; on coming from another page, else, what was chosen there."""
+    largest = tuple(max(numbers) for numbers in zip(*shapes.values(), strict=True))
+    options = {"kind": tuple(shapes), **_numbers_of(largest, averages)}
+    asked = url_state.asked_for(options)
+    if set(asked) == {"kind"} and len(shapes) == 1:
+        asked = {}  # a page of one kind needs no word on it
+    if not url_state.is_new_here("head") or asked:  # Back to an address without a head means the one to begin with
+        return asked
+    noted = st.session_state.get(_NOTED)
+    if noted is None or noted["kind"] not in shapes:
+        return {}  # another kind's heads mean nothing here
+    kept = {key: value for key, value in noted.items() if value in options[key]}
+    if len(kept) == 1 or any(noted[key] != AVERAGE for key in noted.keys() - kept.keys()):  # a larger model's head
+        kept = Head(noted["kind"], *start(noted["kind"])).query()
+    kept = _completed(kept, tuple(shapes), averages)
+    st.session_state[_SHOWN] = kept
+    url_state.write_all(kept)
+    return kept
+
+
+def _completed(asked: Mapping[str, str], kinds: tuple[str, ...], averages: bool) -> dict[str, str]:
+    usual = AVERAGE if averages else "1"
+    return {"kind": kinds[0], "layer": usual, "head": usual, **asked}
+
+
+def _buttons(
+    label: str,
+    options: tuple[str, ...],
+    key: str,
+    chosen: dict[str, str],
+    start: Callable[[str], tuple[int, int]],
+) -> None:
+    """A row of buttons beside its name, which shows what the address says and changes it."""
+    own = _own(key)
+    st.session_state[own] = chosen[key]
+
+    def choose() -> None:
+        value = st.session_state[own] or chosen[key]
+        query = {**chosen, key: value}
+        if key == "kind":
+            query = Head(value, *start(value)).query()
+        st.session_state[_NOTED] = query
+        url_state.write_all(query)
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
+        st.markdown(label, width="content")
+        st.segmented_control(
+            label, options, required=True, key=own, on_change=choose, label_visibility="collapsed", wrap=True
+        )
+
+
+def _own(key: str) -> str:
+    return f"{key}_buttons"  # the widget's key, which Streamlit forgets where it is not drawn
+
+
+def _numbers_of(shape: tuple[int, int], averages: bool) -> dict[str, tuple[str, ...]]:
+    first = (AVERAGE,) if averages else ()
+    return {key: (*first, *numbers(count)) for key, count in zip(("layer", "head"), shape, strict=True)}

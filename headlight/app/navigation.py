@@ -1,0 +1,114 @@
+"""The pages: their order in the sidebar, the frame that all have, and how each gets what the bar chose.
+
+It imports neither PyTorch nor Plotly by itself: until app.py has run once in a server's life, Streamlit takes a link to
+a page in pages/ for a script of its own and runs it alone, before `loading_screen` has prepared their import.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.navigation.page import Page
+
+from . import heading, url_state
+from .entry import entry_folder
+
+if TYPE_CHECKING:
+    from headlight.app.results import Choice
+
+HOME = "home"
+_FOLDER = entry_folder() / "pages"
+# What belongs together: the heading of a group, and its pages by their address.
+GROUPS = {
+    "": {HOME: "Home"},
+    "See it work": {"translate": "Translate", "decoding": "Decoding", "attention": "Attention"},
+    "How it works": {
+        "architecture": "Architecture",
+        "inside": "Inside attention",
+        "positions": "Positional encoding",
+        "masks": "Masks",
+        "logits": "Logits",
+    },
+    "Look deeper": {"what_if": "What if", "why": "Why this token"},
+    "How it learns": {"training": "Training"},
+    "Asked often": {"questions": "Questions"},
+}
+# Names in an address that opened the page on the translation when that was the first.
+_OF_TRANSLATE = ("layer", "head", "rows")
+_CHOICE = "choice"  # in the session, from `run_page` to `take_request`
+
+
+def navigation() -> Page:
+    """Register all pages and return the one that the URL asks for."""
+    page = _register()
+    url_state.rename_old_values()
+    url_state.note_page(page.url_path)
+    if is_home(page) and url_state.asked(*_OF_TRANSLATE):
+        st.switch_page("pages/translate.py", query_params=url_state.asked(*url_state.PARAMETERS))
+    return page
+
+
+def _register() -> Page:
+    pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
+    return st.navigation(pages, expanded=True)  # more than twelve pages would be folded away
+
+
+@functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
+def _pages() -> list[Page]:
+    return [
+        st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
+        for pages in GROUPS.values()
+        for name, title in pages.items()
+    ]
+
+
+def group_headings() -> str:
+    """The groups' headings as a style for the sidebar's list of pages.
+
+    Streamlit's own headings put list items outside their list, which screen readers stumble over (axe: "list").
+    """
+    rules, place = [], 1
+    for heading_text, pages in GROUPS.items():
+        if heading_text:
+            rules.append(
+                f'[data-testid="stSidebarNavItems"] > li:nth-child({place})::before {{ content: "{heading_text}"; }}'
+            )
+        place += len(pages)
+    return f"<style>{' '.join(rules)}</style>"
+
+
+def is_home(page: Page) -> bool:
+    """Whether it is the page that the bare address opens."""
+    return not page.url_path
+
+
+def run_page(page: Page, choice: Choice) -> None:
+    """Title a page, unless it is the home, and run its script, with a message in place of what the user cannot have.
+
+    A script takes no arguments: what the bar chose waits in the session until `take_request` takes it.
+    """
+    from transformer.errors import UserError
+
+    from . import widgets
+
+    if not is_home(page):
+        heading.show_title(page.title)
+    st.session_state[_CHOICE] = choice
+    try:
+        page.run()
+    except UserError as error:
+        st.warning(widgets.plain(str(error)), icon=":material/edit:")
+
+
+def take_request() -> Choice:
+    """Return what the bar chose in this run, for the page's script, and forget it, so that no later run finds it.
+
+    A script that runs alone finds nothing: registering the pages ends that, and the next run begins at app.py.
+    """
+    if _CHOICE not in st.session_state:
+        _register()
+        st.rerun()
+    return st.session_state.pop(_CHOICE)

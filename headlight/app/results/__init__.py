@@ -1,0 +1,270 @@
+"""What the app computes with a model once and shares among its users.
+
+Each is asked by a frozen request, which is its key: a checkpoint as its files are now, or a `Choice` of one sentence.
+So a retrained checkpoint is computed anew, and all who ask for the same get the same, read-only. What cannot be had
+raises UserError, which is not kept.
+"""
+
+import atexit
+import functools
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+
+from headlight.app.entry import checkpoints_folder
+from transformer import Beam, Greedy, Translator
+from transformer.checkpoint import find_checkpoints
+from transformer.data.batching import SAMPLES, Example, read_samples
+from transformer.decoding.beam import SearchRecord
+from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
+from transformer.decoding.sampling import Hypothesis
+from transformer.errors import CheckpointError
+from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
+from transformer.interpret.head_patterns import most_confident_head
+from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
+from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
+from transformer.interpret.trace import Trace, masked_maps
+from transformer.toy.jobs import Jobs
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from transformer.translator import Strategy
+
+from .afterwards import Afterwards
+from .ahead import Ahead
+from .model_process import EARLY_LAYERS, TRACE, DecodingRequest, decoded, last_written
+from .together import Together
+from .turn_taking import Turns
+
+logger = logging.getLogger(__name__)
+
+Measured = TypeVar("Measured")
+TRACES = 32  # kept
+CHECKPOINTS = checkpoints_folder()
+
+
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """A checkpoint's folder, and when each of its files was last written, in nanoseconds: 0 where it is missing."""
+
+    folder: str
+    written: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return Path(self.folder).name
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which translation is asked for: a checkpoint's of a text, found by a strategy.
+
+    It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
+    `language` is the target's where the model has several, `source_language` the source's where it is told that.
+    """
+
+    checkpoint: CheckpointFiles
+    text: str
+    strategy: Strategy = Greedy()
+    prefix: tuple[int, ...] = ()
+    rank: int = 1
+    language: str = ""
+    source_language: str = ""
+
+    @property
+    def source(self) -> str:
+        """What the translator reads: the text, and before it the languages where they are chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
+
+
+# A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
+_cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
+
+
+def checkpoint_names() -> list[str]:
+    """Names of the checkpoint folders, those that are there now."""
+    return [path.name for path in find_checkpoints(CHECKPOINTS)]
+
+
+def checkpoint(name: str) -> CheckpointFiles:
+    """A checkpoint as its files are now."""
+    folder = CHECKPOINTS / name
+    return CheckpointFiles(str(folder), last_written(folder))
+
+
+def replay_names() -> list[str]:
+    """Names of the checkpoints that have a replay of their training."""
+    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
+
+
+@_cached(max_entries=4, show_spinner="Reading the checkpoint …")
+def translator(checkpoint: CheckpointFiles) -> Translator:
+    """The translator of a checkpoint."""
+    return Translator.load(checkpoint.folder)
+
+
+@_cached(max_entries=4, show_spinner="Reading the sentence pairs …")
+def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
+    """The sentence pairs that come with a checkpoint, as its ids."""
+    model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
+    return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
+
+
+def has_samples(checkpoint: CheckpointFiles) -> bool:
+    """Whether sentence pairs come with a checkpoint."""
+    return (Path(checkpoint.folder) / SAMPLES).is_file()
+
+
+@_cached(max_entries=8, show_spinner=False)
+def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
+    """What the heads do over a corpus, None where that was not measured or cannot be read."""
+    return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
+
+
+@_cached(max_entries=8, show_spinner=False)
+def outputs(checkpoint: CheckpointFiles) -> OutputStatistics | None:
+    """How sure the model is over a corpus, None where that was not measured or cannot be read."""
+    return _if_there(checkpoint, OUTPUTS_FILE, load_outputs)
+
+
+def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
+    """What a file beside the weights holds; a file that cannot be read is as good as none."""
+    path = Path(checkpoint.folder) / name
+    if not path.exists():
+        return None
+    try:
+        return load(path)
+    except CheckpointError as error:
+        logger.warning("%s", error)
+        return None
+
+
+@_cached(max_entries=4, show_spinner="Reading the replay …")
+def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
+    """The replay of a checkpoint's training."""
+    return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
+
+
+@_cached(max_entries=32, show_spinner="Searching …")
+def search(choice: Choice) -> SearchRecord:
+    """A beam search of a text: what ended, and what the beam held at each step."""
+    return translator(choice.checkpoint).beam_search(choice.source, choice.strategy, choice.prefix)
+
+
+@_cached(max_entries=32, show_spinner="Searching …")
+def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
+    """The translations that the strategy found, best first; of a beam at most its size."""
+    if isinstance(choice.strategy, Beam):
+        return search(choice).ended[: choice.strategy.size]
+    return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, choice.prefix))
+
+
+@_cached(max_entries=TRACES, show_spinner="Translating …")
+def trace(choice: Choice) -> Trace:
+    """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
+    made = made_ahead.take(as_request(TRACE, choice)) if is_greedy(choice) else None
+    if not isinstance(made, Trace):
+        return recorded(choice)[0]
+    greedy.put(choice, made.next_ids)
+    return made
+
+
+@_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
+def recorded(choice: Choice) -> tuple[Trace, Activations]:
+    """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
+    record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
+    if is_greedy(choice):
+        others = [] if made_ahead.works else waiting(choice.checkpoint)
+        if not greedy.is_alone(choice, others):
+            return record(decoded=greedy.result(choice, others))  # None for what cannot be translated: record says why
+        found = record()  # encodes the source once instead of twice
+        greedy.put(choice, found[0].next_ids)
+        return found
+    if not isinstance(choice.strategy, Beam):
+        return record(strategy=choice.strategy, prefix=choice.prefix)
+    found = hypotheses(replace(choice, rank=1))
+    return record(target=found[min(choice.rank, len(found)) - 1])
+
+
+def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
+    """The head of a kind to begin with, layer and head from 0: the one whose pattern is plainest over the corpus, or,
+    where that was not measured, the most confident one of this sentence. Raises UserError.
+    """
+    measured = roles(choice.checkpoint)
+    if measured:
+        return measured.most_telling(kind)
+    translation = trace(choice)
+    keys = translation.fed_tokens if kind == "decoder" else translation.source_tokens
+    return most_confident_head(masked_maps(translation, kind), keys)
+
+
+def is_greedy(choice: Choice) -> bool:
+    """Whether nothing but greedy decoding is asked for, which is done for several at once."""
+    return isinstance(choice.strategy, Greedy) and not choice.prefix
+
+
+def as_request(what: str, choice: Choice) -> DecodingRequest:
+    """What a process is told of a greedy translation."""
+    files = choice.checkpoint
+    return what, files.folder, files.written, choice.text, choice.language, choice.source_language
+
+
+def _wanted() -> list[DecodingRequest]:
+    """What can be made ahead of what those in the line will ask for."""
+    wanted = []
+    for wish in turns.wishes():
+        if is_greedy(wish.choice):
+            whats = (EARLY_LAYERS, TRACE) if wish.early_layers else (TRACE,)
+            wanted += [as_request(what, wish.choice) for what in whats]
+    return wanted
+
+
+made_ahead = Ahead(_wanted, kept=TRACES)
+turns = Turns(look=made_ahead.look)
+long_tasks = Afterwards(turns)
+
+
+def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
+    """What those in the line want translated greedily by a checkpoint; of those who read early layers, if asked."""
+    wishes = [wish for wish in turns.wishes() if wish.early_layers or not early_layers]
+    return [wish.choice for wish in wishes if is_greedy(wish.choice) and wish.choice.checkpoint == checkpoint]
+
+
+def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
+    found = decoded(translator(choices[0].checkpoint), [choice.source for choice in choices])
+    return [found.get(choice.source) for choice in choices]
+
+
+greedy = Together(_decode)
+
+
+@_cached(max_entries=16, show_spinner="Following the vectors …")
+def residual_stream(choice: Choice) -> ResidualStream:
+    """Every vector of a text and its translation on the way through the model."""
+    return residual_stream_of(translator(choice.checkpoint).model, recorded(choice)[1])
+
+
+def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
+    """The hidden units of one feed-forward for each token of a text, after ReLU: [tokens, d_ff].
+
+    `stack` is "encoder" or "decoder", the layer counts from 0.
+    """
+    sentence = trace(choice)
+    return record_hidden_units(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids, stack, layer)
+
+
+@_cached(max_entries=32, show_spinner="Reading every layer …")
+def lens(choice: Choice) -> Predictions:
+    """What each decoder layer would have predicted for a text."""
+    return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).next_ids)
+
+
+@_cached(show_spinner=False, on_release=Jobs.close)
+def jobs() -> Jobs:
+    """The trainings of all users of this server; they end with it."""
+    started = Jobs()
+    atexit.register(started.close)
+    return started

@@ -1,0 +1,19 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  js.configs.recommended,
+  { files: ["headlight/components/**/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["tests/**/*.js"], languageOptions: { globals: globals.node } },
+  {
+    languageOptions: { ecmaVersion: 2022, sourceType: "module" },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "max-len": ["error", { code: 120 }],
+      "no-duplicate-imports": "error",
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+];

@@ -1,0 +1,208 @@
+// What everything drawn has in common: elements with text, colours of numbers, canvases, and the keys on a canvas.
+
+export const FRAME = "rgba(128, 128, 128, 0.55)";
+export const POINTED = "#e8710a"; // around what is pointed at
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+// Around zero as in all figures: blue below, orange above.
+const BLUE = [31, 119, 224];
+const ORANGE = [232, 113, 10];
+
+// How opaque a signed share of full colour is: never quite nothing, so that a cell of 0 is no blank one.
+export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
+
+// The ramp of weights from 0 to 1, the same as in headlight/plots/palette.py: from nearly nothing over blue to the colour that
+// stands out most from the page, dark on a light one and light on a dark one. Red, green, blue and opacity.
+const NONE = [...BLUE, 0.03], HALF = [...BLUE, 0.72];
+const RAMPS = { light: [NONE, HALF, [8, 48, 107, 1]], dark: [NONE, HALF, [158, 202, 255, 1]] };
+const PAGES = { light: [255, 255, 255], dark: [14, 17, 23] };
+const FAINT = 0.3, BLACK = "#000", WHITE = "#fff";
+const MIDDLE = 0.179; // the luminance from which black and white stand out alike
+
+const themeOf = (dark) => (dark ? "dark" : "light");
+
+export function shade(weight, dark = false) {
+  const [none, half, full] = RAMPS[themeOf(dark)], share = 2 * Math.min(1, Math.max(0, weight));
+  const [from, to, way] = share < 1 ? [none, half, share] : [half, full, share - 1];
+  return from.map((part, at) => part + way * (to[at] - part));
+}
+
+export function blue(weight, dark = false) {
+  const [red, green, blue_, opaque] = shade(weight, dark);
+  return `rgba(${[red, green, blue_].map(Math.round).join(", ")}, ${opaque.toFixed(3)})`;
+}
+
+// The colour of a digit on a cell of this weight: the page's own on a faint cell, else black or white, whichever stands
+// out more.
+export function inkOn(weight, dark, own) {
+  if (weight < FAINT) return own;
+  const [red, green, blue_, opaque] = shade(weight, dark);
+  const seen = PAGES[themeOf(dark)].map((part, at) => part + opaque * ([red, green, blue_][at] - part));
+  return luminance(seen) > MIDDLE ? BLACK : WHITE;
+}
+
+// As in WCAG 2, of red, green and blue from 0 to 255.
+function luminance(colour) {
+  const [red, green, blue_] = colour.map((part) => {
+    return part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue_;
+}
+
+// Whether the page is dark, by the colour of its text.
+export function isDark(place) {
+  const parts = getComputedStyle(place).color.match(/[\d.]+/g);
+  return parts ? luminance(parts.slice(0, 3).map(Number)) > MIDDLE : false;
+}
+
+// Colour an element by a weight, its text readable on it; null takes the colour away.
+export function tint(place, weight, dark) {
+  place.style.backgroundColor = weight === null ? "" : blue(weight, dark);
+  place.style.color = weight === null ? "" : inkOn(weight, dark, "");
+}
+
+// Children are elements, or texts that are set as text.
+export function element(tag, className = "", ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+// The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
+export function svgElement(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+export function setAttributes(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+}
+
+// A formula of ours: its <sub> and <sup> become elements, all else is text.
+export function setFormula(place, text) {
+  const parts = text.split(/(<su[bp]>.*?<\/su[bp]>)/).map((part) => {
+    const found = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
+    return found ? element(found[1], "", found[2]) : document.createTextNode(part);
+  });
+  place.replaceChildren(...parts);
+}
+
+export function shortened(token) {
+  return token.length > 12 ? `${token.slice(0, 11)}…` : token;
+}
+
+// Whether a click adds to what is chosen.
+export const withMore = (event) => event.shiftKey || event.ctrlKey || event.metaKey;
+
+// Whether a key is the browser's own: with Alt the left arrow is Back.
+export const isShortcut = (event) => event.altKey || event.ctrlKey || event.metaKey;
+
+// Let a canvas be used by keys: move([down, right]) for an arrow, choose(event) for Enter and the space bar.
+export function listenToKeys(canvas, { move, choose }) {
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "application");
+  canvas.onkeydown = (event) => {
+    if (isShortcut(event)) return;
+    if (event.key in ARROWS) move(ARROWS[event.key]);
+    else if (event.key === "Enter" || event.key === " ") choose(event);
+    else return;
+    event.preventDefault();
+  };
+}
+
+// How much larger than its own pixels a canvas is shown: in presentation mode, by half.
+const zoomOf = (canvas) => canvas.currentCSSZoom ?? 1;
+
+// Where an event is on its canvas, in the canvas's own pixels.
+export function placeOf({ offsetX, offsetY, target }) {
+  const zoom = zoomOf(target);
+  return { x: offsetX / zoom, y: offsetY / zoom };
+}
+
+// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
+export function prepare(canvas, width, height) {
+  const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas), style = getComputedStyle(canvas);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.imageSmoothingEnabled = false;
+  pen.font = `12px ${style.fontFamily}`;
+  pen.fillStyle = style.color;
+  pen.onDark = isDark(canvas); // which ramp of colours stands out from the page
+  pen.textAlign = "center";
+  return pen;
+}
+
+// A drawing on a canvas that is kept, so that marks on it can come and go without drawing it anew.
+export class Drawing {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.copy = document.createElement("canvas");
+  }
+
+  start(width, height) {
+    return (this.pen = prepare(this.canvas, width, height));
+  }
+
+  keep() {
+    const { canvas, copy } = this;
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    if (canvas.width && canvas.height) copy.getContext("2d").drawImage(canvas, 0, 0); // nothing of a hidden one
+  }
+
+  // The pen, on what was kept and nothing else.
+  again() {
+    const { pen, canvas, copy } = this;
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    if (copy.width && copy.height) pen.drawImage(copy, 0, 0);
+    pen.restore();
+    return pen;
+  }
+}
+
+const BLANK = [...BLUE, 0];
+// A share from -1, blue, to 1, orange, as a colour of CSS.
+export function signedColour(share) {
+  const [red, green, blue_, opaque] = around(Math.max(-1, Math.min(1, share)));
+  return `rgba(${red}, ${green}, ${blue_}, ${opaque.toFixed(3)})`;
+}
+
+// The same as red, green, blue and opacity.
+export const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
+
+// Numbers as an image of a pixel a cell, to be stretched without blur.
+export class Raster {
+  constructor(columns, rows) {
+    this.canvas = document.createElement("canvas");
+    Object.assign(this.canvas, { width: columns, height: rows });
+    this.pen = this.canvas.getContext("2d");
+    this.image = this.pen.createImageData(columns, rows);
+    Object.assign(this, { columns, rows });
+  }
+
+  // share(row, column): the part of full colour from 0 to 1, NaN where the cell stays blank. Of values around zero
+  // (`signed`) it goes from -1 to 1. `dark` is the page.
+  of(share, signed = false, dark = false) {
+    const { data } = this.image, colourOf = signed ? around : (part) => shade(part, dark);
+    for (let row = 0, at = 0; row < this.rows; row++) {
+      for (let column = 0; column < this.columns; column++, at += 4) {
+        const part = share(row, column), colour = Number.isNaN(part) ? BLANK : colourOf(part);
+        data[at] = colour[0];
+        data[at + 1] = colour[1];
+        data[at + 2] = colour[2];
+        data[at + 3] = 255 * colour[3];
+      }
+    }
+    this.pen.putImageData(this.image, 0, 0);
+    return this.canvas;
+  }
+}

@@ -1,0 +1,94 @@
+"""A component as one HTML file that needs no server and no network: to be sent, kept, and opened from a disk.
+
+The file's Content-Security-Policy lets nothing in from outside and nothing out: its one style and its one script are
+named by their hashes, an image has to be in it (the script makes a PNG of one), and all else is forbidden. What comes
+from users and models is text in it, whatever it says.
+"""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from headlight.components.bundle import BundleError, joined, read_parts
+
+_FOLDER = Path(__file__).parent
+_BYTES = "base64 bytes"  # the name that page.js knows bytes by
+
+
+@dataclass(frozen=True)
+class Words:
+    """The text around a component, all of it plain: the page's title, the sentence and its translation, the name of the
+    checkpoint that computed it, and what to look for. What is empty is left out.
+    """
+
+    title: str
+    source: str = ""
+    translation: str = ""
+    checkpoint: str = ""
+    look_for: str = ""
+
+
+def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str] | None = None) -> str:
+    """The HTML of a page that shows a component, by its entry as in `browser.bundle.component`, with its data.
+
+    The data is what the component receives in the app: JSON and bytes, which travel as base64. `choice` is what an
+    address would say of it, for a component that asks for that. What the component reports is heard by nobody.
+    """
+    parts = read_parts(entry)
+    style = (_FOLDER / "page.css").read_text(encoding="utf-8") + parts.style
+    modules, (component, start) = joined(parts.module, _FOLDER / "page.js")
+    script = f"{modules}{start}({component});\n"
+    for name, text, end in (("script", script, "</script"), ("style", style, "</style")):
+        if end in text.lower():
+            raise BundleError(f"{entry}: its {name} would end early in a page, at {end}")
+    return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
+        policy=_policy(script, style),
+        title=html.escape(words.title),
+        style=style,
+        above=_paragraphs(_labelled("Sentence", words.source), _labelled("Translation", words.translation)),
+        markup=parts.markup,
+        below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words.checkpoint)),
+        data=_data({"data": data, "choice": choice}),
+        script=script,
+    )
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _data(data: object) -> str:
+    """As JSON in which no "<" is left that could end its element or begin a comment."""
+    text = json.dumps(data, default=_encoded, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _encoded(value: object) -> dict[str, str]:
+    if not isinstance(value, bytes):
+        raise TypeError(f"a page holds JSON and bytes, got {type(value).__name__}")
+    return {_BYTES: base64.b64encode(value).decode("ascii")}
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{label}: {text}" if text else ""
+
+
+def _made_by(checkpoint: str) -> str:
+    model = f"the checkpoint {checkpoint}" if checkpoint else "a trained Transformer"
+    return f"Made by Headlight: every number is computed by {model}. This page works without a network."
+
+
+def _paragraphs(*texts: str) -> str:
+    return "".join(f"<p>{html.escape(' '.join(text.split()))}</p>" for text in texts if text)

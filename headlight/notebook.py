@@ -1,0 +1,82 @@
+"""Traces and translators that show themselves in a notebook: the engine's, drawn by the app's views."""
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import transformer
+from transformer.model.names import AttentionKind
+
+from .views.attention.explorer_html import explorer_choice, explorer_page
+from .views.by_name import trace_figure, translator_figure
+
+_HEIGHT = 860  # pixels: all heads and one large map beside each other
+
+
+class Display:
+    """A page that a notebook shows in the cell whose value this is; `page` is its HTML."""
+
+    def __init__(self, page: str, height: int = _HEIGHT):
+        self.page = page
+        self.height = height
+
+    def __repr__(self) -> str:
+        return f"<a page of {len(self.page):,} characters; a notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame that can run its script and reach neither the notebook nor a network."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.page)}" sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; height: {self.height}px; border: none" title="Attention explorer"></iframe>'
+        )
+
+
+class Trace(transformer.Trace):
+    """A `transformer.Trace` that a notebook shows as the attention explorer."""
+
+    def show(
+        self,
+        kind: AttentionKind | str | None = None,
+        layer: int | None = None,
+        heads: int | Sequence[int] | None = None,
+    ) -> Display:
+        """Return the explorer for a notebook, at some heads of a kind and layer, counted from 0; None for all.
+
+        Without a kind it begins with the cross-attention head whose pattern is plainest. Raises ValueError for heads
+        that the trace does not have or that come without a kind.
+        """
+        if kind is None and not (layer is None and heads is None):
+            raise ValueError("a layer or heads are those of a kind: give the kind as well")
+        choice = explorer_choice(self, kind, layer, heads) if kind else None
+        return Display(explorer_page(self, choice=choice))
+
+    def figure(self, name: str, /, **options: Any) -> Any:
+        """Return a Plotly figure of one of the app's views by its name: `figure("head", kind="cross", layer=2)`.
+
+        The names and their options stand in `views/by_name`; a wrong one raises ValueError, which lists them.
+        """
+        return trace_figure(self, name, **options)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+
+class Translator(transformer.Translator):
+    """A `transformer.Translator` whose traces show themselves in a notebook."""
+
+    trace_class = Trace
+
+    def figure(self, name: str, of: Any = None, /, **options: Any) -> Any:
+        """Return a Plotly figure of one of the app's views by its name, of a text or a trace of this model:
+        `figure("logits", "I love my teacher.", step=2)`. Some are of the model alone. Raises as `Trace.figure`, and as
+        `Translator.trace` for the text.
+        """
+        return translator_figure(self, name, of, **options)
+
+
+def load(checkpoint: str | Path, device: str | torch.device | None = None) -> Translator:
+    """Load a checkpoint, a folder or the name of a shipped one ("en-de"); raises CheckpointError or DeviceError."""
+    return Translator.load(checkpoint, device)

@@ -1,0 +1,58 @@
+"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer as one file."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from transformer.commands.options import AddCommand
+from transformer.commands.translating import add_sentence, trace_sentence, write_result
+from transformer.errors import UserError
+from transformer.files import write_atomically
+from transformer.interpret.head_roles import ROLES_FILE, load_roles
+
+from .app.entry import CHECKPOINTS_VARIABLE, entry_folder
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the commands of this file."""
+    app = command("app", _app, "show translations in a browser: the app")
+    app.add_argument("--port", type=int, help="the port to listen to (8501, or the next that is free)")
+    app.add_argument("--address", help="the address to listen to; 0.0.0.0 lets the whole network in (localhost)")
+    app.add_argument("--headless", action="store_true", help="open no browser")
+    app.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="show the checkpoints in it (the shipped ones)")
+    page = command("page", _page, "write every attention weight of one sentence as a page that opens anywhere")
+    add_sentence(page, ".html")
+
+
+def _app(options: argparse.Namespace) -> int:
+    """Serve until interrupted; return the server's exit status. All else is set by STREAMLIT_* in the environment."""
+    environment = dict(os.environ)
+    if options.checkpoints:
+        if not options.checkpoints.is_dir():
+            raise UserError(f"There is no folder {options.checkpoints}.")
+        environment[CHECKPOINTS_VARIABLE] = str(options.checkpoints.resolve())
+    # -P: what happens to lie in the current folder is not imported in place of what is installed.
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(entry_folder() / "app.py")]
+    for name, value in (("port", options.port), ("address", options.address), ("headless", options.headless or None)):
+        if value is not None:
+            command.append(f"--server.{name}={str(value).lower()}")
+    with subprocess.Popen(command, env=environment) as server:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:  # from the keyboard the server has heard it too; a polite kill reached us alone
+            server.terminate()
+            return server.wait()
+
+
+def _page(options: argparse.Namespace) -> None:
+    """Write the explorer as one HTML file, with what its heads do over a corpus where that was measured."""
+    from .views.attention.explorer_html import explorer_page
+
+    translator, trace = trace_sentence(options)
+    measured = options.checkpoint / ROLES_FILE
+    roles = load_roles(measured, translator.model) if measured.is_file() else None
+    page = explorer_page(trace, options.checkpoint.resolve().name, roles)
+    write_result(options.out, lambda path: write_atomically(path, page.encode()))
+    print(trace.target_text)

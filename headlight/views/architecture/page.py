@@ -1,0 +1,158 @@
+"""The page on the architecture: the diagram, a token's way, hidden units, where LayerNorm stands."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import one_of, slider, view_of
+from headlight.app.figures import show_figure
+from headlight.app.results import Choice, measures
+from headlight.app.selectors import choose_side, choose_token, one_number
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
+from headlight.plots.text import quoted
+from transformer.config import Norm
+from transformer.interpret.parameters import nearest
+from transformer.interpret.residual import trajectory
+
+from . import diagram
+from .block_text import ACTIVATIONS
+from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
+from .text import describe_embedding, describe_gradients, describe_trajectory, describe_units, sum_words
+
+# Of each placement of LayerNorm: its title, its formula, and what it means.
+_PLACEMENTS = (
+    (
+        "Post-norm: the paper's",
+        r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
+        "LayerNorm stands on the residual connection: after every sub-layer all vectors have the same standard "
+        "deviation again.",
+    ),
+    (
+        "Pre-norm",
+        r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
+        "LayerNorm stands before the sub-layer, beside the residual connection: vectors grow, and a last one ends each "
+        "stack.",
+    ),
+)
+
+
+def _show_trajectory(choice: Choice) -> None:
+    """One token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
+    stream = results.residual_stream(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        stack = choose_side()
+        token, tokens = choose_token(results.trace(choice), stack)
+    st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
+    followed = trajectory(getattr(stream, stack), token)
+    alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
+    see = describe_trajectory(followed, tokens[token])
+    show_figure(trajectory_figure(followed), "trajectory", alt, see)
+    show_finding(see)
+    show_attempt(
+        "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
+        "checkpoint with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back on the way."
+    )
+
+
+def _show_embeddings(choice: Choice) -> None:
+    """One token's way into the model: token, id, row, position, and the nearest tokens. Raises UserError."""
+    translator, trace = results.translator(choice.checkpoint), results.trace(choice)
+    stream = results.residual_stream(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        stack = choose_side()
+        token, tokens = choose_token(trace, stack)
+    id = (trace.source_ids if stack == "encoder" else trace.fed_ids)[token]
+    model, side = translator.model, getattr(stream, stack)
+    embedding = model.source_embedding if stack == "encoder" else model.target_embedding
+    matrix = embedding.weight.detach().cpu().numpy()
+    piece_text = translator.tokenizer.source_piece_text if stack == "encoder" else translator.tokenizer.piece_text
+    shared = ", which both languages and the output share." if model.config.share_embeddings else "."
+    if model.config.target_vocab_size:
+        shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
+    st.markdown(plain(f"{quoted(tokens[token])} has the id {id} of {len(matrix):,}: row {id} of the matrix") + shared)
+    parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
+    alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
+    see = describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config)
+    show_figure(sum_figure(*parts, side.summed[token], *sum_words(model.config)), "embedding", alt, see)
+    show_finding(see)
+    if model.config.embedding_norm:
+        st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
+    st.subheader("Nearest tokens")
+    neighbours = neighbours_figure(nearest(matrix, id), piece_text)
+    alt = f"The tokens whose rows point most the way of {tokens[token]}, with cosines"
+    show_figure(neighbours, "neighbours", alt)
+    st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
+
+
+def _show_feed_forward(choice: Choice) -> None:
+    """Hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
+    model, trace = results.translator(choice.checkpoint).model, results.trace(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, gap="medium"):
+        stack = choose_side()
+        layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
+    token, tokens = choose_token(trace, stack)
+    units = results.hidden_units(choice, stack, layer)
+    sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
+    name, does = ACTIVATIONS[model.config.activation]
+    st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
+    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
+    alt = f"The strongest hidden units for {tokens[token]} after {name}"
+    see = describe_units(units, token, tokens, name)
+    show_figure(units_figure(units[token], name), "units", alt, see)
+    show_finding(see)
+    st.subheader("Which units fire across the sentence")
+    alt = "The units that fire most, tokens by units"
+    show_figure(sentence_figure(units, tokens), "sentence_units", alt)
+    blank = "that ReLU silenced" if name == "ReLU" else "not above 0"
+    st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
+
+
+def _show_norm_placement(choice: Choice) -> None:
+    """Both placements as formulas, then gradient norms of new models. Raises UserError."""
+    config = results.translator(choice.checkpoint).model.config
+    for column, (title, formula, meaning) in zip(st.columns(2), _PLACEMENTS, strict=True):
+        with column:
+            st.markdown(f"**{title}**" + (" (this checkpoint)" if title.lower().startswith(config.norm) else ""))
+            st.latex(formula)
+            st.markdown(meaning)
+    st.subheader("Gradients before the first step")
+    with st.container(horizontal=True, gap="medium"):
+        layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
+        seed = slider("Seed", 1, 20, "norm_seed", width=200)
+    with results.turns.aside():
+        measured = measures.gradients(choice.checkpoint, layers, seed)
+    see = describe_gradients(measured)
+    show_panels(
+        "gradient norm of every layer's W_2, pre-norm and post-norm",
+        *(Panel(stack.capitalize(), gradients_figure(measured, stack)) for stack in ("encoder", "decoder")),
+        see=see,
+    )
+    st.caption(
+        f"Two new models in this checkpoint's width, with the same random matrices; {measures.PAIRS_FOR_GRADIENTS} of "
+        "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
+        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
+        f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
+    )
+    show_finding(see)
+    show_attempt(
+        "Try 12 layers, and then “compare runs” with the hyperparameter “norm” on the page Training, where both learn "
+        "side by side."
+    )
+
+
+_SHOW = {
+    "diagram": diagram.show,
+    "trajectory": _show_trajectory,
+    "embeddings": _show_embeddings,
+    "feed-forward": _show_feed_forward,
+    "pre-norm and post-norm": _show_norm_placement,
+}
+VIEWS = tuple(_SHOW)
+
+
+def show_page(choice: Choice) -> None:
+    """The view that the address asks for. Raises UserError."""
+    _SHOW[view_of(VIEWS, "architecture")](choice)

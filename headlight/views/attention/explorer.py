@@ -1,0 +1,168 @@
+"""The explorer of all heads on a page, its choice in the address; what makes no sense there falls back."""
+
+import re
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.head_choice import AVERAGE, Head, note_head, noted_head
+from headlight.app.line import fragment
+from headlight.app.results import Choice
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import offer_page, offer_table
+from headlight.components.attention_explorer import attention_explorer
+from transformer.interpret.trace import Trace
+
+from .explorer_html import explorer_page
+from .explorer_payload import explorer_blob
+from .explorer_text import OPTIONS
+
+_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+_FIRST = "1.1"
+_KINDS = ("cross", "encoder", "decoder")
+_SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
+_FOLLOWED = "explorer_followed"
+
+
+def show(choice: Choice) -> None:
+    """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    show_heads(choice, trace)
+
+
+def show_heads(choice: Choice, trace: Trace) -> None:
+    """The explorer of a trace, which may be another than the choice's; it begins with the choice's telling head."""
+    layer, head = results.telling_head(choice, "cross")
+    _show_linked(choice, trace, explorer_blob(trace, results.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
+
+
+@fragment  # a choice need not bring the whole page, nor measure every head, again
+def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
+    written = read_choice(trace, best)
+    attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
+    layer, head = heads_in(written["heads"])[0]
+    label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link(
+            "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
+        )
+        _offer(choice, trace, written)
+
+
+def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
+    """The explorer as it stands as a file for everybody, and its weights as a table."""
+    files = choice.checkpoint
+
+    offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
+    offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
+
+
+def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
+    """The address of a head on the page Inside attention, with the query or the key where a single one is chosen."""
+    query = {**Head(written["kind"], layer, head).query(), "at_step": "softmax"}
+    if written["tokens"] and "-" not in written["tokens"]:
+        query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
+    return query
+
+
+def read_choice(trace: Trace, best: str) -> dict[str, str]:
+    """The explorer's choice for this sentence by its names, as texts that make sense; `best` is the head to begin with,
+    where neither the address nor another page says anything.
+    """
+    _follow_others(trace)
+    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
+    kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
+    tokens = url_state.read("see_tokens")
+    said = {**read, "kind": kind, "tokens": tokens if _are_tokens(tokens, trace, kind) else ""}
+    first = _first_heads(trace, said, best)
+    heads = url_state.read("see_heads", first)
+    return {**said, "heads": heads if _are_heads(heads, trace, kind) else first}
+
+
+def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
+    """Put what was chosen in the explorer into the address; a single head is that of the other pages, too.
+
+    To be called in a callback.
+    """
+    kind = written["kind"]
+    for name in (*OPTIONS, "tokens"):
+        url_state.write(f"see_{name}", written[name])
+    url_state.write("see_kind", kind, _linked_kind())
+    url_state.write("see_heads", written["heads"], _first_heads(trace, written, best))
+    ((layer, head), *others) = heads_in(written["heads"])
+    if not others:
+        note_head(Head(kind, layer, head))
+        st.session_state[_FOLLOWED] = noted_head()
+
+
+def heads_in(written: str) -> list[tuple[int, int]]:
+    """Layers and heads, counted from 0, of a text such as "1.1-3.2"."""
+    return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
+
+
+def _follow_others(trace: Trace) -> None:
+    """Begin with the head that a link asks for, or that was chosen on another page since; an average is not followed.
+
+    Only where the address says nothing of the explorer's own.
+    """
+    if any(name.startswith(_PREFIX) for name in st.query_params):
+        return
+    kind, heads = _linked_kind(), None
+    if any(name in st.query_params for name in _SHARED):
+        heads = _linked_heads(trace, kind)
+    elif st.session_state.get(_FOLLOWED) != noted_head():
+        noted = noted_head()
+        kind, heads = noted["kind"], f"{noted['layer']}.{noted['head']}"
+    st.session_state[_FOLLOWED] = noted_head()
+    if heads and _are_heads(heads, trace, kind):
+        url_state.write("see_kind", kind, _linked_kind())
+        url_state.write("see_heads", heads)
+        url_state.write("see_tokens", "")
+
+
+def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:
+    """The heads where the address names none: `best` where it says nothing else either.
+
+    With anything else it was always head 1.1, or what a link asks for: such an address is still written and read so.
+    """
+    usual = {name: options[0] for name, options in OPTIONS.items()} | {"kind": _KINDS[0], "tokens": ""}
+    is_bare = all(said[name] == value for name, value in usual.items()) and not set(_SHARED) & set(st.query_params)
+    return best if is_bare else _linked_heads(trace, said["kind"])
+
+
+def _linked_kind() -> str:
+    """The kind that a link from elsewhere asks for, where it does."""
+    return _one_of(st.query_params.get("kind"), _KINDS)
+
+
+def _linked_heads(trace: Trace, kind: str) -> str:
+    """The heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
+    if not {"layer", "head"} & set(st.query_params):
+        return _FIRST
+    places, known = [], False
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        numbers = tuple(map(str, range(1, count + 1)))
+        value = st.query_params.get(name)
+        known |= value in (*numbers, AVERAGE)
+        places.append((value,) if value in numbers else numbers)
+    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else _FIRST
+
+
+def _are_heads(written: str, trace: Trace, kind: str) -> bool:
+    number = r"[1-9][0-9]{0,2}"
+    if not re.fullmatch(rf"{number}\.{number}(-{number}\.{number})*", written):
+        return False
+    layers, heads, *_ = trace.attention(kind).shape
+    return all(layer < layers and head < heads for layer, head in heads_in(written))
+
+
+def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
+    if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
+        return False
+    *_, queries, keys = trace.attention(kind).shape
+    return all(int(place) <= (queries if written[0] == "q" else keys) for place in written[1:].split("-"))
+
+
+def _one_of(value: str | None, options: tuple[str, ...]) -> str:
+    return value if value in options else options[0]

@@ -1,0 +1,44 @@
+"""The view on the division by the root of d_k."""
+
+import streamlit as st
+
+from headlight.app.choices import whole_number
+from headlight.app.figures import show_figure
+from headlight.app.results import Choice
+from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
+from transformer.experiments.dot_product_scaling import measure_random_products
+
+from .scaling_figure import largest_figure, rows_figure, spread_figure
+from .scaling_text import describe_head, describe_random, undivided
+from .steps import choose_block
+
+
+def show(choice: Choice) -> None:
+    """This head with and without the division, then random vectors of every size. Raises UserError."""
+    block = choose_block(choice)
+    view, stages = block.view, block.stages
+    st.subheader("This head, with the division and without")
+    without, divided = undivided(stages, view.head)
+    rows = rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
+    see = describe_head(stages, view.head, view.queries)
+    show_figure(rows, "rows", "The largest weight of every query, with the division and without", see)
+    st.caption(
+        "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
+        "so this is what would happen to these weights, not what a model trained without it would do."
+    )
+    show_finding(see)
+    st.subheader("Random vectors")
+    seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
+    spread = measure_random_products(seed)
+    see = describe_random(spread)
+    show_panels(
+        "over d_k, with the division and without",
+        Panel("Standard deviation of the scores", spread_figure(spread, stages.d_k)),
+        Panel("What softmax makes of them", largest_figure(spread, stages.d_k)),
+        see=see,
+    )
+    show_finding(see)
+    show_attempt(
+        "Try the heads of other layers: where the trained products are already small, the division hardly matters; and "
+        "d_k 1, where it does nothing at all."
+    )

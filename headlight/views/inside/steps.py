@@ -1,0 +1,97 @@
+"""The view of one attention block of the model, step by step, and the choice of that block."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.head_choice import choose_head_of
+from headlight.app.results import Choice, blocks
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import offer_download, offer_page
+from headlight.components.attention_steps import attention_steps
+from headlight.plots.text import KIND_NAMES
+from transformer.config import Positions
+from transformer.interpret.attention_block import BlockParameters, Stages
+from transformer.interpret.numpy_export import bundle, script
+
+from .steps_html import steps_page
+from .steps_payload import stages_payload
+from .steps_text import View
+
+ALL_STEPS, FIRST_STEP = "all", "input"
+HOW_TO_READ = (
+    "Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, recomputed "
+    "from the numbers of the step before. A solid frame is the query, a dashed one key or dimension. ← and → go from "
+    "step to step."
+)
+
+
+@dataclass(frozen=True)
+class ChosenBlock:
+    """One attention block as the model goes through it, what it has learned, and how closely both agree."""
+
+    view: View
+    stages: Stages
+    parameters: BlockParameters
+    gaps: dict[str, float]
+
+
+def choose_block(choice: Choice) -> ChosenBlock:
+    """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, gap="medium"):
+        kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
+    source, fed = trace.source_tokens, trace.fed_tokens
+    queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
+    config = results.translator(choice.checkpoint).model.config
+    predicted = None if kind == "encoder" else trace.next_tokens
+    positioned = config.positions != Positions.NONE
+    enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
+    view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
+    return ChosenBlock(view, *blocks.stages(choice, kind, layer))
+
+
+def show(choice: Choice) -> None:
+    """The block, every step below one another, and the program that recomputes it. Raises UserError."""
+    block = choose_block(choice)
+    view, stages = block.view, block.stages
+    query = min(url_state.read_number("at_query", 3), len(view.queries))
+    key = url_state.read_number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
+    dimension = url_state.read_number("at_dimension", view.head * stages.d_k + 1)
+    payload = stages_payload(stages, block.parameters, block.gaps, view)
+    chosen, checkpoint = (query, key, dimension, chosen_step(payload)), choice.checkpoint.name
+    attention_steps(payload, chosen, "steps", remember)
+    st.caption(HOW_TO_READ)
+    title = f"{KIND_NAMES[view.kind]} of {checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
+    name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}"
+    offer_page(lambda: steps_page(payload, chosen, title, results.trace(choice), checkpoint), f"{name}.html")
+    offer_program(stages, block.parameters, view, title, name)
+
+
+def chosen_step(payload: dict, start: str = FIRST_STEP) -> str:
+    """The step that the address asks for, by its name; `start` where it asks for none that there is."""
+    asked = url_state.read("at_step", start)
+    return asked if asked in (ALL_STEPS, *(step["name"] for step in payload["steps"])) else start
+
+
+def remember(query: int, key: int, dimension: int, step: str, start: str = FIRST_STEP) -> None:
+    """Keep in the address what was chosen in the steps."""
+    for name, value in (("at_query", query), ("at_key", key), ("at_dimension", dimension)):
+        url_state.write(name, str(value))
+    url_state.write("at_step", step, start)
+
+
+def offer_program(stages: Stages, parameters: BlockParameters, view: View, title: str, name: str) -> None:
+    """The program and its download; `title` says what it recomputes, `name` begins the file's."""
+    program = script(stages, parameters, title, cross=view.kind == "cross", sentence=view.sentence, head=view.head)
+    st.subheader("The same in NumPy")
+    st.markdown(
+        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
+        "download holds them and this example's arrays."
+    )
+    label = "Download program and arrays"
+    offer_download(label, lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip")
+    with st.expander("The program"):
+        st.code(program, language="python")

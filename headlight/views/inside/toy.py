@@ -1,0 +1,172 @@
+"""The view of an attention block with small numbers of one's own, every input to be changed."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from headlight.app import url_state
+from headlight.app.choices import one_of, slider
+from headlight.app.results import Choice
+from headlight.app.selectors import one_number
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.components.attention_steps import attention_steps
+from transformer.errors import ConfigError
+from transformer.experiments.fully_masked_rows import fully_masked_row
+from transformer.experiments.toy_attention import (
+    TABLES,
+    ToyMask,
+    ToyNumbers,
+    ToyShape,
+    rounding_gaps,
+    table,
+    toy_numbers,
+    with_table,
+)
+from transformer.interpret.attention_block import Stages
+
+from .steps import ALL_STEPS, chosen_step, offer_program, remember
+from .steps_payload import stages_payload
+from .steps_text import View
+
+_EDITED = "toy_tables"  # tables that were changed, by what they belong to
+
+
+def show(choice: Choice) -> None:
+    """Sizes, the tables, and all steps. Raises UserError."""
+    shape, mask = _sizes()
+    with st.container(horizontal=True, gap="medium"):
+        seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
+        base = toy_numbers(shape, seed, mask)
+        sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
+        head = one_number("Head", shape.num_heads, "toy_head") - 1
+        name = one_of("Table to change", TABLES, "toy_table")
+    owner = f"{shape} {seed}"
+    numbers = _with_edits(base, owner)
+    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
+    numbers = _edit(numbers, owner, name, sentence)
+    stages = numbers.stages()
+    tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
+    view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
+    payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
+    query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
+    dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, ALL_STEPS)
+    keep = partial(remember, start=ALL_STEPS)
+    attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
+    st.markdown(
+        "The same steps with **numbers that fit into a head**: self-attention over a batch of made-up vectors. Change "
+        "any number in the table, or click a cell of the mask in its step, and follow what becomes of it. Nothing here "
+        "was trained."
+    )
+    _show_masked_rows(stages, sentence, head)
+    title = f"Self-attention over made-up numbers, head {head + 1}"
+    offer_program(stages, numbers.parameters, view, title, "attention-toy")
+
+
+def _sizes() -> tuple[ToyShape, str]:
+    with st.container(horizontal=True, gap="small"):
+        batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
+        tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
+        d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
+        heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
+        mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
+        norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+    return ToyShape(batch, tokens, d_model, heads, norm), mask
+
+
+def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
+    """The numbers with what this user has changed of them."""
+    for (of, name, sentence), values in st.session_state.get(_EDITED, {}).items():
+        if of == owner:
+            numbers = with_table(numbers, name, values, sentence)
+    return numbers
+
+
+def _flipped(numbers: ToyNumbers) -> np.ndarray:
+    """The cells of the mask that are flipped, as the address names them; none where it names no such cells."""
+    digits = url_state.read("toy_flipped")
+    if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
+        return np.zeros_like(numbers.unmasked)
+    return np.array([digit == "1" for digit in digits]).reshape(numbers.unmasked.shape)
+
+
+def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
+    """What flips a cell of this sentence's mask, counted from 1, in the address."""
+    flipped = _flipped(numbers)
+
+    def flip(query: int, key: int) -> None:
+        flipped[sentence, query - 1, key - 1] ^= True
+        cells = "".join("1" if cell else "0" for cell in flipped.flatten())
+        url_state.write("toy_flipped", cells if flipped.any() else "")
+
+    return flip
+
+
+def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbers:
+    """The table of this name, to be changed; returns the numbers with the changes."""
+    place = (owner, name, sentence if name == "X" else 0)
+    key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
+    given = f"{key}_given"
+    if key not in st.session_state or given not in st.session_state:  # the table appears: it begins with what holds now
+        st.session_state[given] = table(numbers, name, sentence)
+    values = st.session_state[given]
+    frame = pd.DataFrame(values, _row_names(name, len(values)), [str(column + 1) for column in range(values.shape[1])])
+    columns = {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame}
+    columns["_index"] = st.column_config.TextColumn(disabled=True)
+    with st.container(key="toy_editor"):
+        changed = st.data_editor(frame, key=key, width="content", column_config=columns)
+    new = changed.to_numpy(dtype=np.float64)
+    try:
+        edited = with_table(numbers, name, new, sentence)
+    except ConfigError as error:
+        st.warning(plain(str(error)), icon=":material/edit:")
+        return numbers
+    if not np.array_equal(new, table(numbers, name, sentence)):
+        st.session_state.setdefault(_EDITED, {})[place] = new
+    if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or _flipped(numbers).any():
+        st.button("Back to the numbers of the seed", on_click=_anew, icon=":material/undo:")
+    return edited
+
+
+def _row_names(name: str, rows: int) -> list[str]:
+    if name == "X":
+        return [f"token {row + 1}" for row in range(rows)]
+    special = {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}
+    return special.get(name) or [str(row + 1) for row in range(rows)]
+
+
+def _anew() -> None:
+    st.session_state.pop(_EDITED, None)
+    st.session_state["toy_anew"] = st.session_state.get("toy_anew", 0) + 1
+    url_state.write("toy_flipped", "")
+
+
+def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
+    masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
+    if not len(masked):
+        show_attempt(
+            "Try masking every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
+            "shows what the three ways in use make of that."
+        )
+        return
+    row = int(masked[0])
+    result = fully_masked_row(stages.scores[sentence, head, row].tolist())
+    st.subheader(f"Row {row + 1} has no unmasked key")
+    ways = {
+        "−∞ before softmax": result.with_infinity,
+        "−1e9 before softmax": result.with_large_number,
+        "PyTorch's fused kernel": result.fused,
+    }
+    cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
+    keys = [f"token {key + 1}" for key in range(len(result.fused))]
+    st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
+    show_finding(
+        "The three ways agree as long as a row has one unmasked key. Without any, −∞ gives 0 / 0, not a number, and "
+        "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
+        "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
+        "as a key, never as a query."
+    )

@@ -1,0 +1,214 @@
+"""The page on masks: a batch of two sentences, the masks it needs, and what one of them does to a head."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import from_list, line, one_of, view_of
+from headlight.app.figures import show_figure
+from headlight.app.head_choice import choose_head_of
+from headlight.app.results import Choice, masks
+from headlight.app.selectors import row_label
+from headlight.app.sentences import show_doubts, show_translation
+from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
+from headlight.plots.heatmap import mask_figure
+from headlight.plots.text import KIND_NAMES, head_name
+from transformer import UserError
+from transformer.data.batching import OpenedBatch
+from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
+
+from . import figures
+from . import text as captions
+
+VIEWS = ("the three masks", "one head", "without the mask")
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What a view shows: a sentence of the batch, and the head, with the mask that is removed, or "nothing"."""
+
+    sentence: int
+    kind: str = "decoder"
+    lift: str = "nothing"
+    layer: int = 0
+    head: int = 0
+    rows: str = "fed"
+
+
+def show_page(choice: Choice) -> None:
+    """A view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
+    view = view_of(VIEWS, "masks")
+    left, right = st.columns(2)
+    with left:
+        show_translation(choice)
+    with right, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        second = replace(choice, text=line("Second sentence of the batch", "second"))
+        sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
+    with st.container(horizontal=True, gap="medium"):
+        chosen = _choose(view, choice, sentence)
+    try:
+        batch = masks.padded_batch(choice, second.text)
+    except UserError as error:
+        st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
+        return
+    if view == "the three masks":
+        _show_masks(batch, chosen.sentence)
+    else:
+        run, disabled = (masks.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
+        place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
+        head = masked_head(run, *place)
+        if view == "one head":
+            _show_head(head, chosen.rows)
+        else:
+            _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
+    st.subheader("The batch")
+    show_doubts(second)
+    _show_batch(batch)
+    st.caption(plain(f"Translation of the second sentence: {results.trace(second).target_text}"))
+
+
+def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
+    """What this view lets one choose."""
+    if view == "the three masks":
+        return _Chosen(sentence)
+    kinds, lift = tuple(KIND_NAMES), "nothing"
+    if view == "without the mask":
+        lift = one_of("Mask to remove", ("causal", "padding"), "lift")
+        kinds = ("decoder",)
+        if lift == "padding":
+            kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
+    kind, layer, head = choose_head_of(choice, kinds, first="decoder" if "decoder" in kinds else None)
+    return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
+
+
+def _show_batch(batch: OpenedBatch) -> None:
+    """The batch as the model reads it, padding hatched, and its shapes."""
+    for name, sentences, lengths in (
+        ("source", batch.source_tokens, batch.source_lengths),
+        ("target fed", batch.fed_tokens, batch.target_lengths),
+    ):
+        width = range(len(sentences[0]))
+        show_table(
+            f"The batch, {name}: the tokens of both sentences, filled up with padding",
+            name,
+            [str(place + 1) for place in width],
+            [(f"sentence {number}", tokens) for number, tokens in enumerate(sentences, start=1)],
+            [[place >= length for place in width] for length in lengths],
+        )
+    st.caption(plain(f"Shapes: {captions.describe_shapes(batch)}"))
+
+
+def _show_masks(batch: OpenedBatch, sentence: int) -> None:
+    """The padding mask, the causal mask and both together for one sentence."""
+    tokens = batch.fed_tokens[sentence]
+    causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
+    reasons = {"it is padding": ~padding, "it comes later": ~causal}
+    st.caption(
+        "The mask of the decoder's self-attention. Rows are queries, the tokens that read; columns are keys. A blue "
+        "cell is unmasked, an empty one is masked: its score becomes minus infinity, and softmax makes that exactly 0."
+    )
+
+    def panel(title: str, cells: np.ndarray, caption: str) -> Panel:
+        shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
+        return Panel(title, mask_figure(cells, tokens, shown), caption)
+
+    show_panels(
+        f"sentence {sentence + 1}",
+        panel(
+            "Padding mask",
+            padding,
+            "Sentences of a batch differ in length; \\<pad> fills up the shorter ones and means nothing, so nothing "
+            "may read it. One row, the same for every query.",
+        ),
+        panel(
+            "Causal mask",
+            causal,
+            "A row predicts the next token. In training the whole target is there at once: without this mask a row "
+            "could read the answer. The same for every sentence.",
+        ),
+        panel(
+            "Both: the target mask",
+            batch.target_mask[sentence, 0],
+            "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
+        ),
+    )
+    if tokens[0] == "<pad>":
+        st.caption("This model's decoder begins with \\<pad>: the first one is no padding, and may be read.")
+    if tokens[0] == "</s>":
+        st.caption("This model's decoder begins with \\</s>, the end of sentence, where the paper's has a begin.")
+    show_finding(captions.describe_masks(batch, sentence))
+    st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
+    st.caption(
+        "The whole source is there before the first target token, so nothing in it is “later”. "
+        + plain(captions.describe_source_mask(batch, sentence))
+    )
+    show_attempt(
+        "Try the first sentence as the second one too: no padding is left, and both masks together are the causal one. "
+        "Then “one head”, to see the same cells vanish from real scores."
+    )
+
+
+def _show_head(head: MaskedHead, rows: str) -> None:
+    """Scores, masked scores and weights of one head, and one of its rows by hand."""
+    name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
+    before = "QKᵀ / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
+    after = "Masked cells become minus infinity; the others stay as they are."
+    softmax = "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0."
+    see = captions.describe_head(head)
+    show_panels(
+        f"{name}, sentence {head.sentence + 1}",
+        Panel("1. Scores", figures.scores_figure(head, rows), plain(before)),
+        Panel("2. After the mask", figures.masked_scores_figure(head, rows), after),
+        Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
+        see=see,
+    )
+    show_finding(see)
+    st.markdown("**One row by hand**")
+    numbers = [str(row + 1) for row in range(len(head.fed))]
+    chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
+    row = int(chosen) - 1
+    lines = captions.row_by_hand(head, row)
+    masked = [(~head.unmasked[row]).tolist()] * len(lines)
+    show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, masked)
+    st.caption(plain(f"{captions.row_words(head, row)} {captions.describe_check(head)}"))
+    show_attempt(
+        "Try the row of the first token in the decoder: a single cell is unmasked, so its weight is 1 whatever its "
+        "score. Then “without the mask”, where the model is run again with these cells unmasked."
+    )
+
+
+def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
+    """One head with and without the mask, and what that does to the next tokens."""
+    sentence = head.sentence
+    padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
+    if disabled.disabled == "padding" and not padded:
+        show_finding(captions.describe_no_padding(masked, disabled, sentence))
+    show_panels(
+        f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
+        Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
+        Panel("Without: the model run again", figures.leaking_figure(head, leaking, rows), columns=len(head.keys)),
+    )
+    outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
+    whence = "so from the second layer on a head also reads changed vectors"
+    if head.kind == "cross":
+        whence = "so already the first layer of the decoder reads a memory made without the mask"
+    st.caption(
+        "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them "
+        f"in all.{outlined} The mask is removed in every layer, {whence}."
+    )
+    leak = captions.describe_leak(masked, disabled, head)
+    if leak:
+        answer = captions.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
+        show_finding(f"{leak} {answer}")
+    st.subheader("What it does to the next tokens")
+    alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
+    see = captions.describe_predictions(masked, disabled, sentence) if disabled.disabled == "causal" or padded else ""
+    show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see)
+    if see:
+        show_finding(see)
+    if disabled.disabled == "padding" and padded:
+        show_attempt(captions.describe_reading_padding(masked, sentence))
+    if disabled.disabled == "causal":
+        st.info(plain(captions.describe_cheating(masked, disabled, sentence)), icon=":material/school:")

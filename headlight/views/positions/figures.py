@@ -1,0 +1,261 @@
+"""Positional encoding drawn: curves, matrix, dot products, wavelengths; and its sum with the embeddings."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from headlight.plots.heatmap import Cells
+from headlight.plots.layout import (
+    GRID,
+    bar_below,
+    bars,
+    figure_of,
+    integer_axis,
+    integer_rows,
+    scatter,
+    token_axis,
+    token_rows,
+)
+from headlight.plots.palette import (
+    BLUE,
+    BRIGHT_ORANGE,
+    GREY,
+    MIDDLE_GREY,
+    MODEL_COLOUR,
+    SERIES_COLOURS,
+    SERIES_SYMBOLS,
+    SETTINGS_COLOUR,
+    diverging,
+)
+from headlight.plots.text import token_label
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
+
+SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
+_ARC_RADIUS = 0.55
+PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
+_SHORT_NAMES = ("embedding", "position", "sum")
+_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
+MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
+_TALLEST = 1100  # pixels, of all three together
+
+
+def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
+    """The value of each chosen dimension over position; a pair shares its colour, the cosine's line is dashed.
+
+    A pair's colour and markers depend on its rank among all chosen ones, so that two figures agree; dimensions that
+    the encoding does not have are left out.
+    """
+    chosen = sorted({dimension // 2 for dimension in dimensions})
+    curves, positions = [], np.arange(encoding.length, dtype=np.int16)
+    for dimension in sorted(dimensions):
+        if dimension >= encoding.d_model:
+            continue
+        pair = dimension // 2
+        wave, dash = ("cosine", "dash") if dimension % 2 else ("sine", "solid")
+        place = chosen.index(pair)
+        look = {
+            "line": {"color": SERIES_COLOURS[place % len(SERIES_COLOURS)], "width": 2, "dash": dash},
+            "marker": {"symbol": SERIES_SYMBOLS[place % len(SERIES_SYMBOLS)], "size": 7, "maxdisplayed": 16},
+            "name": f"{dimension} ({wave[:3]})",
+            "hovertemplate": f"position %{{x}}<br>dimension {dimension}, the {wave} of pair {pair}<br>"
+            "value <b>%{y:.4f}</b><extra></extra>",
+        }
+        curves.append(scatter(positions, encoding.table[:, dimension], "lines+markers", **look))
+    x = {**GRID, "title": "position", "range": [-0.5, encoding.length - 0.5]}
+    y = {**GRID, "title": "value", "range": [-1.08, 1.08], "tickvals": [-1, -0.5, 0, 0.5, 1]}
+    return _curves(curves, 400, x, y)
+
+
+def matrix_figure(encoding: Encoding) -> go.Figure:
+    """The whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
+    scale = diverging(1.0)
+    cells = Cells(encoding.table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    traces = [cells.trace(bar_below("value", scale, length=220))]
+    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top"}
+    return figure_of(traces, 480, x=x, y=integer_rows(encoding.length, "position"), top=10, bottom=60)
+
+
+def products_figure(products: np.ndarray) -> go.Figure:
+    """PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
+    scale = diverging(float(np.abs(products).max()))
+    cells = Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale)
+    traces = [cells.trace(bar_below("dot product", scale, length=220))]
+    x = {**integer_axis(len(products), "position q"), "side": "top", "constrain": "domain"}
+    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
+    y = {**integer_rows(len(products), "position p"), **square}
+    return figure_of(traces, 440, x=x, y=y, top=10, bottom=60)
+
+
+def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
+    """The dot product over the distance, as a share of its value at distance 0, so that two sizes compare."""
+    curves = []
+    for law, name, colour, dash in (
+        (settings, SETTINGS_NAME, SETTINGS_COLOUR, "solid"),
+        (model, MODEL_NAME, MODEL_COLOUR, "dash"),
+    ):
+        distances, cosines = np.arange(len(law.means), dtype=np.int16), (law.means / law.means[0]).astype(np.float32)
+        hover = f"{name}<br>%{{x}} positions apart<br>cosine <b>%{{y:.3f}}</b><extra></extra>"
+        line = {"color": colour, "width": 2, "dash": dash}
+        curves.append(scatter(distances, cosines, "lines", line=line, name=name, hovertemplate=hover))
+    longest = max(len(settings.means), len(model.means))
+    x = {**GRID, "title": "distance q − p, positions", "range": [-0.5, longest - 0.5]}
+    y = {**GRID, "title": "PE(p) · PE(q) / (d_model / 2)", "zeroline": True, "zerolinecolor": "#808080"}
+    return _curves(curves, 320, x, y)
+
+
+def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
+    """The wavelength of every pair on a log axis; a line for the steps of each length, pairs above theirs hollow."""
+    traces = []
+    most = max(settings.d_model, model.d_model) // 2
+    fast = min(settings.base, model.base) < 1  # then most pairs turn by more than a full circle a position
+    digits = ".2~r" if fast else ".1f"
+    for encoding, name, colour, symbol, dash in (
+        (settings, SETTINGS_NAME, SETTINGS_COLOUR, "circle", "dash"),
+        (model, MODEL_NAME, MODEL_COLOUR, "diamond", "dot"),
+    ):
+        wavelengths = encoding.wavelengths
+        hollow = [f"{symbol}-open" if wavelength > encoding.length - 1 else symbol for wavelength in wavelengths]
+        steps, pairs = encoding.length - 1, np.arange(len(wavelengths), dtype=np.int16)
+        look = {"marker": {"color": colour, "symbol": hollow, "size": 7}, "name": f"{name}: d_model {encoding.d_model}"}
+        hover = f"{name}<br>pair %{{x}}<br>wavelength <b>%{{y:,{digits}}}</b> positions<extra></extra>"
+        traces.append(scatter(pairs, wavelengths.astype(np.float32), "markers", hovertemplate=hover, **look))
+        look = {"line": {"color": colour, "width": 1.5, "dash": dash}, "name": f"first to last position: {steps}"}
+        hover = f"{name}: {steps} steps from the first position to the last<extra></extra>"
+        traces.append(scatter([-0.5, most - 0.5], [steps, steps], "lines", hovertemplate=hover, **look))
+    x = {**GRID, "title": "pair i (dimensions 2i and 2i + 1)", "range": [-0.5, most - 0.5]}
+    y = {**GRID, "title": "wavelength, positions", "type": "log", "dtick": 1, "tickformat": "~g" if fast else ",d"}
+    return _curves(traces, 440, x, y)
+
+
+def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
+    """The unit circle: sine to the right, cosine upwards, PE(position) and PE(position + offset) as arrows.
+
+    Position 0 points straight up and later ones follow clockwise. Full turns of the angle between both are left out of
+    its arc. Raises IndexError for a pair or a position that the encoding has not.
+    """
+    points = encoding.pairs[:, pair]  # length (sine, cosine)
+    angle = encoding.frequencies[pair]
+    start, swept = position * angle, (offset * angle) % (2 * np.pi)
+    later = position + offset
+    traces = [
+        _circle(),
+        _other_positions(points),
+        _arc(start, swept, offset, np.degrees(offset * angle)),
+        _arrow(points[position], position, SETTINGS_COLOUR, "solid"),
+        _arrow(points[later], later, MODEL_COLOUR, "dash"),
+    ]
+    x, y = _axis(f"dimension {2 * pair}: sine"), _axis(f"dimension {2 * pair + 1}: cosine")
+    return figure_of(traces, 430, x=x, y={**y, "scaleanchor": "x"}, top=10, bottom=10)
+
+
+def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
+    """Three blocks of rows, each with its heading, over the first dimensions and on one scale around 0.
+
+    One heatmap with blank rows for the headings: its columns are aligned, and a row's name is all that hovering needs.
+    """
+    tokens = len(summed.tokens)
+    row = max(7, min(20, _TALLEST // (3 * tokens + 3)))
+    gap = -(-20 // row)  # blank rows, enough of them for a heading
+    parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
+    blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
+    canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
+    words = [token_label(token) for token in summed.tokens]
+    enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
+    titles = (PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters)
+    names = _row_names(titles, words, gap)
+    headings = {"text": [f"<b>{title}</b>" for title in titles], "textposition": "middle right"}
+    look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
+    beside = scatter([-0.5] * 3, [f"{title} {gap // 2}" for title in titles], "text", **headings, **look)
+    places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
+    ticks = {
+        "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
+        "ticktext": [words[place] for place in places] * 3,
+        "tickfont": {"size": 12},
+    }
+    x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
+    y = {**token_rows(names), **ticks, "type": "category"}
+    return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=10, bottom=60)
+
+
+def norms_figure(summed: EmbeddingSum) -> go.Figure:
+    """The norms of all three for each token as bars, the cosine between embedding and sum above them."""
+    norms = summed.norms
+    places = np.arange(len(summed.tokens))
+    named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
+    traces = []
+    for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
+        hover = f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>"
+        marker, shown = {"color": colour}, values.astype(np.float32)
+        traces.append(bars(places, shown, name=name, customdata=named, marker=marker, hovertemplate=hover))
+    mode = "text" if len(places) <= MOST_NUMBERS else "none"
+    cosines = [f"{cosine:.2f}" for cosine in summed.cosines]
+    texts = {"text": cosines, "textposition": "top center", "textfont": {"size": 12}, "showlegend": False}
+    hover = "cosine between embedding and sum of %{customdata}: <b>%{text}</b><extra></extra>"
+    traces.append(scatter(places, norms.max(axis=0), mode, customdata=named, hovertemplate=hover, **texts))
+    keys = token_axis(summed.tokens, every=-(-len(places) // 60))
+    x = {**keys, "tickangle": -60, "range": [-0.5, len(places) - 0.5]}
+    y = {**GRID, "title": "Euclidean norm", "range": [0, float(norms.max()) * 1.15]}
+    return figure_of(traces, 360, x=x, y=y, top=10, bottom=10, barmode="group")
+
+
+def _curves(traces: list[dict], height: int, x: dict, y: dict) -> go.Figure:
+    """A figure of curves, with a legend for a single one too."""
+    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, **look)
+
+
+def _circle() -> dict:
+    angles = np.linspace(0, 2 * np.pi, 91)
+    line = {"color": MIDDLE_GREY, "width": 1}
+    return scatter(np.sin(angles), np.cos(angles), "lines", line=line, hoverinfo="skip", showlegend=False)
+
+
+def _other_positions(points: np.ndarray) -> dict:
+    x, y = points.T.astype(np.float32)
+    marker, places = {"color": "rgba(128, 128, 128, 0.55)", "size": 5}, np.arange(len(points), dtype=np.int16)
+    hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
+    look = {"name": "other positions", "marker": marker, "customdata": places, "hovertemplate": hover}
+    return scatter(x, y, "markers", **look)
+
+
+def _arc(start: float, swept: float, offset: int, degrees: float) -> dict:
+    angles = np.linspace(start, start + swept, 61)
+    x, y = _ARC_RADIUS * np.sin(angles), _ARC_RADIUS * np.cos(angles)
+    look = {"line": {"color": GREY, "width": 3, "dash": "dot"}, "marker": _arrowhead(GREY, [0] * 60 + [12])}
+    return scatter(x, y, "lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
+
+
+def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> dict:
+    x, y = [0, point[0]], [0, point[1]]
+    look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
+    hover = f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
+    return scatter(x, y, "lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
+
+
+def _arrowhead(colour: str, sizes: list[int]) -> dict:
+    return {"symbol": "arrow", "angleref": "previous", "size": sizes, "color": colour, "opacity": 1}
+
+
+def _axis(name: str) -> dict:
+    lines = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128, 128, 128, 0.35)"}
+    size = {"range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, "constrain": "domain"}
+    return {"title": {"text": name}, **size, **lines}
+
+
+def _row_names(titles: Sequence[str], words: list[str], gap: int) -> list[str]:
+    """A name for each row of all three blocks, blank ones included; equal names would fall into one row."""
+    names = []
+    for long, short in zip(titles, _SHORT_NAMES, strict=True):
+        names += [f"{long} {number}" for number in range(gap)]
+        names += [f"{short} of “{word}” at position {place}" for place, word in enumerate(words)]
+    return names
+
+
+def _values(canvas: np.ndarray, names: list[str]) -> dict:
+    # A few values of embeddings are far larger than all others; as the end of the scale they would pale the positions.
+    limit = float(np.nanpercentile(np.abs(canvas), 99))
+    scale = diverging(limit)
+    ends = {"ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
+    cells = Cells(canvas, "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    return cells.trace(bar_below("value", scale, length=220) | ends) | {"y": names}

@@ -1,0 +1,29 @@
+"""The page of questions: each answered in words, with a figure of the loaded model."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import from_list
+from headlight.app.figures import show_figure
+from headlight.app.results import Choice
+from headlight.app.widgets import show_finding
+
+from . import questions_attention, questions_model
+from .question import Asked
+
+QUESTIONS = (*questions_attention.QUESTIONS, *questions_model.QUESTIONS)
+
+
+def show_page(choice: Choice) -> None:
+    """A question, its answer, a figure of the loaded model, and where to go on. Raises UserError."""
+    st.markdown("What students wrote into their notebooks, each answered with the loaded model and your sentence.")
+    by_text = {question.question: question for question in QUESTIONS}
+    question = by_text[from_list("Question", list(by_text), "question", width="stretch")]
+    asked = Asked(choice, results.translator(choice.checkpoint), results.trace(choice), results.residual_stream(choice))
+    st.subheader(question.question)
+    st.markdown(question.answer)
+    shown = question.show(asked)
+    show_figure(shown.figure, f"question_{question.name}", shown.alt, shown.see)
+    show_finding(shown.see)
+    link = question.link
+    st.page_link(link.page, label=link.label, icon=":material/arrow_forward:", query_params=dict(link.query))

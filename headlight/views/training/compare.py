@@ -1,0 +1,156 @@
+"""The view that trains two models which differ in one hyperparameter, and shows both courses in one figure."""
+
+from dataclasses import dataclass, fields, replace
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import one_of
+from headlight.app.figures import show_figure
+from headlight.app.line import fragment
+from headlight.app.results import Choice
+from headlight.app.widgets import plain, show_finding
+from headlight.plots.text import sentence_case
+from transformer.toy.jobs import JobView
+from transformer.toy.settings import ToySettings
+from transformer.toy.tasks import Task
+
+from . import live_run
+from .compare_figure import runs_figure
+from .live_text import comparison, model_text, state_text, task_text
+
+_JOBS = "jobs"
+_MOST_UPDATES = 1000  # a run that learns nothing ends in the time of some patience
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """A setting to compare: the field it sets, its values by their names, and a question to ask before starting."""
+
+    field: str
+    values: dict[str, object]
+    question: str
+
+
+HYPERPARAMETERS = {
+    "schedule": Hyperparameter(
+        "schedule",
+        {"Noam": "noam", "constant": "none", "warm-up, then constant": "constant"},
+        "All have the same highest rate, and the two with a warm-up are one and the same run until it is over. Which "
+        "one suffers from full speed at random weights, and which from full speed near the goal? Try post-norm, too.",
+    ),
+    "warm-up": Hyperparameter(
+        "warmup_steps",
+        {"200 updates": 200, "25 updates": 25, "800 updates": 800},
+        "A shorter warm-up has a higher peak, by the root of the ratio. Is sooner and higher better?",
+    ),
+    "label smoothing": Hyperparameter(
+        "label_smoothing",
+        {"no smoothing": 0.0, "0.1": 0.1, "0.3": 0.3},
+        "With smoothing the loss cannot reach 0: its floor is the entropy of the smoothed target. So compare the exact "
+        "match, not the losses.",
+    ),
+    "norm": Hyperparameter(
+        "norm",
+        {"pre-norm": "pre", "post-norm": "post"},
+        "Pre-norm leaves a way through all layers in which no LayerNorm stands (Xiong et al. 2020). Is that learned "
+        "sooner?",
+    ),
+    "positions": Hyperparameter(
+        "positions",
+        {"sine and cosine": "sinusoidal", "no positions": "none", "wrong (multiplied)": "multiplied"},
+        "Without positions the encoder reads a bag of symbols. The wrong ones multiply where the formula divides: a "
+        "reader of the Annotated Transformer made that slip and found copying learned the sooner (its issue 131).",
+    ),
+    "heads": Hyperparameter(
+        "num_heads",
+        {"8 heads": 8, "1 head": 1, "2 heads": 2, "4 heads": 4},
+        "The same first weights, split otherwise: 64 dimensions make one head of 64 or eight of 8. Is one large head "
+        "enough for this task?",
+    ),
+}
+
+
+def show(choice: Choice) -> None:
+    """The hyperparameter, its two values, the start, and both courses as they go. Raises UserError."""
+    st.markdown(
+        "Two small models, alike in everything but **one hyperparameter**: both begin with the same random weights and "
+        "see the same sequences in the same order. Which one learns sooner? Say what you expect before you start."
+    )
+    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
+    names = tuple(hyperparameter.values)
+    with st.container(horizontal=True, gap="medium"):
+        first = one_of("First run", names, f"first_{hyperparameter.field}")
+        second = one_of("Second run", names, f"second_{hyperparameter.field}")
+    with st.container(horizontal=True, gap="medium"):
+        task = one_of("Task", tuple(task.value for task in Task), "task")
+        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
+        seed = live_run.seed()
+    st.caption(plain(hyperparameter.question))
+    base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)
+    runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
+    with st.container(horizontal=True, gap="small"):
+        begin = live_run.start_button("Start both", disabled=first == second)
+        end = st.container(width="content")
+    if first == second:
+        st.info("Choose two different values.", icon=":material/edit:")
+    if begin:
+        live_run.start(_JOBS, *runs)
+    _show_started(live_run.started(_JOBS), end)
+
+
+def _show_started(names: list[str], end) -> None:
+    if not names:
+        return
+    views = [results.jobs().look(name) for name in names[:2]]
+    if None in views or len(names) != 2:
+        text = "The time of these trainings is up, their results are no longer kept. Start them again."
+        st.info(text, icon=":material/history:")
+        return
+    called = _called(*(view.settings for view in views))
+    if not called:
+        text = "These two trainings differ in more than one hyperparameter, or in none: start two others."
+        st.info(text, icon=":material/edit:")
+    elif any(view.active for view in views):
+        end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
+        fragment(_follow, run_every=live_run.SECONDS)(names, called)
+    else:
+        _show_runs(views, called)
+
+
+def _follow(names: list[str], called: list[str]) -> None:
+    """A fragment that looks again and again; when there is nothing to wait for any more, the page is drawn anew."""
+    views = [results.jobs().look(name) for name in names]
+    if None in views or not any(view.active for view in views):
+        st.rerun()
+    _show_runs(views, called)
+
+
+def _show_runs(views: list[JobView], called: list[str]) -> None:
+    st.markdown(f"**{plain(sentence_case(task_text(views[0].settings)))}**")
+    for column, view, name in zip(st.columns(2, gap="medium"), views, called, strict=True):
+        with column:
+            st.markdown(f"**{plain(name)}**")
+            live_run.show_numbers(view)
+            st.caption(plain(state_text(view)))
+    replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
+    outcome = comparison(list(zip(called, views, strict=True)))
+    if replays:
+        alt = f"Loss and exact match over the updates of {' and '.join(called)}"
+        show_figure(runs_figure(replays), "runs", alt, outcome)
+    if outcome:
+        show_finding(outcome)
+    st.caption(plain(f"First run: {model_text(views[0].settings)}."))
+
+
+def _called(first: ToySettings, second: ToySettings) -> list[str]:
+    """What the runs are called: the values of the one hyperparameter in which they differ; [] where it is not one."""
+    differing = [
+        field.name for field in fields(ToySettings) if getattr(first, field.name) != getattr(second, field.name)
+    ]
+    for hyperparameter in HYPERPARAMETERS.values():
+        if differing == [hyperparameter.field]:
+            names = {value: name for name, value in hyperparameter.values.items()}
+            values = [getattr(settings, hyperparameter.field) for settings in (first, second)]
+            return [names.get(value, str(value)) for value in values]
+    return []

@@ -1,0 +1,57 @@
+"""The course of two toy trainings side by side: loss and exact match over the updates."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from headlight.plots.layout import GRID, figure_of, scatter
+from headlight.plots.palette import SERIES_COLOURS
+from transformer.training.replay import TrainingReplay
+
+_DASHES = ("solid", "dash")
+_LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
+
+
+def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
+    """Each run with its name and replay: the training loss above, on a logarithmic axis, the exact match below."""
+    traces = []
+    for place, (name, replay) in enumerate(runs):
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % len(_DASHES)]}
+        curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
+        for axis, curve, what, form in curves:
+            look = {
+                "yaxis": axis,
+                "line": line,
+                "name": name,
+                "legendgroup": name,
+                "showlegend": axis == "y",
+                "hovertemplate": f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
+            }
+            traces.append(scatter(curve[:, 0], curve[:, 1], "lines", **look))
+    losses = _loss_scale([replay for _, replay in runs])
+    return figure_of(
+        traces,
+        460,
+        x={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
+        y={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+        top=40,
+        bottom=10,
+        yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
+        uirevision="runs",  # what the user zoomed to stays while the curves grow
+    )
+
+
+def _loss_scale(replays: Sequence[TrainingReplay]) -> dict:
+    """A logarithmic axis from tick to tick; Plotly's own would write 5 where it means 0.5, or have no tick at all."""
+    losses = np.concatenate([replay.losses[:, 1] for replay in replays])
+    lowest, highest = (losses.min(), losses.max()) if len(losses) else (1.0, 5.0)
+    first = max(0, np.searchsorted(_LOSS_TICKS, lowest, side="right") - 1)
+    last = min(len(_LOSS_TICKS) - 1, np.searchsorted(_LOSS_TICKS, highest))
+    ticks = _LOSS_TICKS[first : last + 1]
+    return {
+        "type": "log",
+        "range": [float(np.log10(ticks[0])) - 0.02, float(np.log10(ticks[-1])) + 0.02],
+        "tickvals": ticks.tolist(),
+        "ticktext": [f"{tick:.5f}".rstrip("0").rstrip(".") for tick in ticks],
+    }

@@ -1,0 +1,143 @@
+"""The view of a training replay: maps, output and curves at some snapshots, scrubbed and played in the browser."""
+
+import re
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.choices import from_list
+from headlight.app.head_choice import Head, choose_head, take_head
+from headlight.app.results import Choice
+from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
+from headlight.components.replay_player import NEWEST, replay_player
+from headlight.plots.text import head_name
+from transformer.training.replay import TrainingReplay
+
+from .replay_html import replay_page
+from .replay_payload import ShownHead, replay_payload
+from .replay_text import (
+    Focus,
+    averaging_words,
+    begins_at_random,
+    earlier_steps,
+    earlier_words,
+    focus_of,
+    head_story,
+    heads_story,
+    output_story,
+)
+
+KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
+
+
+def show(choice: Choice) -> None:
+    """The replay of the checkpoint's training; where it has none, which checkpoints have one. Raises UserError."""
+    names = results.replay_names()
+    if choice.checkpoint.name not in names:
+        _offer(choice.checkpoint.name, names)
+        return
+    replay = results.replay(choice.checkpoint)
+    checkpoint = results.translator(choice.checkpoint).checkpoint
+    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
+    show_replay(replay, choice.checkpoint.name, (source, target))
+    if "warm_start" in checkpoint.training and not begins_at_random(checkpoint.training):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
+            _offer_others(choice.checkpoint.name, names)
+    if earlier := earlier_steps(checkpoint.training, int(replay.steps[-1])):
+        st.caption(earlier_words(earlier))
+    if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
+        st.caption(plain(remark))
+    st.caption(
+        "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
+        "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
+        "snapshots are equally far apart, on the slider and in the curves: there are more early in the training, when "
+        "most changes."
+    )
+    if caption := averaging_words(checkpoint.training):
+        st.caption(plain(caption))
+
+
+def show_replay(
+    replay: TrainingReplay,
+    name: str,
+    names: tuple[str, str],
+    following: bool = False,
+    reader: tuple[int, int] | None = None,
+) -> None:
+    """Choices, player and captions of a replay; `names` are those of source and target, such as ("English", "French").
+
+    `name` is the replay's own: another replay has another. A replay that is `following` a training opens at its end and
+    stays there as snapshots are added, unless the user has scrubbed back; let it stay so when the training is over.
+    It begins with the head of the cross-attention that `reader` names, else with the one that changed most.
+    """
+    trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        text = next(iter(trajectories))
+        if len(trajectories) > 1:
+            text = from_list("Example", list(trajectories), "probe", width=220)
+        trajectory = trajectories[text]
+        shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
+
+        def start_of(kind: str) -> tuple[int, int]:
+            return reader if reader and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
+
+        kind, layer, head = choose_head(shapes, start_of)
+    focus = focus_of(replay, trajectory, kind)
+    start = "" if following else str(replay.steps[0])
+    payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
+    step = _step(url_state.read("moment", start), int(replay.steps[0]), following)
+    replay_player(
+        payload,
+        step,
+        following,
+        name,
+        on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
+        on_head=lambda layer, head: take_head(Head(kind, layer, head)),
+    )
+    if not following:
+        offer_page(lambda: replay_page(payload, step, name), "training.html")
+    show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
+    _compare(focus, Head(kind, layer, head))
+
+
+def _compare(focus: Focus, shown: Head) -> None:
+    """What to try: the head that changed most, a button away."""
+    story = heads_story(focus)
+    if not story:
+        return
+    attempt = (
+        "Play it again and watch the sentence and the heads together: which changes go along with each other? That two "
+        "things change at the same time does not yet mean that one is the reason for the other."
+    )
+    show_attempt(f"{story} {attempt}")
+    most = focus.most_changed()
+    if most != (shown.layer, shown.head):
+        name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
+        st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
+
+
+def _step(text: str, first: int, following: bool) -> int:
+    """The training step that the address asks for; what makes no sense there is the beginning, or the newest."""
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return int(text)
+    return NEWEST if following else first
+
+
+def _offer(name: str, names: list[str]) -> None:
+    if not names:
+        text = f"Neither {name} nor any other checkpoint here has a replay of its training."
+    else:
+        text = f"There is no replay of the training of {name}. These checkpoints have one: {', '.join(names)}."
+    st.info(plain(text), icon=":material/movie:")
+    _offer_others(name, names)
+
+
+def _offer_others(name: str, names: list[str]) -> None:
+    for other in names:
+        if other != name:
+            st.button(f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
+
+
+def _take(name: str) -> None:
+    st.session_state["checkpoint"] = name

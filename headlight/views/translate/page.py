@@ -1,0 +1,71 @@
+"""The page on the translation: its tokens joined by one head's cross-attention, and how probable each of them is."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.figures import show_figure
+from headlight.app.head_choice import choose_head_of
+from headlight.app.results import Choice
+from headlight.app.selectors import row_label
+from headlight.app.sentences import show_probabilities, show_tokens, show_translation
+from headlight.app.widgets import phone_container, plain, show_finding
+from headlight.components.token_lines import token_lines
+from headlight.plots.heatmap import attention_map_figure, map_title
+from transformer.decoding.sampling import Sampling
+from transformer.interpret.trace import AttentionMap, Trace, attention_map
+
+from .lines_payload import lines_payload
+from .text import OUT_OF_DEPTH, depth_words, least_probable_token, strongest_reading
+
+_SIDE = 400  # pixels of the map
+
+
+def show_page(choice: Choice) -> None:
+    """The translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    _show_depth(choice, trace)
+    left, right = st.columns([3, 2], gap="medium")
+    with right:
+        chosen = choose_head_of(choice, averages=True)
+        place = st.container()
+        shown = attention_map(trace, *chosen, row_label())
+    with place:
+        _show_map(shown)
+    with left:
+        st.markdown(f"**{map_title(shown)}**")
+        token_lines(lines_payload(trace, shown), "token_lines")
+        show_finding(strongest_reading(shown) or least_probable_token(trace))
+        label = "Next: how each token is chosen"
+        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
+    _show_tokens(trace, results.translator(choice.checkpoint).tokenizer.unknown_id)
+
+
+def _show_depth(choice: Choice, trace: Trace) -> None:
+    words = depth_words(trace, results.outputs(choice.checkpoint), isinstance(choice.strategy, Sampling))
+    if words:
+        with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
+            st.markdown(plain(words))
+
+
+def _show_map(shown: AttentionMap) -> None:
+    with phone_container(len(shown.keys), "cross_map"):
+        alt = f"Heatmap. {map_title(shown)}"
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown) or "")
+
+
+def _show_tokens(trace: Trace, unknown_id: int) -> None:
+    st.subheader("Tokens (subwords)")
+    st.caption(
+        "The model reads and writes tokens, which are words or parts of words. ▁ marks the start of a word, \\</s> the "
+        "end of the sentence. The number is the token's id: its row in the embedding matrix."
+    )
+    show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
+    st.caption(
+        "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
+        "the stronger the colour, the higher."
+    )
+    show_probabilities(
+        trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Output tokens with their probabilities"
+    )
+    show_finding(least_probable_token(trace))

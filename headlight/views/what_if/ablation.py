@@ -1,0 +1,87 @@
+"""Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.choices import one_of
+from headlight.app.line import is_there
+from headlight.app.results import Choice, what_if
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.components.head_switches import head_switches
+from headlight.plots.text import counted
+from transformer.interpret.what_if.intervention import Heads
+from transformer.interpret.what_if.parsing import INTERVENTIONS, text_of
+from transformer.model.names import AttentionKind
+
+from .ablation_payload import heads_in, heads_text, switches_payload, telling
+from .ablation_text import ABLATIONS, describe_change, describe_ranking
+from .compared_html import compared_html
+
+_NONE = "none"  # in the address: no head is off
+
+
+def show(choice: Choice) -> None:
+    """Every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    left, right = st.columns([7, 13], gap="medium")
+    with left:
+        possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(choice.checkpoint)]
+        explanation = " ".join(f"**{name}**: {words}" for name, words in ABLATIONS.items())
+        ablation = one_of("Ablate by", possible, "ablated_by", explanation)
+        if not importance_is_there(choice, ablation):
+            return
+        found = what_if.importance(choice, ablation)
+        start = heads_text([telling(found)])
+        off = heads_in(url_state.read("off", start), found)
+        payload = switches_payload(found, trace) | {"ablated_by": ablation}
+        head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
+    with right:
+        _show_change(choice, ablation, off)
+        show_finding(describe_ranking(found, trace))
+    show_attempt(
+        "Switch off all heads of one layer, then all of another: which layer can this sentence do without? Heads that "
+        "may go one at a time may not all go together, since each makes up for the others (Michel et al. 2019; Voita "
+        "et al. 2019). What is lost without a head is what the model has no other way to get: it does not tell what "
+        "the head computes."
+    )
+
+
+def importance_is_there(choice: Choice, ablation: str) -> bool:
+    """Whether `what_if.importance` is known; else the page says that it is to come."""
+    url_state.keep("off")
+    asked = url_state.asked("off").get("off", "")
+    return is_there((choice, ablation), lambda: _compute(choice, ablation, asked), "Ablating each head")
+
+
+def _compute(choice: Choice, ablation: str, asked: str) -> Iterator[None]:
+    """What each head is worth, and the translation without those that are asked for, part by part into the caches."""
+    for kind in AttentionKind:
+        what_if.losses_without(choice, ablation, kind)
+        yield
+    found = what_if.importance(choice, ablation)
+    off = heads_in(asked, found) if asked else [telling(found)]
+    if off:
+        what_if.changed_trace(choice, _words(off, ablation))
+        yield
+        what_if.same_target_trace(choice, _words(off, ablation))
+
+
+def _words(off: list[Heads], ablation: str) -> str:
+    return text_of(INTERVENTIONS[ablation](heads) for heads in off)
+
+
+def _show_change(choice: Choice, ablation: str, off: list[Heads]) -> None:
+    if not off:
+        st.markdown("**All heads are on.** Choose one to switch it off: the model translates anew without it.")
+        return
+    asked = _words(off, ablation)
+    before, after = results.trace(choice), what_if.changed_trace(choice, asked)
+    forced = what_if.same_target_trace(choice, asked)
+    words = plain(" ".join(after.target_text.split())) or "(nothing: the model ended the sentence at once)"
+    st.markdown(f"Without {counted(len(off), 'head')}: **{words}**")
+    st.html(compared_html(before, forced, after))
+    show_finding(describe_change(before, forced, after, off))

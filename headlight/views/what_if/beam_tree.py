@@ -1,0 +1,48 @@
+"""Beam search as a tree: every translation that the beam held, what it grew from, and what became of it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.choices import slider
+from headlight.app.head_choice import choose_head_of
+from headlight.app.results import Choice, what_if
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.components.beam_tree import beam_tree
+from headlight.plots.text import one_head_name
+from transformer import Beam
+
+from .beam_tree_payload import tree_payload, winner
+from .beam_tree_text import describe_tree
+
+_MOST = 10
+
+
+def show(choice: Choice) -> None:
+    """The tree of one search, begun anew from a branch that is chosen. Raises UserError."""
+    translator = results.translator(choice.checkpoint)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_controls"):
+        started = choice.strategy if isinstance(choice.strategy, Beam) else Beam()
+        size = slider("Beam size", 2, _MOST, "tree_beam", start=min(started.size, _MOST), width=260)
+        head = choose_head_of(choice)
+        forced = url_state.token_ids(url_state.read("tree_prefix"))
+        if forced and not translator.may_begin_with(forced):
+            st.warning("The address begins with tokens that no translation can begin with; they are left out.")
+            forced = ()
+        st.button("From the start", disabled=not forced, on_click=url_state.write, args=("tree_prefix", ""))
+    searched = replace(choice, strategy=replace(started, size=size), prefix=forced, rank=1)
+    branches = what_if.branches(searched)
+    reads = what_if.branch_reads(searched, head.layer, head.head)
+    best = translator.tokenizer.decode(branches[winner(branches)].ids)
+    st.markdown(f"Best: **{plain(' '.join(best.split())) or '(nothing)'}**")
+    source = results.trace(choice).source_tokens
+    reader = f"Cross-attention {one_head_name(head.layer, head.head)} reads: "
+    payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
+    beam_tree(payload, "beam_tree", lambda ids: url_state.write("tree_prefix", ids))
+    show_finding(describe_tree(branches))
+    show_attempt(
+        "Make the beam larger: does another translation win, and was it behind for a while? Then click a branch that "
+        "fell out: how well could it have ended? A larger beam does not always translate better (Koehn and Knowles "
+        "2017)."
+    )

@@ -1,0 +1,122 @@
+"""Two runs compared: another sentence, another checkpoint, or some heads off; two maps and their difference."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.choices import from_list, line, one_of
+from headlight.app.figures import show_figure
+from headlight.app.head_choice import Head, choose_head
+from headlight.app.results import Choice, what_if
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
+from headlight.plots.heatmap import attention_map_figure
+from headlight.plots.text import KIND_NAMES
+from transformer import UserError
+from transformer.interpret.trace import Trace, attention_map
+from transformer.interpret.what_if.difference import MapDifference, subtract
+from transformer.interpret.what_if.intervention import Zero
+from transformer.interpret.what_if.parsing import text_of
+from transformer.model.names import Name
+
+from .ablation import importance_is_there
+from .ablation_payload import heads_in, heads_text, telling
+from .ablation_text import heads_words
+from .compare_figure import difference_figure, distances_figure
+from .compare_text import describe_difference, matching_words
+
+_SIDE = 350  # pixels of a map
+
+
+class With(Name):
+    """What the translation is compared with."""
+
+    SENTENCE = "another sentence"
+    CHECKPOINT = "another checkpoint"
+    ABLATED = "heads off"
+
+
+def show(choice: Choice) -> None:
+    """One head's map in both runs, their difference, and how much each head differs. Raises UserError."""
+    first = results.trace(choice)
+    compared = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs")
+    with compared:
+        against = With(one_of("Compare with", tuple(With), "compare", hide_label=True))
+    if against is With.ABLATED and not importance_is_there(choice, Zero.name):
+        return
+    with compared:
+        second, named = _second(choice, against)
+    left, right = st.columns(2)
+    with left:
+        show_translation(choice)
+    with right:
+        st.markdown(f"{plain(named)}: **{plain(' '.join(second.target_text.split())) or '(nothing)'}**")
+    differences = {kind: subtract(first, second, kind) for kind in KIND_NAMES}
+    shapes = {kind: each.values.shape[:2] for kind, each in differences.items()}
+    with st.container(horizontal=True, gap="medium"):
+        head = choose_head(shapes, lambda kind: differences[kind].ranked()[0][:2], "cross")
+    difference = differences[head.kind]
+    see = describe_difference(difference, head.layer, head.head, first, second)
+    _show_maps(first, second, difference, head, see)
+    show_finding(see)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown(f"**How much each head differs: {KIND_NAMES[head.kind]}**")
+        alt = "Heatmap of layers and heads: half the sum of a row's absolute differences, mean over rows"
+        show_figure(distances_figure(difference), "distances", alt)
+    with right:
+        st.caption(matching_words(difference))
+        show_attempt(
+            "Change one word of the sentence: which heads notice, those that read the word or those that carry what "
+            "follows from it? And compare with heads off: which heads of later layers make up for them?"
+        )
+
+
+def _second(choice: Choice, against: With) -> tuple[Trace, str]:
+    """The other run, and what it is called."""
+    match against:
+        case With.SENTENCE:
+            other = replace(choice, text=line("The other sentence", "compare_text"), prefix=(), rank=1)
+            try:
+                return results.trace(other), "The other sentence"
+            except UserError as error:
+                raise UserError(f"The other sentence cannot be used. {error}") from error
+        case With.CHECKPOINT:
+            names = [name for name in results.checkpoint_names() if name != choice.checkpoint.name]
+            if not names:
+                raise UserError("There is no other checkpoint to compare with.")
+            name = from_list("The other checkpoint", names, "compare_checkpoint", hide_label=True)
+            return results.trace(_told_its_own(replace(choice, checkpoint=results.checkpoint(name)))), name
+    found = what_if.importance(choice, Zero.name)
+    off = heads_in(url_state.read("off", heads_text([telling(found)])), found)
+    return what_if.changed_trace(choice, text_of(map(Zero, off))), f"Without {heads_words(off)}"
+
+
+def _told_its_own(choice: Choice) -> Choice:
+    """The choice with its model's own languages where it does not have the chosen ones, and from the beginning."""
+    tokenizer = results.translator(choice.checkpoint).tokenizer
+    source, target = tokenizer.default_languages
+
+    def own(known: tuple[str, ...], *wished: str) -> str:
+        return next((language for language in (*wished, *known) if language in known), "")
+
+    read = own(tokenizer.source_languages, choice.source_language, source)
+    written = own(tokenizer.languages, choice.language, target)
+    return replace(choice, source_language=read, language=written, prefix=(), rank=1)
+
+
+def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:
+    maps = [attention_map(trace, *head, "fed") for trace in (first, second)]
+    show_panels(
+        f"attention weights of {KIND_NAMES[head.kind]}",
+        Panel("First run", attention_map_figure(maps[0], _SIDE), columns=len(maps[0].keys), key="first_map"),
+        Panel("Second run", attention_map_figure(maps[1], _SIDE), columns=len(maps[1].keys), key="second_map"),
+        Panel(
+            "Second minus first",
+            difference_figure(difference, maps[0], maps[1], _SIDE),
+            columns=len(difference.columns),
+            key="difference_map",
+        ),
+        see=see,
+    )

@@ -1,0 +1,48 @@
+"""A translation of the reader's own, teacher-forced: what the model gives each of its tokens, and where it differs."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.figures import show_figure
+from headlight.app.results import Choice, what_if
+from headlight.app.selectors import write_line
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.views.attention import explorer
+
+from .own_translation_figure import sums_figure
+from .own_translation_html import own_translation_html
+from .own_translation_text import describe_own, describe_where
+
+
+def show(choice: Choice) -> None:
+    """The field, both translations token under token, and how log P adds up. Raises UserError."""
+    model = results.trace(choice)
+    show_translation(choice)
+    text = write_line("Your translation", "own_target", what_if.second_best(choice), repr(choice))
+    own = what_if.given_trace(choice, text)
+    unknown = results.translator(choice.checkpoint).tokenizer.unknown_id
+    if unknown in own.next_ids:
+        count = own.next_ids.count(unknown)
+        words = "one part" if count == 1 else f"{count} parts"
+        st.warning(
+            plain(f"The model has no token for {words} of your translation: read as <unk>."), icon=":material/help:"
+        )
+    st.html(own_translation_html(own, model))
+    st.caption(
+        "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
+        "its first candidate: below stands what it would have written there. Look for the strongest orange: that is "
+        "where your translation is least expected."
+    )
+    see = f"{describe_own(own, model)} {describe_where(own)}"
+    show_finding(see)
+    alt = "Log P of both translations, added up token by token"
+    show_figure(sums_figure(own, model), "own_translation", alt, see)
+    maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
+    if maps.open:  # measuring all heads takes as long as the rest of the page
+        with maps:
+            explorer.show_heads(choice, own)
+    show_attempt(
+        "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
+        "is a good translation ever improbable? The model's probability is no judgement of a translation."
+    )

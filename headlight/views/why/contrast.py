@@ -1,0 +1,59 @@
+"""Why this token: what speaks for the token that was chosen and what for another candidate, by two methods."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.figures import show_figure
+from headlight.app.leaving_out import leave_out
+from headlight.app.results import Choice, contributions
+from headlight.app.selectors import choose_among, choose_output_token
+from headlight.app.sentences import show_translation
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.plots.text import chance_words, quoted, signed
+
+from .contrast_figure import Contrast, contrast_figure
+from .contrast_text import describe_contrast, most_doubtful, other_candidates
+
+
+def show(choice: Choice) -> None:
+    """Two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        step = choose_output_token(trace, "why_step", most_doubtful(trace))
+        others = other_candidates(trace, step)
+        shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
+        other = choose_among("Rather than", shown, "against", next(iter(shown)))
+    against, probability = others[other]
+    gradient = contributions.gradient(choice, step, against)
+    left_out = leave_out(choice, step, against)
+    names = trace.next_tokens[step], other
+    fed = trace.fed_tokens[: step + 1]
+    contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
+    logits = results.residual_stream(choice).logits[step]
+    told = [
+        f"**{plain(quoted(name))}** ({plain(chance_words(float(chance)))}, logit {signed(float(logits[id]), 2)})"
+        for name, chance, id in zip(
+            names, (trace.next_probabilities[step], probability), (trace.next_ids[step], against), strict=True
+        )
+    ]
+    st.markdown(
+        f"Why {told[0]} and not {told[1]}? Orange bars, to the right, "
+        f"speak for **{plain(quoted(names[0]))}**, hatched blue ones for **{plain(quoted(names[1]))}**: look for a "
+        "token that both methods have far out on the same side."
+    )
+    alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
+    see = describe_contrast(contrast)
+    show_figure(contrast_figure(contrast), "contrast", alt, see)
+    show_finding(see)
+    st.caption(
+        "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
+        "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "
+        "scaled a little. Leave-one-out: how much of it is lost when no other token may read this one. Neither is the "
+        "truth: the gradient sees a very small change, leaving out makes a sentence unlike any in training. The last "
+        "token of the prefix cannot be left out. Each panel has its own scale."
+    )
+    show_attempt(
+        "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "
+        "is tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
+    )

@@ -1,0 +1,84 @@
+"""Source or prefix: where the contributions to each output token come from, by ALTI+ and by attention rollout."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.figures import show_figure
+from headlight.app.line import part_by_part
+from headlight.app.results import Choice, contributions
+from headlight.app.selectors import choose_output_token
+from headlight.app.sentences import show_shares, show_translation
+from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.plots.text import quoted
+from transformer.interpret.rollout import measured_mixing, roll_out
+
+from .source_or_prefix_figure import SourceShares, shares_figure
+from .source_or_prefix_text import describe_shares, describe_token
+
+_BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
+
+
+def show(choice: Choice) -> None:
+    """The source's share of every output token, and one token's contributions. Raises UserError."""
+    trace = results.trace(choice)
+    show_translation(choice)
+    found = contributions.contributions(choice)
+    mixing = measured_mixing(results.residual_stream(choice))
+    rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
+    alti, rollout = (each.source_share()[-1] for each in (found, rolled))
+    shares = SourceShares(trace.next_tokens, alti, rollout, _usual(choice))
+    left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
+    with left:
+        step = choose_output_token(trace, "share_of", shares.least_word)
+    right.markdown(
+        "How much of each output token comes from the **source**, and how much from the **prefix**, the target tokens "
+        "before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars."
+    )
+    alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
+    see = f"{describe_shares(shares)} {describe_token(trace, step, found.across[-1][step])}"
+    show_figure(shares_figure(shares, step), "source_or_prefix", alt, see)
+    _show_token(trace, step, found.across[-1][step])
+    show_finding(see)
+    st.caption(
+        "ALTI+ (Ferrando et al. 2022) asks how near the vector of each token comes to what an attention block gives "
+        "out, through residual connection and LayerNorm, and multiplies the layers as rollout does; feed-forwards are "
+        "left out. Rollout (Abnar and Zuidema 2020) sees attention weights alone, here with residual connections "
+        "weighted by norms. A low source share is a known sign of hallucination, of text that the source "
+        "does not bear (Voita et al. 2021); it is no proof: the end of a sentence and parts of words need little of "
+        "the source in any translation."
+    )
+    show_attempt(
+        "Try “The gostak distims the doshes.” (Ogden and Richards 1923), made of words that do not exist: where does "
+        "the model go on from what it wrote itself? Then a name or a number, which can only be copied."
+    )
+
+
+def _usual(choice: Choice) -> float | None:
+    """The source's mean share over sentence pairs of the checkpoint, None where it has none."""
+    if not results.has_samples(choice.checkpoint):
+        return None
+    done = part_by_part(
+        range(contributions.USUAL_PARTS),
+        lambda part: contributions.source_shares(choice.checkpoint, part),
+        "Measuring what is usual …",
+    )
+    tokens = np.concatenate(done)
+    return float(tokens.mean()) if len(tokens) else None
+
+
+def _show_token(trace, step: int, row: np.ndarray) -> None:
+    """The contributions to one output token, [source + target], as two rows of tokens."""
+    name, count = quoted(trace.next_tokens[step]), len(trace.source_tokens)
+    limit = float(row.max())
+    for column, side, tokens, shares, colour in zip(
+        st.columns(2, gap="medium"),
+        ("source", "prefix"),
+        (trace.source_tokens, trace.fed_tokens[: step + 1]),
+        (row[:count], row[count : count + step + 1]),
+        (_BLUE, _ORANGE),
+        strict=True,
+    ):
+        with column:
+            st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
+            show_shares(tokens, shares, limit, f"Contributions of the {side} to {name}", colour)

@@ -1,0 +1,30 @@
+"""A table as a file: what a spreadsheet would calculate is text in it."""
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+
+from headlight.app.widgets import as_csv
+
+
+def read(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8"))))
+
+
+@pytest.mark.parametrize("token", ["=1+1", '=HYPERLINK("http://x")', "+1", "-", "-1+1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_token_that_reads_like_a_formula_is_text(token):
+    table = pd.DataFrame({"token": [token, "▁my", None], "weight": [-0.5, 0.25, 1.0], "masked": [True, False, False]})
+    text = as_csv(table).decode("utf-8")
+    assert f"'{token[0]}" in text
+    assert read(text.replace("\r=", "=").encode())[1:] == [
+        [f"'{token}".replace("\r=", "="), "-0.5", "True"],
+        ["▁my", "0.25", "False"],
+        ["", "1.0", "False"],
+    ]
+
+
+def test_commas_quotes_and_lines_stay_within_their_cell():
+    tokens = ['"', ",", "a\nb", "'", "</s>"]
+    assert [row[0] for row in read(as_csv(pd.DataFrame({"token": tokens})))] == ["token", *tokens]

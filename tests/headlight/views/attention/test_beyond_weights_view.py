@@ -1,0 +1,220 @@
+"""“Beyond the weights” through Streamlit's own test runner: four measures, their ranks, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, numbers, open_page, page_text
+
+from headlight.app.results import contributions
+from headlight.plots.text import signed
+from headlight.views.attention import beyond_weights_text as captions
+from headlight.views.attention.beyond_weights_figure import (
+    GRADIENT,
+    LEFT_OUT,
+    MEASURES,
+    NORMED,
+    RAW,
+    correlation_rows,
+    correlations,
+    measures_figure,
+)
+from transformer import Translator
+from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.attribution import (
+    gradient_times_input,
+    leave_one_out,
+    rank_correlation,
+    shares,
+    summed_value_norms,
+)
+
+PAGE = "pages/attention.py"
+TEXTS = {"en-de": "Tom lives in Boston with his three sisters.", "reverse": "headlight"}
+TOKENS = ("a", "b", "c", "d")
+
+
+def open_beyond(**query: str) -> AppTest:
+    return open_page(PAGE, attention="beyond the weights", **query)
+
+
+def panels(app: AppTest) -> list[dict]:
+    (chart,) = app.get("plotly_chart")
+    return json.loads(chart.proto.spec)["data"]
+
+
+def table(app: AppTest) -> str:
+    (body,) = [element.proto.body for element in app.get("html") if "Rank correlation" in element.proto.body]
+    return body
+
+
+def some_values(**changed: list[float]) -> dict[str, np.ndarray]:
+    values = {
+        RAW: [0.1, 0.5, 0.3, 0.1],
+        NORMED: [0.2, 0.4, 0.3, 0.1],
+        GRADIENT: [0.1, -0.9, 0.2, 0.0],
+        LEFT_OUT: [2.0, -0.1, 0.5, 0.3],
+    }
+    return {name: np.array(changed.get(name, value)) for name, value in values.items()}
+
+
+@pytest.mark.parametrize("layer", ["average", "2"])
+@pytest.mark.parametrize("checkpoint", TEXTS)
+def test_every_bar_is_what_the_engine_computes(checkpoint, layer):
+    app = open_beyond(checkpoint=checkpoint, text=TEXTS[checkpoint], logit_step="3", layer=layer)
+    translator = Translator.load(ROOT / "checkpoints" / checkpoint, "cpu")
+    trace, model = translator.trace(TEXTS[checkpoint]), translator.model
+    layers = range(len(trace.cross)) if layer == "average" else [1]
+    lengths = [
+        shares(
+            summed_value_norms(
+                record_stages(model, trace.source_ids, trace.fed_ids, "cross", each),
+                block_parameters(model, "cross", each),
+            )
+        )[0, 2]
+        for each in layers
+    ]
+    asked = model, trace.source_ids, trace.fed_ids[:3], trace.next_ids[2]
+    gradient, left_out = gradient_times_input(*asked), leave_one_out(*asked)
+    expected = (
+        trace.cross[list(layers), :, 2].mean(axis=(0, 1)),
+        np.mean(lengths, axis=0),
+        gradient.source,
+        left_out.source,
+    )
+    for panel, values in zip(panels(app), expected, strict=True):
+        np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
+    assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table(app)
+    assert f"log P = {signed(np.log(trace.next_probabilities[2]), 3)}" in page_text(app)
+
+
+def test_the_url_restores_step_and_layer():
+    app = open_beyond(logit_step="4", layer="2")
+    assert app.slider(key="logit_step").value == 4 and app.segmented_control(key="layer_buttons").value == "2"
+    assert "cross-attention, average over the 8 heads of layer 2" in page_text(app)
+
+
+@pytest.mark.parametrize("value", ["evil", "", "0", "-1", "99", "inf", "9" * 3000, "<b>"])
+def test_garbage_in_the_url_falls_back(value):
+    app = open_beyond(logit_step=value, layer=value)
+    assert not app.error and len(panels(app)) == 4
+
+
+@pytest.mark.parametrize("text", ["", " ", "x" * 3000])
+def test_what_cannot_be_translated_gets_the_message_of_every_page(text):
+    app = open_beyond(text=text)
+    assert app.warning and not app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("checkpoint", TEXTS)
+@pytest.mark.parametrize("text", ["a", "\x00 🍕", "<script>alert(1)</script>", "**b** [l](http://x.y) $x^2$ :red[no]"])
+def test_hostile_and_tiny_sentences_are_text_and_nothing_else(checkpoint, text):
+    app = open_beyond(checkpoint=checkpoint, text=text)
+    assert len(panels(app)) == 4
+    for element in (*app.markdown, *app.info, *app.caption):
+        assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
+
+
+def test_no_caption_calls_a_measure_an_explanation():
+    text = page_text(open_beyond()).lower()
+    assert "none of the four is the truth" in text
+    assert "explain" not in text and "explanation" not in text and "because of" not in text
+
+
+def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
+    asked = []
+    leave_out = contributions.leave_out
+
+    def counting(model, source, fed, predicted, places, *against):
+        asked.append((len(fed), places))
+        return leave_out(model, source, fed, predicted, places, *against)
+
+    monkeypatch.setattr(contributions, "leave_out", counting)
+    text = " ".join(["The old dog was too tired."] * 9)
+    app = open_beyond(text=text, logit_step="2")
+    assert len(asked) > 3 and len(asked) == len(set(asked))
+    app.segmented_control(key="layer_buttons").set_value("1").run()
+    assert len(asked) == len(set(asked)), "another layer leaves out nothing anew"
+    app.slider(key="logit_step").set_value(3).run()
+    assert {fed for fed, _ in asked} == {2, 3}
+
+
+# The figure and the sentences by themselves
+
+
+def test_panels_stand_side_by_side_over_the_same_tokens_and_bars_against_look_different():
+    figure = measures_figure(some_values(), TOKENS)
+    assert [bar.xaxis for bar in figure.data] == ["x", "x2", "x3", "x4"]
+    edges = [figure.layout[f"xaxis{number}"].domain for number in ("", 2, 3, 4)]
+    assert all(left[1] < right[0] for left, right in zip(edges, edges[1:], strict=False))
+    assert list(figure.layout.yaxis.ticktext) == list(TOKENS) and figure.layout.yaxis.range[0] > 0
+    gradient = figure.data[2].marker
+    assert gradient.color[1] != gradient.color[0] and gradient.pattern.shape[1] and not gradient.pattern.shape[0]
+    assert figure.layout.xaxis3.range[0] < -0.9 and figure.layout.xaxis.range[0] == 0
+    assert "without it log P is <b>0.1000 higher</b>" in figure.data[3].hovertext[1]
+
+
+def test_token_text_is_escaped_and_many_tokens_stay_apart():
+    evil = "<b>x</b>"
+    figure = measures_figure(some_values(), (evil, *TOKENS[1:]))
+    text = figure.to_json().encode().decode("unicode_escape")
+    assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text
+    long = measures_figure({name: np.linspace(-1, 1, 128) for name in MEASURES}, ("token",) * 128)
+    assert 128 * 12 < long.layout.height < 2000 and len(long.layout.yaxis.tickvals) == 128
+
+
+def test_the_table_has_each_pair_once():
+    found = correlations(some_values())
+    assert found[2, 0] == pytest.approx(rank_correlation(np.array([1, 4, 3, 1.0]), np.array([2, 4, 3, 1.0])))
+    rows = correlation_rows(found)
+    assert [name for name, _ in rows] == list(MEASURES[1:])
+    assert [sum(map(bool, cells)) for _, cells in rows] == [1, 2, 3]
+    assert all("–" in cells for _, cells in correlation_rows(np.full((4, 4), np.nan)))
+
+
+def test_the_sentences_follow_the_numbers():
+    values = some_values()
+    assert captions.describe_measures(values, TOKENS) == (
+        "They differ in which token is first by absolute value: “b” by raw weight, norm-weighted, gradient × input; "
+        "“a” by leave-one-out."
+    )
+    same = dict.fromkeys(MEASURES, values[RAW])
+    assert captions.describe_measures(same, TOKENS) == "All four measures have “b” first here, by absolute value."
+    opposed = captions.describe_measures(some_values(**{LEFT_OUT: [-2.0, 0.1, 0.5, 0.0]}), TOKENS)
+    assert opposed.endswith("Gradient × input and leave-one-out have opposite signs for 2 of 4 tokens.")
+    alone = {name: np.array([1.0]) for name in MEASURES} | {LEFT_OUT: np.array([np.nan])}
+    assert (
+        captions.describe_measures(alone, TOKENS[:1])
+        == "All 3 that can be computed have “a” first here, by absolute value."
+    )
+    text = captions.describe_disagreement(values, TOKENS)
+    assert "on “b”: number 1 of 4 by raw weight (0.50), number 4 by leave-one-out, which raises log P by 0.100" in text
+    assert "same order" in captions.describe_disagreement(values | {LEFT_OUT: values[RAW]}, TOKENS)
+    assert captions.describe_disagreement(alone, TOKENS[:1]) == ""
+    found = correlations(values)
+    text = captions.describe_agreement(found, 4)
+    assert f"{np.nanmin(found):.2f}".replace("-", "−") in text
+    assert "too few" in captions.describe_agreement(np.full((4, 4), np.nan), 2)
+
+
+def test_the_sentence_on_the_prefix_compares_with_the_largest_of_the_source():
+    source, drops, gradient = np.array([0.5, -2.0]), np.array([0.1, 3.0, np.nan]), np.array([0.0, -0.25, 1.0])
+    text = captions.describe_prefix(gradient, drops, source, ("<s>", "x", "y"))
+    assert "“x” has the largest change: with attention to it masked, log P falls by 3.000;" in text
+    assert "the source token with the largest change, masked alike, raises it by 2.000." in text
+    assert "−0.25" in text
+    # The begin of sentence is never the one that is named, however much it changes.
+    begin_matters = captions.describe_prefix(gradient, np.array([9.0, -0.2, np.nan]), -source, ("<s>", "x", "y"))
+    assert (
+        "“x” has the largest change: with attention to it masked, log P rises by 0.200;" in begin_matters
+        and "lowers it by 2.000" in begin_matters
+    )
+    assert captions.describe_prefix(gradient[:2], np.array([1.0, np.nan]), source, ("<s>", "x")) == ""
+    assert captions.describe_prefix(gradient[:1], drops[:1], source, ("<s>",)) == ""
+
+
+def test_a_token_that_cannot_be_left_out_has_no_bar_and_no_hover():
+    values = {name: np.array([0.3]) for name in MEASURES} | {LEFT_OUT: np.array([np.nan])}
+    figure = measures_figure(values, ("a",))
+    assert figure.data[3].hovertext[0] == "" and figure.layout.xaxis4.range[1] > 0

@@ -1,0 +1,257 @@
+"""The explorer through Streamlit's own test runner: the bytes it is sent, what the URL restores, bad input."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, components, open_page, page_text
+
+from headlight.app import results
+from headlight.plots.text import percent
+from headlight.views.attention.explorer_payload import KINDS, explorer_blob
+from headlight.views.attention.explorer_text import MEASURES, PATTERNS, explorer_words, look_words, rules
+from headlight.views.attention.page import VIEWS
+from transformer import Translator
+from transformer.interpret.head_patterns import THRESHOLDS, measure_heads, most_confident_head
+from transformer.interpret.head_roles import load_roles
+from transformer.interpret.trace import masked_maps
+
+PAGE = "pages/attention.py"
+FIRST = "I love my teacher."
+LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
+START = {"kind": "cross", "heads": "3.1", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+    "specials": "shown",
+    "together": "mean",
+    "scale": "0 to 1",
+    "kinds": "one",
+    "label": "all",
+    "sort": "layer",
+    "top": "100",
+    "least": "0",
+}
+
+
+def sent(app: AppTest) -> tuple[dict, bytes]:
+    """The choice and the bytes that the page sent to the explorer."""
+    choice, explorer = components(app)
+    return json.loads(choice.proto.json), explorer.proto.bytes
+
+
+def unpack(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    """The header and each kind's weights, read as the explorer reads them."""
+    length = int.from_bytes(blob[:4], "little")
+    header = json.loads(blob[4 : 4 + length])
+    weights = np.frombuffer(blob[4 + length :], "<u2") / header["steps"]
+    maps = {}
+    for name, kind in header["kinds"].items():
+        shape = [kind[part] for part in ("layers", "heads", "queries", "keys")]
+        maps[name] = weights[kind["offset"] :][: np.prod(shape)].reshape(shape)
+    return header, maps
+
+
+def first_of(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else value[0]
+
+
+def four_decimals(weights: np.ndarray) -> list[str]:
+    return [f"{weight:.4f}" for weight in weights.ravel()]
+
+
+@pytest.mark.parametrize("checkpoint, text", [("en-de", FIRST), ("reverse", "headlight")])
+def test_every_weight_that_is_sent_is_the_models_to_four_decimals(checkpoint, text):
+    _, blob = sent(open_page(PAGE, checkpoint=checkpoint, text=text))
+    trace = Translator.load(ROOT / "checkpoints" / checkpoint, "cpu").trace(text)
+    header, maps = unpack(blob)
+    assert header["sides"]["source"]["tokens"] == list(trace.source_tokens)
+    assert header["sides"]["fed"]["tokens"] == list(trace.fed_tokens)
+    assert header["sides"]["predicted"]["tokens"] == list(trace.next_tokens)
+    for kind in KINDS:
+        assert four_decimals(maps[kind]) == four_decimals(trace.attention(kind))
+
+
+def test_four_decimals_survive_the_way_for_any_weight(shipped):
+    trace = shipped.trace(FIRST)
+    tricky = np.random.default_rng(1).random(trace.encoder.shape, dtype=np.float32)
+    tricky.flat[:4] = 0, 1, 0.00005001, 0.86294997
+    _, maps = unpack(explorer_blob(dataclasses.replace(trace, encoder=tricky)))
+    assert four_decimals(maps["encoder"]) == four_decimals(tricky)
+
+
+def test_a_weight_takes_at_most_two_bytes_and_a_tenth_of_one(shipped):
+    for text, share in ((FIRST, None), (LONG, 2.1)):
+        trace = shipped.trace(text)
+        count = sum(trace.attention(kind).size for kind in KINDS)
+        blob = explorer_blob(trace)
+        assert len(blob) - 4 - int.from_bytes(blob[:4], "little") == 2 * count
+        assert share is None or len(blob) <= share * count, "the header is small beside a long sentence"
+
+
+def test_another_sentence_is_another_blob_and_the_same_one_the_same(shipped):
+    first, again, other = (explorer_blob(shipped.trace(text)) for text in (FIRST, FIRST, "Where is my cat?"))
+    assert first == again
+    assert unpack(first)[0]["id"] != unpack(other)[0]["id"]
+
+
+def test_pieces_know_their_word():
+    trace = Translator.load(ROOT / "checkpoints" / "en-de", "cpu").trace("“Hello,” he said: don't unlock it...")
+    side = unpack(explorer_blob(trace))[0]["sides"]["source"]
+    words: dict[int, str] = {}
+    for token, number in zip(side["tokens"], side["words"], strict=True):
+        words[number] = words.get(number, "") + token
+    expected = ["▁“", "Hello", ",”", "▁he", "▁said", ":", "▁don't", "▁unlock", "▁it", "...", "</s>"]
+    assert list(words.values()) == expected
+    assert side["special"] == [len(side["tokens"]) - 1]
+
+
+def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
+    trace = shipped.trace(FIRST)
+    model = shipped.model
+    roles = load_roles(checkpoints / "en-de" / "heads.json", model)
+    header, _ = unpack(explorer_blob(trace, roles))
+    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())["labelled"]
+    for kind in KINDS:
+        keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+        measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens)
+        told = header["kinds"][kind]
+        assert told["labels"] == [head.label for head in measured]
+        np.testing.assert_allclose(told["measures"]["entropy"], [head.entropy for head in measured], atol=5.1e-4)
+        assert set(told["measures"]) <= set(MEASURES)
+        assert len(told["look"]) == 3
+        for head, role in zip(measured, told["roles"], strict=True):
+            share = counts[kind][head.layer][head.head].get(head.label, 0) / 400
+            said = f"it has this label in {percent(share)} of 400 sentences"
+            assert role == (said if head.label else "")
+    alone, _ = unpack(explorer_blob(trace))
+    assert not any(any(alone["kinds"][kind]["roles"]) for kind in KINDS), "nothing is said of what was not measured"
+    assert "alignment" in header["kinds"]["cross"]["measures"]
+    assert "alignment" not in header["kinds"]["encoder"]["measures"], "there is nothing to align with"
+    assert "next" not in header["kinds"]["decoder"]["measures"], "it is masked"
+
+
+def test_the_words_state_every_threshold_and_claim_no_more_than_the_numbers(shipped):
+    assert set(PATTERNS) == set(THRESHOLDS)
+    for name, least in THRESHOLDS.items():
+        assert any(rule.startswith(f"{name}: at least {percent(least)}") for rule in rules())
+    trace = shipped.trace(FIRST)
+    for head in measure_heads("cross", masked_maps(trace, "cross"), trace.source_tokens):
+        words = look_words(head)
+        assert f"Layer {head.layer + 1}, head {head.head + 1}" in words
+        assert ("no clear pattern" in words) == (head.label is None)
+    assert "explain" not in json.dumps(explorer_words())
+
+
+# The address
+
+
+def test_without_an_address_the_head_that_aligns_best_over_the_corpus_is_shown(checkpoints):
+    app = open_page(PAGE)
+    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())
+    rows, eligible = (
+        {
+            f"{layer + 1}.{head + 1}": counts[name]["cross"][layer][head].get("alignment", 0)
+            for layer in range(3)
+            for head in range(8)
+        }
+        for name in ("rows", "eligible")
+    )
+    assert max(rows, key=lambda head: rows[head] / eligible[head]) == START["heads"]
+    assert sent(app)[0] == START
+    assert "see_heads" not in app.query_params, "it is the default"
+
+
+def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monkeypatch, shipped):
+    monkeypatch.setattr(results, "roles", lambda checkpoint: None)
+    trace = shipped.trace(FIRST)
+    layer, head = most_confident_head(trace.cross, trace.source_tokens)
+    assert sent(open_page(PAGE))[0] == START | {"heads": f"{layer + 1}.{head + 1}"}
+
+
+@pytest.mark.parametrize(
+    "query", [{"see_rows": "fed"}, {"see_tokens": "q2"}, {"see_kind": "encoder"}, {"kind": "cross"}, {"see_top": "50"}]
+)
+def test_an_address_that_says_something_and_names_no_head_means_the_first_one_as_ever(query):
+    assert sent(open_page(PAGE, **query))[0]["heads"] == "1.1"
+
+
+def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_means(shipped):
+    trace = shipped.trace(FIRST)
+
+    def page(trace, heads, rows, best):
+        from headlight.views.attention.explorer import read_choice, write_choice
+
+        write_choice(trace, read_choice(trace, best) | {"heads": heads, "rows": rows}, best)
+
+    for heads, rows, expected in (
+        ("3.5", "predicted", {}),
+        ("1.1", "predicted", {"see_heads": "1.1"}),
+        ("1.1", "fed", {"see_rows": "fed"}),
+        ("3.5", "fed", {"see_rows": "fed", "see_heads": "3.5"}),
+    ):
+        app = AppTest.from_function(page, args=(trace, heads, rows, "3.5")).run()
+        assert not app.exception
+        assert {name: first_of(app.query_params[name]) for name in app.query_params} == expected
+
+
+def test_the_url_restores_the_choice():
+    asked = {"kind": "decoder", "heads": "1.2-3.8", "tokens": "k2-4", "view": "lines", "rows": "fed"} | {
+        "words": "words",
+        "specials": "renormalised",
+        "together": "sum",
+        "scale": "per map",
+        "kinds": "all three",
+        "label": "none",
+        "sort": "entropy",
+        "top": "60",
+        "least": "35",
+    }
+    assert set(asked) == set(START)
+    assert sent(open_page(PAGE, **{f"see_{name}": value for name, value in asked.items()}))[0] == asked
+
+
+@pytest.mark.parametrize(
+    "value", ["", "evil", "<b>", "0", "-1", "inf", "9" * 3000, "0.1", "4.1", "1.9", "1.1-", "q7", "k0", "q1-"]
+)
+def test_a_value_that_makes_no_sense_falls_back(value):
+    app = open_page(PAGE, **{f"see_{name}": value for name in START})
+    assert sent(app)[0] == START
+
+
+@pytest.mark.parametrize(
+    "query, kind, heads",
+    [
+        ({"kind": "encoder"}, "encoder", "1.1"),
+        ({"kind": "cross", "layer": "2", "head": "3"}, "cross", "2.3"),
+        ({"layer": "2"}, "cross", "-".join(f"2.{head}" for head in range(1, 9))),
+        ({"kind": "evil", "layer": "9", "head": "x"}, "cross", "1.1"),
+        ({"kind": "cross", "layer": "2", "head": "3", "see_kind": "decoder", "see_heads": "1.4"}, "decoder", "1.4"),
+    ],
+)
+def test_a_link_to_one_head_opens_on_it_and_the_explorers_own_words_win(query, kind, heads):
+    choice, _ = sent(open_page(PAGE, **query))
+    assert (choice["kind"], choice["heads"]) == (kind, heads)
+
+
+def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with():
+    app = open_page("pages/inside.py", kind="decoder", layer="2", head="5")
+    app.switch_page(PAGE).run()
+    choice, _ = sent(app)
+    assert (choice["kind"], choice["heads"]) == ("decoder", "2.5")
+
+
+def test_the_way_inside_leads_to_the_chosen_head_and_token():
+    (link,) = open_page(PAGE, see_kind="encoder", see_heads="2.3-1.1", see_tokens="q4").get("page_link")
+    assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
+    (link,) = open_page(PAGE, see_tokens="k2-3").get("page_link")
+    assert link.proto.query_string == "kind=cross&layer=1&head=1&at_step=softmax"
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "evil"])
+@pytest.mark.parametrize("text", ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", "a", LONG])
+def test_no_view_breaks_on_any_sentence(view, text):
+    app = open_page(PAGE, attention=view, text=text)
+    assert not app.exception
+    assert app.title[0].value == "Attention"
+    if not text:
+        assert "is empty" in page_text(app)

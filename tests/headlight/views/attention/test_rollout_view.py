@@ -1,0 +1,170 @@
+"""Attention rollout through Streamlit's own test runner and its figures: what they hold, what the URL restores."""
+
+import dataclasses
+import json
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, numbers, open_page, page_text
+
+from headlight.views.attention import rollout_text as captions
+from headlight.views.attention.rollout_figure import KINDS, parts_figure, parts_of_steps, raw_and_rolled, shares_figure
+from transformer import Translator
+from transformer.interpret.residual import record_residual_stream
+from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.alti import alti
+
+PAGE = "pages/attention.py"
+FIRST = "I love my teacher."
+TEXTS = {"en-de": FIRST, "reverse": "headlight"}
+
+
+def open_rollout(**query: str) -> AppTest:
+    return open_page(PAGE, attention="rollout", **query)
+
+
+def charts(app: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+@pytest.fixture(scope="module", params=list(TEXTS))
+def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
+    """A checkpoint, its trace, both rollouts, and ALTI+."""
+    translator = Translator.load(ROOT / "checkpoints" / request.param, "cpu")
+    trace = translator.trace(TEXTS[request.param])
+    maps = trace.encoder, trace.decoder, trace.cross
+    mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids))
+    contributed = alti(translator.model, trace.source_ids, trace.fed_ids)
+    return request.param, trace, roll_out(*maps), roll_out(*maps, mixing), contributed
+
+
+@pytest.mark.parametrize("mixing", [captions.HALVES, captions.MEASURED, captions.ALTI])
+@pytest.mark.parametrize("side", list(KINDS))
+def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
+    name, trace, *rollouts = example
+    rollout = rollouts[list(captions.FORMULAS).index(mixing)]
+    app = open_rollout(checkpoint=name, text=TEXTS[name], rolled=side, rolled_by=mixing, rolled_layers="2")
+    raw, rolled, *parts = charts(app)
+    kind = KINDS[side]
+    shares = rollout.across[1][:, : len(trace.source_tokens)] if kind == "cross" else getattr(rollout, kind)[1]
+    weights = trace.attention(kind)[1].mean(axis=0)
+    if kind == "decoder":
+        later = ~np.tri(len(weights), dtype=bool)
+        shares, weights = (np.where(later, np.nan, part) for part in (shares, weights))
+    np.testing.assert_allclose(numbers(raw["data"][0]["z"]), weights, atol=1e-6)
+    np.testing.assert_allclose(numbers(rolled["data"][0]["z"]), shares, atol=1e-6)
+    assert bool(parts) == (kind == "cross")
+    if parts:
+        bars = np.array([numbers(bar["x"]) for bar in parts[0]["data"]]).T
+        np.testing.assert_allclose(bars, parts_of_steps(rollout, 1), atol=1e-6)
+        np.testing.assert_allclose(bars.sum(axis=1), 1, atol=1e-6)
+        np.testing.assert_allclose(bars[:, 0], rollout.source_share()[1], atol=1e-6)
+
+
+def test_half_and_half_is_said_to_be_no_finding_of_this_sentence():
+    text = page_text(open_rollout())
+    assert "The source's share is 0.875 in every step, and would be in any sentence" in text and "1 − ½³" in text
+    text = page_text(open_rollout(rolled_by=captions.MEASURED))
+    assert "any sentence" not in text and "the source's share is largest in step" in text
+
+
+def test_the_url_restores_side_mixing_layer_and_row_names():
+    query = {"rolled": "decoder", "rolled_by": captions.MEASURED, "rolled_layers": "1", "rows": "input token"}
+    app = open_rollout(**query)
+    for key, value in query.items():
+        assert app.segmented_control(key=key).value == value
+    assert "Rollout up to layer 1" in page_text(app)
+
+
+@pytest.mark.parametrize("value", ["evil", "", "0", "-1", "99", "9" * 3000, "<b>"])
+def test_garbage_in_the_url_falls_back(value):
+    app = open_rollout(rolled=value, rolled_by=value, rolled_layers=value, rows=value)
+    assert not app.error and len(charts(app)) == 3
+    assert "Rollout up to layer 3: shares of source tokens" in page_text(app)
+
+
+@pytest.mark.parametrize("text", ["", " ", "x" * 3000])
+def test_what_cannot_be_translated_gets_the_message_of_every_page(text):
+    app = open_rollout(text=text)
+    assert app.warning and not charts(app)
+
+
+@pytest.mark.parametrize("checkpoint", TEXTS)
+@pytest.mark.parametrize("text", ["a", "\x00 🍕", "<script>alert(1)</script>", "**b** [l](http://x.y) $x^2$ :red[no]"])
+@pytest.mark.parametrize("side", list(KINDS))
+def test_hostile_and_tiny_sentences_are_text_and_nothing_else(checkpoint, text, side):
+    app = open_rollout(checkpoint=checkpoint, text=text, rolled=side)
+    assert len(charts(app)) == (3 if side == "across both" else 2)
+    for element in (*app.markdown, *app.info, *app.caption):
+        assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
+    assert "<script" not in unquote("".join(chart.proto.spec for chart in app.get("plotly_chart")))
+
+
+def test_sixty_tokens_are_drawn_without_numbers_in_the_cells():
+    raw, rolled, parts = charts(open_rollout(text=" ".join(["The dog was too old."] * 10)))
+    assert len(raw["data"]) == len(rolled["data"]) == 1
+    assert parts["layout"]["height"] < 4000
+
+
+# The figures and sentences by themselves
+
+
+def test_blank_cells_scale_and_hover(example):
+    _, trace, halves, *_ = example
+    raw, rolled = raw_and_rolled(trace, halves, "decoder", 1, "predicted")
+    figure = shares_figure(rolled, "share")
+    heatmap = figure.data[0]
+    assert np.isnan(heatmap.z[0, 1:]).all() and not np.isnan(np.diagonal(heatmap.z)).any()
+    assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
+    assert f"share of “{trace.fed_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
+    assert "attends to" in shares_figure(raw, "weight").data[0].hovertext[1][0]
+
+
+def test_the_sentence_on_the_maps_follows_their_numbers(example):
+    _, trace, halves, *_ = example
+    raw, rolled = raw_and_rolled(trace, halves, "cross", 1, "predicted")
+    moved = sum(a.argmax() != b.argmax() for a, b in zip(raw.weights, rolled.weights, strict=True))
+    text = captions.describe_shares(raw, rolled)
+    expected = f"In {moved} of {len(raw.weights)} rows" if moved else f"In all {len(raw.weights)} rows"
+    assert expected in text
+    assert f"the largest share of a source token {rolled.weights.max(axis=1).mean():.2f}" in text
+    assert "both belong to the same token" in captions.describe_shares(raw, raw)
+    alone = dataclasses.replace(raw, weights=raw.weights[:, :1], keys=raw.keys[:1])
+    assert "nothing to compare" in captions.describe_shares(alone, alone)
+
+
+def test_what_came_around_every_layer_is_the_product_of_what_attention_left(example):
+    _, trace, halves, *_ = example
+    _, rolled = raw_and_rolled(trace, halves, "encoder", 1, "fed")
+    parts = half_and_half(trace.encoder, trace.decoder, trace.cross).encoder[:2]
+    assert "Of the average, 0.25 comes through the residual connections alone" in captions.describe_diagonal(
+        rolled, parts
+    )
+
+
+def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
+    _, trace, halves, measured, _ = example
+    source = measured.source_share()[1]
+    text = captions.describe_parts(trace, measured, 1, captions.MEASURED)
+    assert (
+        f"({source.max():.2f})" in text and f"({source.min():.2f})" in text and f"step {source.argmax() + 1}," in text
+    )
+    assert "in every step here" in captions.describe_parts(trace, halves, 1, captions.MEASURED)
+
+
+def test_token_text_is_escaped(example):
+    _, trace, halves, *_ = example
+    evil = "<b>x</b>"
+    spoilt = dataclasses.replace(
+        trace,
+        fed_tokens=(evil, *trace.fed_tokens[1:]),
+        next_tokens=(evil, *trace.next_tokens[1:]),
+        source_tokens=(evil, *trace.source_tokens[1:]),
+    )
+    maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
+    for figure in (*(shares_figure(each, "share") for each in maps), parts_figure(spoilt, halves, 0)):
+        text = figure.to_json().encode().decode("unicode_escape")
+        assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -1,0 +1,91 @@
+"""The decoding page through Streamlit's test runner, with the shipped checkpoint."""
+
+import json
+
+import pytest
+from support.pages import components, open_page, page_text
+
+from headlight.app import results
+from headlight.app.results import Choice
+from transformer import Beam
+
+PAGE = "pages/decoding.py"
+SENTENCE = "I love my teacher."
+
+
+def shown(app) -> dict:
+    """What the player was given."""
+    return json.loads(components(app)[0].proto.json)
+
+
+def test_the_player_gets_every_step_of_the_translation(shipped):
+    app = open_page(PAGE, step="3")
+    trace = shipped.trace(SENTENCE)
+    given = shown(app)
+    assert given["step"] == 3
+    assert given["next"] == list(trace.next_tokens)
+    assert [step["rank"] for step in given["steps"]] == [1] * len(trace.next_ids)
+    assert "has the highest entropy" in page_text(app)
+
+
+@pytest.mark.parametrize("step", ["-1", "9" * 5000, "evil", "", "²", "<b>"])
+def test_a_step_that_makes_no_sense_shows_some_step(step):
+    app = open_page(PAGE, step=step)
+    assert not app.exception and shown(app)["steps"]
+
+
+def test_pieces_taken_in_the_address_begin_the_translation(shipped):
+    trace = shipped.trace(SENTENCE)
+    prefix = (*trace.next_ids[:2], int(trace.candidate_ids[2, 1]))
+    app = open_page(PAGE, prefix=".".join(map(str, prefix)))
+    given = shown(app)
+    assert given["next"] == list(shipped.trace(SENTENCE, prefix=prefix).next_tokens)
+    assert [step["forced"] for step in given["steps"]] == [True] * 3 + [False] * (len(given["steps"]) - 3)
+    words = shipped.trace(SENTENCE, prefix=prefix).target_text
+    forced = " ".join(given["next"][:3])
+    assert given["branch"] == {"forced": forced, "now": words, "own": trace.target_text}, "both, one beside the other"
+    assert shown(open_page(PAGE))["branch"] is None
+
+
+@pytest.mark.parametrize(
+    "prefix", ["99999999", "evil", "1.2.3.", "0", "2", "3.5", "-4", "9.9e9", ".".join(["5"] * 150)]
+)
+def test_pieces_that_the_model_has_not_get_a_message(prefix, shipped):
+    app = open_page(PAGE, prefix=prefix)
+    assert "cannot begin a translation" in page_text(app)
+    assert shown(app)["next"] == list(shipped.trace(SENTENCE).next_tokens)
+
+
+def test_taken_pieces_are_dropped_with_their_sentence(shipped):
+    trace = shipped.trace(SENTENCE)
+    app = open_page(PAGE, prefix=str(int(trace.candidate_ids[0, 1])))
+    assert shown(app)["steps"][0]["forced"]
+    app.text_input(key="text").input("Where is my cat?").run()
+    assert shown(app)["next"] == list(shipped.trace("Where is my cat?").next_tokens)
+
+
+def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
+    found = shipped.hypotheses(SENTENCE, Beam(size=4, alpha=0.6))
+    for rank, one in enumerate(found, start=1):
+        app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
+        assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in one.ids]
+    table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
+    for one in found:
+        assert f"<td>{one.score:.3f}</td>" in table
+        assert f">{one.log_probability:.3f}</td>" in table
+
+
+@pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])
+def test_what_cannot_be_translated_gets_a_message(text, message):
+    app = open_page(PAGE)
+    app.text_input(key="text").input(text).run()
+    assert not app.exception
+    assert message in page_text(app)
+
+
+def test_a_head_and_an_average_are_named(shipped):
+    assert shown(open_page(PAGE, layer="2", head="5"))["name"] == "layer 2, head 5"
+    averages = {"layer": "average", "head": "average"}
+    assert shown(open_page(PAGE, **averages))["name"] == "average over all 3 layers and 8 heads"
+    layer, head = results.telling_head(Choice(results.checkpoint("en-de"), "I love my teacher."), "cross")
+    assert shown(open_page(PAGE))["name"] == f"layer {layer + 1}, head {head + 1}"

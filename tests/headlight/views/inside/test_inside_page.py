@@ -1,0 +1,214 @@
+"""Inside attention through Streamlit's own test runner: what the steps are given, what the URL restores, bad input."""
+
+import base64
+import json
+import shutil
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.by_hand import ByHand
+from support.pages import ROOT, components, open_page, page_text
+
+from headlight.app import results
+from headlight.views.inside.page import VIEWS
+from transformer import Translator
+
+PAGE = "pages/inside.py"
+FIRST = "I love my teacher."
+
+
+def open_inside(**query: str) -> AppTest:
+    return open_page(PAGE, **query)
+
+
+def shown(app: AppTest) -> dict:
+    (steps,) = components(app)
+    return json.loads(steps.proto.json)
+
+
+def array(given: dict, name: str) -> np.ndarray:
+    sent = given["arrays"][name]
+    values = np.frombuffer(base64.b64decode(sent["bytes"]), "<f2" if sent["half"] else "<f4")
+    return values.reshape(sent["rows"], sent["columns"]).astype(np.float64)
+
+
+@pytest.mark.parametrize("checkpoint, text", [("en-de", FIRST), ("reverse", "headlight")])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_matrix_on_the_page_is_what_the_file_gives(checkpoint, text, kind):
+    app = open_inside(checkpoint=checkpoint, text=text, kind=kind, layer="2", head="3")
+    given = shown(app)
+    folder = ROOT / "checkpoints" / checkpoint
+    by_hand, trace = ByHand(folder), Translator.load(folder, "cpu").trace(text)
+    by_hand.run(trace.source_ids, trace.fed_ids)
+    expected = by_hand.stages[kind, 1]
+    d_k = given["d_k"]
+    own = slice(2 * d_k, 3 * d_k)
+    pairs = {name: expected[name] for name in ("residual", "x", "memory", "query", "key", "value", "concatenated")}
+    pairs |= {name: expected[name] for name in ("output", "total", "result")}
+    pairs |= {name: expected[name][2] for name in ("products", "scores", "weights")}
+    pairs |= {f"head_{name}": expected[name][:, own] for name in ("query", "key", "value")}
+    pairs["head_output"] = expected["concatenated"][:, own]
+    for name, values in pairs.items():
+        np.testing.assert_allclose(array(given, name), values, atol=1e-4 * np.abs(values).max(), err_msg=name)
+    weights = by_hand.weights[
+        f"{'encoder' if kind == 'encoder' else 'decoder'}.1."
+        + ("cross_attention" if kind == "cross" else "self_attention")
+        + ".query_key_value.weight"
+    ]
+    np.testing.assert_array_equal(array(given, "w_query"), np.split(weights, 3)[0].T[:, own])
+    assert given["arrays"]["w_query"]["half"], "shipped weights are exact in half precision"
+    assert max(step["gap"] for step in given["steps"] if step["gap"] is not None) < 1e-4
+
+
+def test_the_steps_come_in_the_order_of_the_norm():
+    post = [step["name"] for step in shown(open_inside())["steps"]]
+    pre = [step["name"] for step in shown(open_inside(checkpoint="reverse", text="abc"))["steps"]]
+    middle = ["project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual"]
+    assert post == ["input", *middle, "norm_last"] and pre == ["input", "norm_first", *middle]
+
+
+def test_shapes_and_formulas_are_those_of_the_checkpoint():
+    steps = {step["name"]: step for step in shown(open_inside(checkpoint="reverse", text="abc", kind="cross"))["steps"]}
+    assert steps["split"]["shape"] == (
+        "Q: batch 1 · heads 4 · queries 5 · d_k 32; K and V: batch 1 · heads 4 · keys 5 · d_k 32"
+    )
+    assert steps["softmax"]["shape"] == "batch 1 · heads 4 · queries 5 · keys 5"
+    assert "X′ W" in steps["project"]["formula"] and "M W" in steps["project"]["formula"]
+    assert "√32 = 5.6569" in steps["scale"]["see"]
+
+
+def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
+    app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
+    given = shown(app)
+    assert given["chosen"] == [2, 4, 130, "input"] and given["head"] == 4
+    assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s>" and given["keys"][-1] == "</s>"
+
+
+@pytest.mark.parametrize("step", ["softmax", "all", "norm_last"])
+def test_the_step_comes_from_the_url(step):
+    assert shown(open_inside(at_step=step))["chosen"][3] == step
+    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == step
+
+
+@pytest.mark.parametrize("step", ["", "norm_first", "<b>", "x" * 3000])
+def test_a_step_that_there_is_not_falls_back(step):
+    assert shown(open_inside(at_step=step))["chosen"][3] == "input"
+    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == "all"
+
+
+@pytest.mark.parametrize("checkpoint", ["en-de", "reverse"])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_step_takes_what_steps_before_it_made(kind, checkpoint):
+    made = set()
+    for step in shown(open_inside(kind=kind, checkpoint=checkpoint, text="a b c"))["steps"]:
+        taken = {panel["array"] for panel in step["inputs"]}
+        assert taken <= made | ({"x"} if "norm_first" not in made else set()), "post-norm has X itself for X′"
+        assert taken or step["name"] == "input"
+        made |= {panel["array"] for panel in step["panels"]}
+
+
+@pytest.mark.parametrize("value", ["inf", "0", "-1", "9" * 3000, "x", "", "<b>"])
+def test_a_place_that_makes_no_sense_falls_back(value):
+    place = {"kind": "encoder", "layer": "1", "head": "1"}
+    given = shown(open_inside(at_query=value, at_key=value, at_dimension=value, **place))
+    assert given["chosen"][0] == 3 and given["chosen"][2] == 1 and 1 <= given["chosen"][1] <= 6
+
+
+def test_the_program_that_is_given_away_is_that_of_the_head():
+    app = open_inside(kind="decoder", layer="2", head="7")
+    (code,) = app.code
+    assert "Masked decoder self-attention of en-de, layer 2, head 7" in code.value and len(code.value.splitlines()) < 40
+    assert "heads, head, sentence = 8, 6, 0" in code.value
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "evil"])
+@pytest.mark.parametrize("text", ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$", FIRST])
+def test_no_view_breaks_on_any_sentence(view, text):
+    app = open_inside(inside=view, text=text)
+    assert not app.exception
+    assert app.title[0].value == "Inside attention"
+
+
+# Another checkpoint: two encoder layers, one decoder layer, four heads
+
+
+@pytest.fixture
+def unlike(trained_folder, tmp_path, monkeypatch):
+    shutil.copytree(trained_folder, tmp_path / "unlike")
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    return json.loads((tmp_path / "unlike" / "config.json").read_text())["model"]
+
+
+def test_a_checkpoint_of_other_sizes_shows_its_own(unlike):
+    assert unlike["num_encoder_layers"] == 2 and unlike["num_decoder_layers"] == 1
+    heads, width = unlike["num_heads"], unlike["d_model"]
+    for kind, layers in ("encoder", 2), ("decoder", 1), ("cross", 1):
+        app = open_inside(checkpoint="unlike", text="big old tree.", kind=kind, head=str(heads))
+        assert app.button_group(key="layer_buttons").options == [str(layer + 1) for layer in range(layers)]
+        app.button_group(key="layer_buttons").set_value(str(layers)).run()
+        assert not app.exception
+        given = shown(app)
+        assert given["id"].startswith(f"{kind} {layers - 1} ") and given["head"] == heads - 1
+        steps = {step["name"]: step for step in given["steps"]}
+        queries, keys = len(given["queries"]), len(given["keys"])
+        assert steps["softmax"]["shape"] == f"batch 1 · heads {heads} · queries {queries} · keys {keys}"
+        assert steps["concatenate"]["shape"] == f"batch 1 · queries {queries} · d_model {width}"
+        assert array(given, "weights").shape == (queries, keys) and array(given, "output").shape == (queries, width)
+
+
+# Toy numbers
+
+
+def open_toy(**query: str) -> AppTest:
+    return open_inside(inside="toy numbers", **query)
+
+
+def test_the_toy_block_is_computed_from_the_tables():
+    given = shown(open_toy())
+    x, w_query, b_query = array(given, "x"), array(given, "w_query"), array(given, "b_query")
+    query = x @ w_query + b_query
+    key = array(given, "memory") @ array(given, "w_key") + array(given, "b_key")
+    np.testing.assert_allclose(array(given, "head_query"), query, atol=1e-5)
+    np.testing.assert_allclose(array(given, "scores"), query @ key.T / 2, atol=1e-5)
+    assert given["heads"] == 2 and given["editable"] and given["d_k"] == 4
+
+
+def test_the_toy_block_gives_its_program_away():
+    (code,) = open_toy(toy_row="2", toy_head="2").code
+    assert "made-up numbers, head 2" in code.value and "heads, head, sentence = 2, 1, 1" in code.value
+
+
+def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_is():
+    app = open_toy(toy_flipped="000111000" + 9 * "0")
+    given = shown(app)
+    assert array(given, "open")[1].tolist() == [0, 0, 0] and not array(given, "weights")[1].any()
+    frame = app.dataframe[-1].value
+    assert frame.iloc[0].tolist() == ["not a number"] * 3
+    assert frame.iloc[1].tolist() == ["0.3333"] * 3 and frame.iloc[2].tolist() == ["0.0000"] * 3
+
+
+@pytest.mark.parametrize("cells", ["", "111", "2" * 18, "1" * 5000, "<b>"])
+def test_a_mask_that_makes_no_sense_is_left_out(cells):
+    assert array(shown(open_toy(toy_flipped=cells)), "open").all()
+
+
+def test_sizes_that_do_not_fit_are_refused_with_a_sentence():
+    app = open_toy(toy_d_model="4", toy_num_heads="4", toy_tokens="6", toy_batch="3")
+    assert shown(app)["d_k"] == 1
+    assert not open_toy(toy_d_model="999", toy_num_heads="-1", toy_batch="x", toy_block_seed="inf").exception
+
+
+# Splitting and the root
+
+
+def test_the_wrong_way_is_counted():
+    text = page_text(open_inside(inside="splitting into heads"))
+    assert "16 of 24 cells stand in the row of another token" in text
+    assert "both ways agree" in page_text(open_inside(inside="splitting into heads", split_heads="1"))
+
+
+def test_the_root_is_measured_on_this_head_and_on_random_vectors():
+    app = open_inside(inside="why √d_k", kind="cross", layer="2", head="4")
+    assert len(app.get("plotly_chart")) == 3
+    assert "Without the division the largest weight" in page_text(app) and "√512 = 22.6" in page_text(app)

@@ -1,0 +1,113 @@
+"""Models whose positions are missing, or multiplied where they should be divided: no page says the paper's of them."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+from support.pages import components, open_page, page_text, specs
+
+from headlight.app import results
+from headlight.views.positions.page import _OF_ENCODINGS
+from transformer import Translator
+from transformer.interpret.positions import embedding_sum, has_formula, model_encoding
+
+WAVES = "Why sine and cosine, and why a buffer and not a parameter?"
+TEXT = "The old man saw the old dog and the old cat."
+
+
+@pytest.fixture(scope="module")
+def folder(checkpoints, tmp_path_factory):
+    """The shipped English-German weights, read as if they had been trained without positions, or with the slip."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    for kind in ("none", "multiplied"):
+        shutil.copytree(checkpoints / "en-de", folder / kind)
+        path = folder / kind / "config.json"
+        config = json.loads(path.read_text(encoding="utf-8"))
+        config["model"]["positions"] = kind
+        path.write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_these(folder, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+
+
+def opened(page: str, kind: str, **query: str):
+    app = open_page(f"pages/{page}.py", checkpoint=kind, text=TEXT, **query)
+    assert not app.error and not app.exception
+    return app
+
+
+@pytest.mark.parametrize("view", _OF_ENCODINGS)
+def test_without_positions_there_is_nothing_to_draw(view):
+    app = opened("positions", "none", positions=view)
+    assert not app.get("plotly_chart")
+    assert "This model adds no positions to its embeddings" in page_text(app)
+
+
+def test_without_positions_the_sum_is_the_embedding(folder):
+    app, own = opened("positions", "none", positions="embedding sum"), Translator.load(folder / "none")
+    said = page_text(app)
+    assert "so the sums are the embeddings themselves: times √d_model" in said and "Every position has norm" not in said
+    assert "“▁old” occurs 3 times, first at positions 1 and 5, and is the same vector at both" in said
+    trace = own.trace(TEXT)
+    summed = embedding_sum(own.model, trace.source_ids, trace.source_tokens)
+    np.testing.assert_array_equal(summed.embeddings, summed.total)
+    assert not has_formula(own.model)
+    with pytest.raises(ValueError, match="got positions of the kind none"):
+        model_encoding(own.model)
+
+
+def test_what_is_multiplied_is_the_formula_of_the_inverse_base(folder):
+    own = model_encoding(Translator.load(folder / "multiplied").model)
+    pair, position = own.d_model // 4, 3  # 10,000 to the power of a half: 100
+    angle = position * 100.0
+    assert own.frequencies[pair] == pytest.approx(100.0)
+    np.testing.assert_allclose(
+        own.table[position, 2 * pair : 2 * pair + 2], [math.sin(angle), math.cos(angle)], atol=1e-6
+    )
+    cosines = [np.cos(distance * own.frequencies).mean() for distance in (1, 60)]
+    assert abs(cosines[0]) < 0.2 and abs(cosines[1]) < 0.2, "neighbours are hardly more alike"
+
+
+@pytest.mark.parametrize("view", _OF_ENCODINGS)
+def test_what_is_multiplied_is_said_to_be(view):
+    said = page_text(opened("positions", "multiplied", positions=view)).replace("\\", "")
+    assert "This model's table is made with a slip" in said
+    if view == "wavelengths":  # the first pair turns by one radian a position, all others by more: 127 of them
+        rotated = f"within 128 positions, and the slowest rotates by {math.degrees(127):,.2f}°"
+        assert f"In this model 128 of 128 pairs rotate fully at least once {rotated}" in said
+    elif view != "rotation":
+        assert "base 1 / 10,000" in said
+    if view == "matrix":
+        assert "the slower it changes (in this model, the faster)" in said
+
+
+@pytest.mark.parametrize(
+    "kind, architecture, question",
+    [
+        ("none", "This model adds nothing", "This model adds no positions at all."),
+        ("multiplied", "with a slip: the position is multiplied by what should divide it", "a slow one, and one that"),
+    ],
+)
+def test_the_architecture_and_the_questions_say_which(kind, architecture, question):
+    said = page_text(opened("architecture", kind, block="source_positions"))
+    assert architecture in said and "A fixed vector of sines and cosines" not in said
+    assert question in page_text(opened("questions", kind, question=WAVES))
+
+
+def test_the_wavelengths_of_what_is_multiplied_can_be_read():
+    (spec,) = specs(opened("positions", "multiplied", positions="wavelengths"))
+    assert spec["layout"]["yaxis"]["tickformat"] == "~g", "1, 0.1, 0.01: whole numbers would all be 0"
+    marks = [data for data in spec["data"] if data.get("mode") == "markers"]
+    assert len(marks) == 2 and all("%{y:,.2~r}" in data["hovertemplate"] for data in marks)
+
+
+@pytest.mark.parametrize("kind", ["none", "multiplied"])
+def test_the_first_layers_input_has_positions_where_they_are_added(kind):
+    query = {"checkpoint": kind, "text": TEXT, "kind": "encoder", "layer": "1"}
+    told = json.dumps(json.loads(components(open_page("pages/inside.py", **query))[0].proto.json))
+    assert ("plus the positions" in told) == (kind == "multiplied") and "the embeddings" in told

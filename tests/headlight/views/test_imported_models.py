@@ -1,0 +1,218 @@
+"""The pages with models of another library: every view opens, and says what these are, not what the paper's is."""
+
+import json
+import shutil
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from support.addresses import VIEWS
+from support.families import write_family
+from support.marian import make_opus_like, write_model
+from support.pages import numbers, open_page, page_text, specs
+
+from headlight.app import results
+from headlight.app.results import Choice, what_if
+from transformer import Beam, Greedy, Translator
+from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.parameters import blocks_of, parameters_at
+from transformer.interpret.positions import position_rows
+from transformer.interpret.residual import record_residual_stream
+
+SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
+BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
+NLLB = "nllb"  # pre-norm, sinusoids of another base and beginning, languages on both sides
+NEEDS_PAIRS = ("training=batches", "confidence", "pre-norm")
+
+
+@pytest.fixture(scope="module")
+def folder(checkpoints, tmp_path_factory):
+    """Four imported checkpoints: en-de come back from an opus-like folder, and small ones with random weights."""
+    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
+    export_marian(load_checkpoint(checkpoints / "en-de"), made / "marian")
+    make_opus_like(made / "marian", made / "opus")
+    (made / SMALL).mkdir()
+    write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/random")
+    for name in (BART, NLLB):
+        (made / name).mkdir()
+        write_family(made / name, name)
+    for name in ("opus", SMALL, BART, NLLB):
+        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_imported(folder, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+
+
+def opened(address: str, **more: str):
+    parts = urlsplit(address)
+    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
+
+
+MODELS = [("opus", "I love my teacher."), (SMALL, "red dog"), (BART, "red dog"), (NLLB, "red dog")]
+
+
+@pytest.mark.parametrize("name, text", MODELS)
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_opens_or_says_what_it_lacks(address, name, text):
+    app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text=text)
+    said = page_text(app)
+    # The small model's vocabulary and positions are few.
+    of_the_text = (
+        "length limit",
+        "never seen",
+        "at most 39",
+        "cannot begin",
+    )
+    if name == BART:
+        of_the_text += ("same translation",)  # whatever two sentences of these words are patched: see the next test
+    complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
+    assert not app.error
+    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
+    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "film"))
+    assert "Imported: " in said
+    if name == BART:
+        assert "wavelength" not in said.lower() or "no wavelengths" in said, "what is learned is no wave"
+        assert "multiplied by √d_model so" not in said and "plus the positions." not in said
+    if name in (SMALL, BART):
+        drawn = json.dumps([[spec["data"], {**spec["layout"], "template": None}] for spec in specs(app)])
+        assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
+        assert "after ReLU" not in drawn and "ReLU sets" not in said and "times √d_model" not in said
+        assert "ReLU keeps" not in said and "multiplied by √d_model" not in said
+
+
+def test_a_model_with_learned_positions_is_patched_where_its_translations_differ(folder):
+    app = opened("/what_if?what_if=patching", checkpoint=BART, text="the cat runs")
+    own = Translator.load(folder / BART)
+    (spec,) = specs(app)
+    assert not app.error and "restored" in page_text(app)
+    layers, tokens = len(own.model.encoder), len(own.trace("the cat runs").source_ids)
+    assert numbers(spec["data"][0]["z"]).shape == (layers + 1, tokens)
+
+
+def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
+    app = opened("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
+    own = Translator.load(folder / SMALL)
+    trace, layer = own.trace("red dog", target_language="deu"), own.model.encoder[0]
+    kept = []
+    hook = layer.feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0].numpy()))
+    with torch.inference_mode():
+        own.model.encode(torch.tensor([trace.source_ids]), None)
+    hook.remove()
+    units = kept[0] / (1 + np.exp(-kept[0]))  # each times its sigmoid
+    said = page_text(app)
+    token = app.slider(key="token").value - 1
+    assert f"SiLU leaves {int((units[token] > 0).sum())} of the 36 units above 0" in said
+    assert f"{units[token].min():.2f}".replace("-", "−") in said
+
+
+def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
+    app = opened("/logits", checkpoint=SMALL, text="red dog")
+    own = Translator.load(folder / SMALL)
+    trace = own.trace("red dog", target_language="deu")
+    with torch.inference_mode():
+        source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.fed_ids))
+        logits = own.model(source, fed)[0, 0].numpy()
+    best = int(logits.argmax())
+    bias = float(own.model.output_projection.bias[best])
+    said = page_text(app)
+    assert f"+ bias {bias:.4f}".replace("-", "−") in said
+    assert f"The model has {logits[best]:.4f}".replace("-", "−") in said
+
+
+def test_a_decoder_that_begins_with_padding_is_explained(folder):
+    said = page_text(opened("/masks", checkpoint="opus", text="I love my teacher."))
+    assert "This model's decoder begins with <pad>" in said
+    sidebar = page_text(opened("/translate", checkpoint="opus"))
+    assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
+
+
+def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
+    app = opened("/translate", checkpoint=SMALL, text="red dog")
+    assert app.selectbox(key="target").options == ["deu", "gos"]
+    app.selectbox(key="target").set_value("gos").run()
+    own = Translator.load(folder / SMALL)
+    assert own.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
+    linked = opened("/translate", checkpoint=SMALL, text="red dog", target="gos")
+    assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
+    assert opened("/translate", checkpoint=SMALL, text="red dog", target="xxx").selectbox(key="target").value == "deu"
+    both = opened("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
+    assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
+    assert not [each for each in opened("/translate", checkpoint="opus").selectbox if each.key == "target"]
+
+
+def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
+    own = Translator.load(folder / NLLB)
+    app = opened("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
+    assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
+    assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
+    app.selectbox(key="source").set_value("deu_Latn").run()
+    trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
+    assert trace.source_tokens[0] == "deu_Latn" and trace.next_tokens[0] == "jpn_Jpan"
+    shown = "".join(each.proto.body for each in app.get("html"))
+    assert "deu_Latn" in shown and not app.error
+    decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
+    assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
+    assert "“<s>” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
+    assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
+    masks = page_text(opened("/masks", checkpoint=NLLB, text="red dog", second="small cat"))
+    assert "decoder begins with </s>" in masks
+
+
+def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):
+    own = Translator.load(folder / BART)
+    trace = own.trace("red dog")
+    stream = record_residual_stream(own.model, trace.source_ids, trace.fed_ids)
+    blocks = {block.name: block for block in blocks_of(own.model, stream)}
+    names = list(blocks)
+    for side, stack in (("source", "encoder"), ("target", "decoder")):
+        norm, module = blocks[f"{stack}_embedding_norm"], getattr(own.model, f"{stack}_embedding_norm")
+        assert names.index(norm.name) == names.index(f"{side}_positions") + 1 and norm.parameters == 2 * 24
+        assert np.array_equal(norm.before, blocks[f"{side}_positions"].after)
+        np.testing.assert_allclose(module(torch.tensor(norm.before)).detach().numpy(), norm.after, atol=1e-6)
+        assert np.array_equal(blocks[f"{stack}.0.self_attention"].before, norm.after)
+        assert blocks[f"{side}_positions"].parameters == 40 * 24
+        table = position_rows(own.model, stack)[: len(norm.before)]
+        np.testing.assert_allclose(blocks[f"{side}_positions"].before + table, norm.before, atol=1e-6)
+    assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
+    assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
+    said = page_text(opened("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
+    assert "LayerNorm" in said and "after the embedding" in said
+    assert "first LayerNorm" in str(specs(opened("/architecture?architecture=trajectory", checkpoint=BART)))
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])
+def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_translation(folder, strategy):
+    checkpoint = results.checkpoint(NLLB)
+    choice = Choice(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
+    found, trace = what_if.early_translations(choice), results.trace(choice)
+    assert found[-1].ids == trace.next_ids and {one.ids[0] for one in found} == {trace.next_ids[0]}
+
+
+def test_another_checkpoint_is_compared_in_a_language_of_its_own():
+    for one, other in ((NLLB, "opus"), ("opus", NLLB)):
+        app = open_page(
+            "pages/what_if.py",
+            what_if="compare",
+            compare="another checkpoint",
+            checkpoint=one,
+            compare_checkpoint=other,
+            text="red dog",
+        )
+        assert not app.error and f"{other}: **" in page_text(app), "its translation"
+
+
+def test_a_handful_of_sentence_pairs_is_enough_for_calibration_and_none_is_said(folder, tmp_path, monkeypatch):
+    for name, pairs in (("few", "red dog\tred dog\nbig cat\tbig cat\n"), ("long", f"{'red ' * 90}\tred\n")):
+        shutil.copytree(folder / SMALL, tmp_path / name)
+        (tmp_path / name / "samples.tsv").write_text(pairs, encoding="utf-8")
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    few = open_page("pages/logits.py", logits="calibration", checkpoint="few", text="red dog")
+    assert len(specs(few)) == 2 and not few.warning and not few.error
+    long = open_page("pages/logits.py", logits="calibration", checkpoint="long", text="red dog")
+    assert "No pair of the corpus fits" in page_text(long)

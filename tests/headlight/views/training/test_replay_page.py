@@ -1,0 +1,231 @@
+"""The replay of a training through Streamlit's own test runner, with the shipped checkpoints."""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, components, open_page, page_text
+
+from headlight.app import results
+from headlight.components.replay_player import NEWEST
+from headlight.views.training.replay_text import averaging_words, earlier_steps, earlier_words, focus_of, output_story
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+
+PAGE = "pages/training.py"
+NAME = "en-fr"
+
+
+@pytest.fixture(scope="module")
+def replay() -> TrainingReplay:
+    return load_replay(ROOT / "checkpoints" / NAME / REPLAY_FILE)
+
+
+def open_replay(**query: str) -> AppTest:
+    return open_page(PAGE, **{"training": "film", "checkpoint": NAME, **query})
+
+
+def shown(app: AppTest) -> dict:
+    """What the player was given."""
+    (player,) = components(app)
+    return json.loads(player.proto.json)
+
+
+def sent(given: dict) -> np.ndarray:
+    shape = (len(given["steps"]), given["layers"], given["heads"], len(given["queries"]), len(given["keys"]))
+    return np.frombuffer(base64.b64decode(given["weights"]), "<u2").reshape(shape) / 65535
+
+
+def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
+    app = open_replay()
+    given = shown(app)
+    assert (given["step"], given["following"], given["steps"]) == (0, False, replay.steps.tolist())
+    trajectory = replay.trajectories[0]
+    assert given["source"] == trajectory.source_text and given["kind"] == "Cross-attention"
+    np.testing.assert_allclose(sent(given), trajectory.cross, atol=1e-5)
+    layer, head = focus_of(replay, trajectory, "cross").most_changed()
+    assert (given["layer"], given["head"]) == (layer, head), "the head that changed most"
+    assert output_story(replay, trajectory) in page_text(app)
+    assert f"Layer {layer + 1}, head {head + 1}: a row's largest weight" in page_text(app)
+    assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
+    assert "the mean of 3 saves" in page_text(app)
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
+    trajectory = replay.trajectories[2]
+    app = open_replay(probe=trajectory.source_text, kind=kind, layer="2", head="5", moment="500")
+    given = shown(app)
+    assert (given["layer"], given["head"], given["name"]) == (1, 4, "layer 2, head 5")
+    assert given["step"] == 500 and given["target"] == trajectory.target_text
+    np.testing.assert_allclose(sent(given), getattr(trajectory, kind), atol=1e-5)
+    assert "Layer 2, head 5: a row's largest weight" in page_text(app)
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_began(name):
+    checkpoint = results.checkpoint(name)
+    text, replay = page_text(open_replay(checkpoint=name)), results.replay(checkpoint)
+    assert "another checkpoint's layers" not in text
+    for trajectory in replay.trajectories:  # of random weights a token is about as probable as any other
+        assert trajectory.probabilities[0].max() < 0.01 < trajectory.probabilities[-1].min()
+    *first, last = results.translator(checkpoint).checkpoint.training["earlier_steps"]
+    assert {*first, last} < set(replay.steps.tolist())
+    assert f"after steps {', '.join(f'{step:,}' for step in first)} and {last:,} the learning rate" in text
+    assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
+
+
+def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=("warm",))
+    path = tmp_path / "warm" / "training.json"
+    training = json.loads(path.read_text(encoding="utf-8"))
+    del training["replay_start"]
+    path.write_text(json.dumps(training), encoding="utf-8")
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    assert "This training began with another checkpoint's layers" in page_text(open_replay(checkpoint="warm"))
+
+
+def test_a_checkpoint_that_is_a_mean_of_two_trainings_says_so():
+    text = page_text(open_replay(checkpoint="en-de"))
+    assert (
+        "the mean of 3 saves of this training, averaged with the weights of the training before it, 0.6 to 0.4" in text
+    )
+    assert "averaged with" not in page_text(open_replay(checkpoint="en-fr"))
+    assert averaging_words({"averaged_steps": [5, 6], "averaged_with": 7}) == averaging_words(
+        {"averaged_steps": [5, 6]}
+    )
+    assert averaging_words({"averaged_with": "another"}) == averaging_words({"averaged_steps": [5]}) == ""
+
+
+@pytest.mark.parametrize("nonsense", [None, 0, -3, 900, 901, "5", [], [5, 5], [7, 3], [3, "5"], [3, None], True, {}])
+def test_steps_that_make_no_sense_are_as_none(nonsense):
+    assert earlier_steps({"earlier_steps": nonsense}, 900) == []
+
+
+def test_two_three_and_four_trainings():
+    assert earlier_steps({"earlier_steps": 30}, 900) == [30] and earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
+    assert earlier_words([1200]).startswith("Two trainings") and "after step 1,200 the" in earlier_words([1200])
+    assert earlier_words([3, 5]).startswith("Three trainings") and "after steps 3 and 5 the" in earlier_words([3, 5])
+    assert earlier_words([3, 5, 9]).startswith("Four") and "after steps 3, 5 and 9 the" in earlier_words([3, 5, 9])
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_the_curve_of_scores_has_one_validation_set_and_the_page_says_where_it_begins(name):
+    checkpoint = results.checkpoint(name)
+    replay, training = results.replay(checkpoint), results.translator(checkpoint).checkpoint.training
+    first = int(replay.scores[0, 0])
+    assert first > training["earlier_steps"][0], "the first training was validated on Tatoeba alone"
+    assert f"BLEU stands from step {first:,} on" in page_text(open_replay(checkpoint=name))
+
+
+def test_another_head_sentence_and_kind_keep_the_snapshot():
+    app = open_replay(moment="500")
+    app.segmented_control(key="kind_buttons").set_value("decoder").run()
+    app.segmented_control(key="head_buttons").set_value("5").run()
+    app.selectbox(key="probe").select_index(1).run()
+    given = shown(app)
+    assert not app.exception
+    assert (given["step"], given["head"], given["causal"]) == (500, 4, True)
+    assert app.query_params["moment"] == "500"
+
+
+def test_the_head_that_changed_most_is_a_button_away():
+    app = open_replay(kind="cross", layer="1", head="1")
+    (button,) = (button for button in app.button if "changed most" in button.label)
+    button.click().run()
+    given = shown(app)
+    assert f"Show {given['name']}, which changed most" == button.label
+    assert not [button for button in app.button if "changed most" in button.label]
+    assert app.segmented_control(key="head_buttons").value == str(given["head"] + 1)
+
+
+@pytest.mark.parametrize("snapshot", ["-1", "9" * 5000, "evil", "", "²", "<b>", "1.5", "123456789"])
+def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
+    app = open_replay(moment=snapshot)
+    assert not app.exception and shown(app)["steps"]
+
+
+def test_garbage_in_the_url_falls_back():
+    app = open_replay(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
+    given = shown(app)
+    assert given["kind"] == "Cross-attention" and given == shown(open_replay())
+
+
+def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
+    copy_checkpoints(tmp_path, names=("recorded",))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film", checkpoint="bare")
+    assert "no replay of the training of bare" in page_text(app) and "recorded" in page_text(app)
+    next(button for button in app.button if "recorded" in button.label).click().run()
+    assert app.selectbox(key="checkpoint").value == "recorded" and shown(app)["steps"]
+
+
+@pytest.mark.parametrize("name", ["two__lines", "_begins", "ends_", "Größe & <b>", "-"])
+def test_a_replay_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=(name,))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film", checkpoint=name)
+    assert not app.exception and shown(app)["steps"]
+
+
+def test_where_no_checkpoint_has_a_replay_the_page_says_so(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="film")
+    assert "Neither bare nor any other checkpoint" in page_text(app) and not app.exception
+
+
+def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path, monkeypatch):
+    copy_checkpoints(tmp_path, names=("recorded",))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    path = tmp_path / "recorded" / REPLAY_FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    app = open_page(PAGE, training="film", checkpoint="recorded")
+    assert "is damaged or no training replay" in page_text(app) and not components(app)
+    path.write_bytes(whole)
+    app.run()
+    assert shown(app)["steps"]
+
+
+def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") -> None:
+    for name in names:
+        ignored = shutil.ignore_patterns("resume", *([without] if without else []))
+        shutil.copytree(ROOT / "checkpoints" / NAME, folder / name, ignore=ignored)
+
+
+# As the page of a training under way shows it
+
+
+def live(following):
+    from headlight.app import results
+    from headlight.views.training.replay import show_replay
+
+    show_replay(results.replay(results.checkpoint("en-fr")), "job", ("given", "wanted"), following)
+
+
+def open_live(following: bool, **query: str) -> AppTest:
+    app = AppTest.from_function(live, args=[following], default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_replay_that_follows_its_training_opens_at_its_end():
+    given = shown(open_live(following=True))
+    assert (given["step"], given["following"]) == (NEWEST, True)
+    assert "rows: wanted" in given["axes"] and "columns: given" in given["axes"]
+
+
+def test_a_visitor_who_has_scrubbed_back_stays_there():
+    assert shown(open_live(following=True, moment="500"))["step"] == 500
+
+
+def test_a_replay_that_follows_nothing_opens_at_its_beginning():
+    assert shown(open_live(following=False))["step"] == 0

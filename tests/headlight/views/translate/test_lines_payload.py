@@ -1,0 +1,56 @@
+"""What the token lines are given: the trace's own numbers, with its tokens as they are."""
+
+import json
+
+import numpy as np
+import pytest
+from support.made import NEXT, SOURCE, made_map, made_trace
+
+from headlight.views.translate.lines_payload import APART, lines_payload, short_chance
+from transformer.interpret.trace import attention_map
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (2, 4), (1, None), (None, 6), (None, None)])
+def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(shipped, layer, head):
+    trace = shipped.trace("I think that he has never read this book.")
+    given = json.loads(json.dumps(lines_payload(trace, attention_map(trace, "cross", layer, head)), allow_nan=False))
+    chosen = trace.cross if layer is None else trace.cross[layer : layer + 1]
+    expected = (chosen if head is None else chosen[:, head : head + 1]).astype(np.float64).mean(axis=(0, 1))
+    weights = np.array(given["weights"], dtype=np.float32)
+    assert weights.shape == (len(given["outputs"]), len(given["source"]))
+    if layer is None or head is None:
+        np.testing.assert_allclose(weights, expected, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(weights, trace.cross[layer, head])
+    np.testing.assert_array_equal(np.array(given["probabilities"], dtype=np.float32), trace.next_probabilities)
+    assert given["ranks"] == [int(rank) for rank in trace.next_ranks]
+    assert (given["source"], given["outputs"]) == (list(trace.source_tokens), list(trace.next_tokens))
+
+
+def test_a_made_sentence_is_given_as_it_is():
+    weights = [[0.1, 0.5, 0.2, 0.1, 0.1], [0.1, 0.1, 0.3, 0.4, 0.1], [0.0, 0.9, 0.0, 0.1, 0.0]]
+    for row_label in ("fed", "predicted"):  # rows of the lines are output tokens, whatever the map calls its own
+        given = lines_payload(made_trace(), made_map(weights, row_label=row_label))
+        assert (given["source"], given["outputs"]) == (list(SOURCE), list(NEXT))
+        assert given["weights"] == weights, "0.1 travels as 0.1"
+        assert given["probabilities"] == [0.9, 0.25, 0.6] and given["ranks"] == [1, 2, 1]
+        assert given["chances"] == ["90.0 %", "25.0 %", "60.0 %"]
+        assert given["short_chances"] == ["90 %", "25 %", "60 %"]
+        assert given["name"] == "layer 2, head 1" and "</s>" in given["special"]
+    assert given["apart"] == APART and lines_payload(made_trace(), made_map(weights), 180)["apart"] == 180
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (0.0, "< 1 %"),
+        (0.0099, "< 1 %"),
+        (0.01, "1 %"),
+        (0.3949, "39 %"),
+        (0.994, "99 %"),
+        (0.995, "> 99 %"),
+        (1, "> 99 %"),
+    ],
+)
+def test_a_probability_is_never_rounded_to_all_or_to_nothing(probability, said):
+    assert short_chance(probability) == said

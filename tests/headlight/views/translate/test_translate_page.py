@@ -1,0 +1,160 @@
+"""The page Translate through Streamlit's test runner: the head it begins with, and the one that an address asks for."""
+
+import json
+
+import numpy as np
+import pytest
+from support.pages import ROOT, components, open_page, page_text
+
+from headlight.app import results
+from transformer.interpret.head_patterns import most_confident_head
+from transformer.interpret.trace import attention_map
+
+SENTENCE = "I love my teacher."
+
+
+def shown(app) -> dict:
+    """What the token lines were given."""
+    return json.loads(components(app)[0].proto.json)
+
+
+def chosen(app) -> tuple[str, str]:
+    return tuple(app.segmented_control(key=f"{key}_buttons").value for key in ("layer", "head"))
+
+
+def choose(app, key: str, value: str):
+    return app.segmented_control(key=f"{key}_buttons").set_value(value).run()
+
+
+def kind(app) -> str:
+    return app.segmented_control(key="kind_buttons").value
+
+
+def weights(shipped, layer, head) -> np.ndarray:
+    return attention_map(shipped.trace(SENTENCE), "cross", layer, head).weights
+
+
+def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
+    app = open_page()
+    layer, head = results.roles(results.checkpoint("en-de")).best_aligner()
+    assert chosen(app) == (str(layer + 1), str(head + 1)) and not app.query_params
+    np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-7)
+    assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
+    assert "the largest weight between two words" in page_text(app) and "Lowest-probability token" in page_text(app)
+
+
+@pytest.mark.parametrize(
+    ("query", "layer", "head"),
+    [
+        ({"layer": "2", "head": "5"}, 1, 4),
+        ({"layer": "1"}, 0, None),
+        ({"head": "7"}, None, 6),
+        ({"layer": "average", "head": "average"}, None, None),
+        ({"layer": "average", "head": "2"}, None, 1),
+        ({"layer": "2", "head": "evil"}, 1, None),
+        ({"decoding": "beam", "beam": "3", "layer": "1"}, 0, None),
+    ],
+)
+def test_an_address_with_one_of_both_means_the_average_of_the_other(shipped, query, layer, head):
+    app = open_page(**query)
+    expected = ["average" if each is None else str(each + 1) for each in (layer, head)]
+    assert chosen(app) == tuple(expected)
+    np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-6)
+    assert app.query_params.get("layer") == query.get("layer")
+
+
+def test_what_makes_no_sense_in_the_address_leaves_it():
+    app = open_page(layer="99", head="evil")
+    assert chosen(app) == chosen(open_page()) and not app.query_params
+
+
+def test_once_one_is_chosen_the_address_has_both_and_opens_the_same():
+    app = open_page()
+    layer, head = chosen(app)
+    choose(app, "head", "2")
+    assert (app.query_params["layer"], app.query_params["head"]) == (layer, "2")
+    again = open_page(layer=app.query_params["layer"], head=app.query_params["head"])
+    assert chosen(again) == (layer, "2") and shown(again) == shown(app)
+    choose(choose(app, "layer", "average"), "head", "average")
+    assert (app.query_params["layer"], app.query_params["head"]) == ("average", "average")
+    choose(choose(app, "layer", layer), "head", head)
+    assert (app.query_params["layer"], app.query_params["head"]) == (layer, head)
+
+
+def visit(app, page: str):
+    """Follow a link of the sidebar; Streamlit takes what widgets have put into the address out of it."""
+    for name in ("kind", "layer", "head"):
+        app.query_params.pop(name, None)
+    app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    assert not app.exception
+    return app
+
+
+def test_a_head_is_kept_from_page_to_page():
+    app = choose(open_page(), "head", "2")
+    layer = chosen(app)[0]
+    visit(app, "decoding")
+    assert chosen(app) == (layer, "2")
+    choose(app, "head", "6")
+    assert chosen(visit(app, "translate")) == (layer, "6")
+    assert kind(visit(app, "inside")) == "cross" and chosen(app) == (layer, "6")
+    choose(choose(app, "head", "1"), "layer", "1")
+    assert chosen(visit(app, "translate")) == ("1", "1")
+
+
+def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
+    app = open_page("pages/inside.py", kind="encoder", layer="3", head="4")
+    assert chosen(visit(app, "translate")) == chosen(open_page())
+    app = visit(app, "inside")
+    assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
+
+
+def test_another_kind_begins_with_its_own_telling_head():
+    app, roles = open_page("pages/inside.py"), results.roles(results.checkpoint("en-de"))
+    for one in ("cross", "encoder", "decoder", "cross"):
+        layer, head = roles.most_telling(one)
+        assert chosen(choose(app, "kind", one)) == (str(layer + 1), str(head + 1)) and kind(app) == one
+
+
+def test_an_average_comes_back_from_a_page_of_single_heads():
+    app = open_page(layer="average", head="3")
+    visit(app, "inside")
+    assert chosen(app) == ("1", "3")
+    assert chosen(visit(app, "translate")) == ("average", "3")
+
+
+@pytest.mark.parametrize("page", ["decoding", "inside"])
+def test_where_another_page_begins_is_no_choice(page):
+    first = chosen(open_page())
+    assert chosen(visit(open_page(f"pages/{page}.py"), "translate")) == first
+    assert chosen(visit(visit(open_page(), page), "translate")) == first
+
+
+def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
+    assert chosen(visit(open_page("pages/inside.py", kind="cross", head="3"), "translate")) == ("1", "3")
+    assert chosen(visit(open_page("pages/decoding.py", head="3"), "translate")) == ("average", "3")
+
+
+def test_another_checkpoint_begins_with_its_own_head():
+    app = open_page()
+    app.selectbox(key="checkpoint").select("en-fr").run()
+    layer, head = results.roles(results.checkpoint("en-fr")).best_aligner()
+    assert chosen(app) == (str(layer + 1), str(head + 1))
+
+
+def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
+    app = open_page(layer="3", head="8")
+    app.text_input(key="text").input("a b c d").run()
+    app.selectbox(key="checkpoint").select("reverse").run()
+    assert not app.exception and chosen(app)[0] != "3"
+
+
+def test_without_roles_the_page_begins_with_the_most_confident_head(monkeypatch, shipped):
+    monkeypatch.setattr(results, "roles", lambda checkpoint: None)
+    trace = shipped.trace(SENTENCE)
+    layer, head = most_confident_head(trace.cross, trace.source_tokens)
+    assert chosen(open_page()) == (str(layer + 1), str(head + 1))
+
+
+def test_a_sentence_out_of_depth_is_told_so():
+    assert "out of the model's depth" in page_text(open_page(text="Quantum chromodynamics baffles xylophonists."))

@@ -1,0 +1,157 @@
+"""A translation of the reader's own: what the model gives its tokens, in the table, the figure and the address."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.pages import components, numbers, open_page, page_text, specs
+from support.streams import loaded, trace_of
+
+from headlight.app import results
+from headlight.app.results import what_if
+from headlight.views.what_if.own_translation_figure import sums_figure
+from headlight.views.what_if.own_translation_html import own_translation_html
+from headlight.views.what_if.own_translation_text import describe_own, describe_where
+from transformer import Beam
+from transformer.decoding.sampling import Hypothesis
+
+PAGE, VIEW = "pages/what_if.py", "your translation"
+TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
+
+
+def trace(tokens, ids, probabilities, ranks):
+    return SimpleNamespace(
+        next_tokens=tokens,
+        next_ids=ids,
+        next_probabilities=np.array(probabilities),
+        next_ranks=np.array(ranks),
+        candidate_tokens=[("<b>", "▁z")] * len(ids),
+        candidate_probabilities=np.array([[0.625, 0.25]] * len(ids)),
+    )
+
+
+def rows(body: str) -> list[list[str]]:
+    return [re.findall(r"<td.*?>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)]
+
+
+def table(app) -> str:
+    (body,) = [each.proto.body for each in app.get("html") if "places compared" in each.proto.body]
+    return body
+
+
+def test_the_table_and_the_figure_hold_what_the_model_gives_the_translation_of_the_address():
+    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
+    forced, model = loaded("en-de").trace(TEXT, target=OWN), trace_of("en-de", TEXT)
+    tokens, values, ranks, preferred, own_tokens, _ = rows(table(app))
+    assert [each for each in tokens if each] == [
+        each.replace("<", "&lt;").replace(">", "&gt;") for each in forced.next_tokens
+    ]
+    logs = np.log(forced.next_probabilities)
+    np.testing.assert_allclose([float(each.replace("−", "-")) for each in values if each], logs, atol=0.0051)
+    assert [int(each) for each in ranks if each] == forced.next_ranks.tolist()
+    firsts = [cells[0] for cells, rank in zip(forced.candidate_tokens, forced.next_ranks, strict=True) if rank > 1]
+    assert [each.partition("\n")[0] for each in preferred if each] == firsts
+    assert table(app).count("turned") == len(firsts) > 0
+    assert [each for each in own_tokens if each][:3] == list(model.next_tokens[:3])
+    (spec,) = specs(app)
+    np.testing.assert_allclose(numbers(spec["data"][0]["y"])[1:], logs.cumsum(), atol=1e-5)
+    assert numbers(spec["data"][1]["y"])[-1] == pytest.approx(np.log(model.next_probabilities).sum(), abs=1e-4)
+
+
+def test_all_maps_of_the_translation_are_those_of_its_own_pass():
+    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
+    assert not components(app), "no head is measured before the maps are opened"
+    app.session_state["own_maps"] = True
+    app.run()
+    _, explorer = components(app)
+    blob = explorer.proto.bytes
+    header = json.loads(blob[4 : 4 + int.from_bytes(blob[:4], "little")])
+    forced = loaded("en-de").trace(TEXT, target=OWN)
+    assert header["sides"]["fed"]["tokens"] == list(forced.fed_tokens)
+
+
+def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with_its_sentence():
+    app = open_page(PAGE, what_if=VIEW, text=TEXT)
+    own = loaded("en-de")
+    found = [own.tokenizer.decode(each.ids) for each in own.hypotheses(TEXT, Beam(4))]
+    field = app.text_input(key="own_target_line")
+    assert field.value == next(each for each in found if each != trace_of("en-de", TEXT).target_text)
+    field.set_value(OWN).run()
+    assert app.query_params["own_target"] == OWN and "Lehrer" in table(app)
+    app.text_input(key="text").set_value("She reads a book.").run()
+    assert "own_target" not in app.query_params, "it was a translation of another sentence"
+    assert app.text_input(key="own_target_line").value not in (OWN, "")
+
+
+def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeypatch):
+    choice = results.Choice(results.checkpoint("en-de"), TEXT)
+    endless = results.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
+    monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
+    given = what_if.second_best(choice)
+    assert given.startswith("Haus Haus") and len(given) < 5 * 400
+    assert what_if.given_trace(choice, given).next_tokens[0] == "▁Haus"
+
+
+@pytest.mark.parametrize(
+    "own, said",
+    [
+        ("", "is empty"),
+        ("   ", "is empty"),
+        ("Haus " * 500, "at most"),
+        ("x" * 99999, "at most"),
+        ("Ich 🍕 dich.", "read as <unk>"),
+        ("漢字", "read as <unk>"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(own, said):
+    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=own)
+    assert not app.error and said in page_text(app)
+    assert app.text_input(key="own_target_line").value == own, "the field stays, so that it can be mended"
+
+
+@pytest.mark.parametrize("own", ["<script>alert(1)</script>", "**b** [l](http://x.y) :red[no]", "a\x00b"])
+def test_hostile_translations_are_text_and_nothing_else(own):
+    app = open_page(PAGE, what_if=VIEW, own_target=own)
+    for element in (*app.markdown, *app.info, *app.caption, *app.warning):
+        assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
+    assert "<script" not in "".join(each.proto.body for each in app.get("html"))
+
+
+def test_equal_tokens_stand_under_one_another_and_what_the_model_would_write_under_what_it_would_not():
+    own = trace(("▁a", "<i>", "</s>"), (4, 5, 3), (0.5, 0.0625, 1.0), (1, 30, 1))
+    model = trace(("▁a", "</s>"), (4, 3), (0.5, 0.9), (1, 1))
+    body = own_translation_html(own, model)
+    tokens, values, ranks, preferred, models, logs = rows(body)
+    assert tokens == ["▁a", "&lt;i&gt;", "&lt;/s&gt;"] and ranks == ["1", "30", "1"]
+    assert values == ["−0.69", "−2.77", "0.00"] and preferred == ["", "&lt;b&gt;\n62.5 %", ""]
+    assert models == ["▁a", "", "&lt;/s&gt;"] and logs == ["−0.69", "", "−0.11"]
+    assert body.count("turned") == 1 and "--shade: 1.000" in body and "--shade: 0.250" in body
+    figure = sums_figure(own, model)
+    assert figure.data[0].y[-1] == pytest.approx(np.log(0.03125)) and len(figure.data[1].x) == 3
+    assert "&lt;i&gt;" in figure.data[0].hovertext[2]
+
+
+def test_the_sentences_follow_the_numbers():
+    own = trace(("▁a", "b", "</s>"), (4, 5, 3), (0.5, 0.0625, 1.0), (1, 30, 1))
+    model = trace(("▁a", "</s>"), (4, 3), (0.5, 0.5), (1, 1))
+    assert describe_own(own, model) == (
+        "Your translation has log P −3.47 over 3 tokens, −1.16 a token; the model's has log P −1.39 over 2 tokens, "
+        "−0.69 a token. To the model its own is 8.00 times as probable."
+    )
+    assert describe_own(model, own).endswith(
+        "To the model yours is 8.00 times as probable: its search did not find it."
+    )
+    assert describe_own(own, own) == (
+        "This is the model's own translation, token for token: log P −3.47 over 3 tokens, −1.16 a token."
+    )
+    assert describe_where(own) == (
+        "The model would have written another token at 1 of 3 tokens; this is “b” (log P −2.77, rank 30), where its "
+        "first candidate is “<b>” (62.5 %)."
+    )
+    assert describe_where(model) == "Each token is the model's first candidate."
+    hopeless = trace(("▁a", "b"), (4, 5), (1e-30, 1e-30), (8000, 2))
+    assert "6.9·10²⁸ times" not in describe_own(hopeless, model)
+    assert re.search(r"its own is [\d.]+·10⁵⁹ times", describe_own(hopeless, model))
+    assert "at 2 of 2 tokens; the least probable of these is “▁a”" in describe_where(hopeless)

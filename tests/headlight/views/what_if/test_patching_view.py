@@ -1,0 +1,210 @@
+"""Activation patching on its page: names, sentences and the map for numbers made by hand, and what an address asks."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.pages import numbers, open_page, page_text, specs, tables
+
+from headlight.views.what_if.patching_figure import patching_figure
+from headlight.views.what_if.patching_text import (
+    PATCHED,
+    candidate_rows,
+    cell_words,
+    column_names,
+    describe_cell,
+    describe_map,
+    row_names,
+    telling_cell,
+)
+from transformer.interpret.activations import Predictions
+from transformer.interpret.what_if.patching import Cell, PatchingMap, Question
+
+NAMES = ("<s>", "▁a", "▁b", "▁c", "</s>", "<b>")
+QUESTION = Question((1, 2, 1, 4), (1, 3, 1, 4), (0, 2), (2, 5))
+NOTHING = [[0.0] * 4] * 3
+
+
+def name(id):
+    return NAMES[id]
+
+
+# Of two vocabularies: a source token is not the target token of the same id.
+TOKENIZER = SimpleNamespace(piece_text=name, source_piece_text=lambda id: f"{name(id)}'")
+
+
+def made(shares, site="residual", part="encoder", clean=4.0, corrupted=-2.0) -> PatchingMap:
+    shares = np.array(shares, dtype=float)
+    cells = tuple(
+        tuple(Cell(site, part, row, column) for column in range(shares.shape[1])) for row in range(len(shares))
+    )
+    return PatchingMap(cells, shares, clean, corrupted)
+
+
+def seen(*best) -> Predictions:
+    chances = np.array([[0.75, 0.125]] * 3)
+    return Predictions(np.array(best), chances, chances[:, 0], np.ones(3), np.zeros(3))
+
+
+def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
+    found = made(NOTHING)
+    assert row_names(found) == ["embeddings", "layer 1", "layer 2"]
+    assert column_names(found, QUESTION, TOKENIZER) == ["▁a'", "▁b'|▁c'", "▁a'", "</s>'"]
+    assert column_names(made([[0, 0]], part="decoder"), QUESTION, TOKENIZER) == ["<s>", "▁b"]
+    for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
+        other = made([[0, 0], [0, 0]], site, "cross")
+        assert row_names(other) == ["layer 1", "layer 2"] and column_names(other, QUESTION, TOKENIZER) == columns
+
+
+@pytest.mark.parametrize(
+    "shares, cell",
+    [
+        ([[0, 1.0, 0], [0, 0.6, 0], [0.2, 0.4, 0.1]], (1, 1)),
+        ([[0, 0.5, 0], [0.1, 0, 0.2]], (0, 1)),
+        ([[0, 0.6], [0.5, 0]], (0, 1)),
+        ([[0.1, 0.2], [np.nan, np.nan]], (0, 1)),
+        ([[np.nan, np.nan]], (0, 0)),
+    ],
+)
+def test_it_begins_with_the_last_layer_that_restores_over_half_else_with_the_most(shares, cell):
+    assert telling_cell(np.array(shares)) == cell
+
+
+def test_a_cell_is_named_so_that_no_other_is_meant():
+    columns = ["▁a", "▁b|▁c", "▁a", "</s>"]
+    assert cell_words(Cell("residual", "encoder", 0, 1), columns) == "the encoder's vector at “▁b|▁c” before layer 1"
+    after = "the encoder's vector at “▁a” (token 3) after layer 2"
+    assert cell_words(Cell("residual", "encoder", 2, 2), columns) == after
+    assert cell_words(Cell("attention", "cross", 2, 1), columns) == "the cross-attention of layer 3 at “▁b|▁c”"
+    assert cell_words(Cell("head", "cross", 1, 4), columns) == "cross-attention layer 2, head 5"
+
+
+def test_the_map_in_words():
+    columns, tokens = ["▁a", "▁b|▁c", "▁a", "</s>"], ("▁b", "<b>")
+    both = "The logit of “▁b” minus that of “<b>” is 4.00 in the clean run and −2.00 in the corrupted run."
+    several = made([[0, 1, 0, 0], [0, 0.7, 0.3, 0], [0, 0.5, 0.5, 0]])
+    assert describe_map(several, columns, tokens) == (
+        f"{both} The most comes back with the encoder's vector at “▁b|▁c” before layer 1: 100 %. 2 cells of 12 alone "
+        "restore over half."
+    )
+    one = describe_map(made([[0, 0.51, 0, 0]]), columns, tokens)
+    assert one.endswith(": 51 %. 1 cell of 4 alone restores over half.")
+    few = describe_map(made([[0, 0.5, -0.2, 0]]), columns, tokens)
+    assert few.endswith(": 50 %. None of the 4 cells alone restores over half.")
+    none = describe_map(made([[0, 0.004, -0.2, 0]]), columns, tokens)
+    assert none == f"{both} None of the 4 cells restores any of that difference alone."
+    assert describe_map(made([[np.nan] * 4]), columns, tokens) == f"{both} There is nothing to restore."
+
+
+@pytest.mark.parametrize(
+    "best, whose",
+    [
+        ((1, 2, 1), "“▁a” (75.0 %), the clean run's"),
+        ((1, 2, 2), "“▁b” (75.0 %), still the corrupted run's"),
+        ((1, 2, 3), "“▁c” (75.0 %), neither run's"),
+        ((1, 1, 1), "“▁a” (75.0 %), as of both runs"),
+        ((1, 1, 3), "“▁c” (75.0 %), which is neither run's"),
+    ],
+)
+def test_whose_token_the_patched_run_has(best, whose):
+    columns = ["▁a", "▁b|▁c", "▁a", "</s>"]
+    words = describe_cell(made([[0, 0.25, 0, 0]]), 0, 1, columns, seen(*([id, 0] for id in best)), name)
+    assert words == (
+        "With the encoder's vector at “▁b|▁c” before layer 1 from the clean run, the most probable token of the "
+        f"corrupted run is {whose}; the logit difference is −0.50, so 25 % of it is restored."
+    )
+    blank = describe_cell(made([[np.nan] * 4]), 0, 1, columns, seen(*([id, 0] for id in best)), name)
+    assert blank.endswith(f"{whose}.")
+
+
+def test_the_candidates_stand_over_their_probabilities():
+    rows = candidate_rows(seen((1, 5), (2, 0), (3, 4)), name)
+    assert rows[0] == ("clean", ["▁a\n75.0 %", "<b>\n12.5 %"])
+    assert [run for run, _ in rows] == ["clean", "corrupted", "patched"] and rows[2][1][0] == "▁c\n75.0 %"
+
+
+def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
+    shares = np.array([[0, 1.0, -0.125], [np.nan, 0.004, 1.24]])
+    figure = patching_figure(shares, ["embeddings", "layer 1"], ["▁a", "<i>|▁b", "▁a"], "source token", (1, 2))
+    cells, digits = figure.data
+    np.testing.assert_allclose(cells.z, shares)
+    assert (cells.zmin, cells.zmax) == (-1, 1)
+    assert list(digits.text) == ["0", "1.0", "−.12", "0", "1.2"]
+    assert list(zip(digits.y, digits.x, strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
+    assert figure.layout.xaxis.ticktext == ("▁a", "&lt;i&gt;|<br>▁b", "▁a")
+    assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "1.2400" in cells.hovertext[1][2]
+    (outline,) = figure.layout.shapes
+    assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
+    wide = patching_figure(np.zeros((2, 25)), ["a", "b"], ["▁a|▁b"] * 25, "source token", (0, 0))
+    assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "▁a|▁b"
+
+
+def view(**query):
+    return open_page("pages/what_if.py", what_if="patching", **query)
+
+
+def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_the_first():
+    app = view(minimal_pair="gender", patched="cross heads", patched_row="2", patched_column="5")
+    said = page_text(app)
+    assert "Clean: I love my father. → **Ich liebe meinen Vater.**" in said
+    assert "With cross-attention layer 2, head 5 from the clean run" in said
+    assert app.select_slider(key="patched_row_slider").value == 1
+    app.select_slider(key="patched_column_slider").set_value(3).run()
+    assert "With cross-attention layer 2, head 4 from the clean run" in page_text(app)
+    assert app.query_params["patched_column"] == "4"
+    app.selectbox(key="patched").set_value("decoder stream").run()
+    assert not app.exception and "the decoder's vector at" in page_text(app)
+    far = page_text(view(patched_row="99", patched_column="x"))
+    assert "With the encoder's vector at “▁child|▁children” after layer 3 from the clean run" in far
+
+
+@pytest.mark.parametrize("patched", PATCHED)
+def test_whatever_is_patched_has_a_map_of_its_size(patched):
+    app = view(patched=patched)
+    shapes = {"encoder stream": (4, 6), "decoder stream": (4, 3), "cross-attention": (3, 3)}
+    (spec,) = specs(app)
+    assert numbers(spec["data"][0]["z"]).shape == shapes.get(patched, (3, 8))
+    assert "<table>" in tables(app) and "▁das" in tables(app)
+
+
+def test_own_sentences_of_other_lengths_are_shown_token_by_token():
+    app = view(minimal_pair="your own", clean="I love my father.", corrupted="I love my old father.")
+    (warning,) = app.warning
+    assert "The sentences have 6 and 7 tokens" in warning.value and not specs(app)
+    pieces = [each.proto.body for each in app.get("html") if "<ol" in each.proto.body]
+    assert [body.count("<li") for body in pieces] == [6, 7] and "▁old" in pieces[1]
+
+
+@pytest.mark.parametrize(
+    "corrupted, complaint",
+    [("I love my father.", "same translation"), ("x " * 200, "at most 127"), ("😀", " tokens: a vector has a place")],
+)
+def test_what_cannot_be_patched_is_said_in_a_sentence(corrupted, complaint):
+    app = view(minimal_pair="your own", clean="I love my father.", corrupted=corrupted)
+    said = page_text(app)
+    assert not app.error and not specs(app) and app.warning
+    assert "These two sentences cannot be patched. " in said and complaint in said
+
+
+def test_a_model_without_pairs_begins_with_two_words_exchanged():
+    app = view(checkpoint="reverse", text="abc def ghi")
+    said = page_text(app)
+    assert "No minimal pairs come with this checkpoint" in said
+    assert "Corrupted: def abc ghi → **ihg cba fed**" in said and len(specs(app)) == 1
+    alone = view(checkpoint="reverse", text="abc")
+    assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error
+
+
+def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it():
+    query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
+    app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
+    (spec,) = specs(app)
+    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “<s>”" in page_text(app)
+    assert [each.key for each in app.select_slider] == ["patched_row_slider"]
+    assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
+
+
+def test_hostile_sentences_are_text():
+    app = view(minimal_pair="your own", clean="<script>alert(1)</script> *a*", corrupted="**b**")
+    assert not app.exception and not re.search(r"<script>alert", "".join(each.proto.body for each in app.get("html")))

@@ -1,0 +1,120 @@
+"""Why this token: both panels hold the engine's numbers, the address chooses step and candidate."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.pages import numbers, open_page, page_text, specs
+from support.streams import loaded, stream_of, trace_of
+
+from headlight.views.why.contrast_figure import Contrast, contrast_figure
+from headlight.views.why.contrast_text import describe_contrast, most_doubtful, other_candidates
+from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
+
+PAGE, VIEW = "pages/why.py", "contrast"
+TEXT = "I love my teacher."
+
+
+def panels(app) -> list[dict]:
+    (spec,) = specs(app)
+    return spec["data"]
+
+
+def contrast(**changed) -> Contrast:
+    gradient = Attribution(np.array([0.5, -1.0, 0.25]), np.array([9.0, 0.75, -0.5]), 2.0)
+    left_out = Attribution(np.array([3.0, -0.5, 0.1]), np.array([-9.0, 2.0, np.nan]), 2.0)
+    made = Contrast("▁x", "<i>", ("a", "b", "a"), ("<s>", "p", "q"), gradient, left_out)
+    return dataclasses.replace(made, **changed)
+
+
+def test_every_bar_is_what_the_engine_computes_for_the_candidate_that_the_address_names():
+    trace, model = trace_of("en-de", TEXT), loaded("en-de").model
+    other = trace.candidate_tokens[1][4]
+    app = open_page(PAGE, why=VIEW, text=TEXT, why_step="2", against=other)
+    asked = model, trace.source_ids, trace.fed_ids[:2], trace.next_ids[1], int(trace.candidate_ids[1][4])
+    shown = panels(app)
+    for bars, found in zip(shown, (gradient_times_input(*asked), leave_one_out(*asked)), strict=True):
+        values, width = numbers(bars["x"]), len(trace.source_tokens)
+        np.testing.assert_allclose(values[1 : 1 + width], found.source, atol=2e-4)
+        np.testing.assert_allclose(values[2 + width :], found.prefix, atol=2e-4)
+    logits = stream_of("en-de", TEXT).logits[1]
+    said = page_text(app)
+    assert f"logit {logits[trace.next_ids[1]]:.2f})" in said and f"logit {logits[asked[-1]]:.2f})" in said.replace(
+        "−", "-"
+    )
+
+
+def test_a_choice_of_step_and_candidate_goes_into_the_address():
+    app = open_page(PAGE, why=VIEW, text=TEXT)
+    trace = trace_of("en-de", TEXT)
+    step = most_doubtful(trace)
+    others = trace.candidate_probabilities.copy()
+    others[trace.candidate_ids == np.array(trace.next_ids)[:, None]] = 0
+    assert step == others.max(axis=1).argmax() and app.slider(key="why_step_slider").value == step + 1
+    assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
+    third = trace.candidate_tokens[step][2]
+    app.selectbox(key="against_list").set_value(third).run()
+    assert app.query_params["against"] == third and f"and not “{third}”" in page_text(app).replace("*", "")
+    app.slider(key="why_step_slider").set_value(1).run()
+    assert app.query_params["why_step"] == "1"
+    assert app.selectbox(key="against_list").value == trace.candidate_tokens[0][1], "the other is no candidate here"
+
+
+def test_the_chosen_token_is_never_its_own_rival():
+    trace = trace_of("en-de", TEXT)
+    for step, id in enumerate(trace.next_ids):
+        found = other_candidates(trace, step)
+        assert id not in [each for each, _ in found.values()] and len(found) == 9
+    forced = dataclasses.replace(trace, next_ids=tuple(trace.candidate_ids[:, 3].tolist()))
+    assert next(iter(other_candidates(forced, 2))) == trace.candidate_tokens[2][0]
+
+
+@pytest.mark.parametrize("value", ["evil", "", "0", "99", "9" * 3000, "<b>"])
+def test_garbage_in_the_address_falls_back(value):
+    app = open_page(PAGE, why=VIEW, why_step=value, against=value)
+    assert not app.error and len(panels(app)) == 2
+
+
+@pytest.mark.parametrize("text", ["a", "<script>alert(1)</script>", "**b** [l](http://x.y) :red[no]"])
+def test_hostile_and_tiny_sentences_are_text_and_nothing_else(text):
+    app = open_page(PAGE, why=VIEW, text=text)
+    assert len(panels(app)) == 2
+    for element in (*app.markdown, *app.info, *app.caption):
+        assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
+
+
+def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_hatched_and_blue():
+    figure = contrast_figure(contrast())
+    gradient, left_out = figure.data
+    assert list(figure.layout.yaxis.ticktext) == [
+        "<b>source</b>",
+        "a",
+        "b",
+        "a",
+        "<b>prefix</b>",
+        "&lt;s&gt;",
+        "p",
+        "q",
+    ]
+    assert (gradient.xaxis, left_out.xaxis) == ("x", "x2")
+    assert gradient.x[2] == -1 and gradient.x[6] == 0.75 and np.isnan([gradient.x[0], gradient.x[4]]).all()
+    assert gradient.marker.color[1] != gradient.marker.color[2]
+    assert (gradient.marker.pattern.shape[1], gradient.marker.pattern.shape[2]) == ("", "/")
+    assert "for “&lt;i&gt;”" in gradient.hovertext[2] and "for “▁x”" in gradient.hovertext[1]
+    assert np.isnan(left_out.x[7]) and left_out.hovertext[7] == ""
+    low, high = figure.layout.xaxis2.range
+    assert low == -high and high > 9
+
+
+def test_the_sentence_names_what_speaks_for_either_and_whether_the_methods_agree():
+    assert describe_contrast(contrast()) == (
+        "By gradient × input “p” of the prefix speaks most for “▁x” (0.75) and “b” of the source speaks most for “<i>” "
+        "(−1.00). By leave-one-out “a” (position 1) of the source speaks most for “▁x” (3.00) and “b” of the source "
+        "speaks most for “<i>” (−0.50). Over 4 tokens the ranks of both have the correlation 0.80 (Spearman): the "
+        "methods agree. “<s>” is not counted here."
+    )
+    nothing = Attribution(np.zeros(1), np.array([0.0]), 0.0)
+    text = describe_contrast(contrast(source=("a",), prefix=("<s>",), gradient=nothing, left_out=nothing))
+    assert text.startswith("The ranks of 1 token are too few") and "speaks" not in text
+    one_sided = Attribution(np.array([0.5, 0.1, 0.2]), np.array([-3.0, 0.0, 0.3]), 1.0)
+    assert "and none speaks for “<i>”." in describe_contrast(contrast(gradient=one_sided))

@@ -1,0 +1,94 @@
+"""Source or prefix: the bars hold the engine's numbers, the address chooses the token, and nothing breaks the page."""
+
+import numpy as np
+import pytest
+from support.pages import numbers, open_page, page_text, specs
+from support.streams import loaded, stream_of, trace_of
+
+from headlight.views.why.source_or_prefix_figure import SourceShares, shares_figure
+from headlight.views.why.source_or_prefix_text import describe_shares
+from transformer.interpret.rollout import measured_mixing, roll_out
+from transformer.interpret.what_if.alti import alti
+
+PAGE, VIEW = "pages/why.py", "source or prefix"
+TEXT = "I love my teacher."
+
+
+def drawn(app) -> list[dict]:
+    (spec,) = specs(app)
+    return spec["data"]
+
+
+def chips(app, label: str) -> str:
+    (body,) = [each.proto.body for each in app.get("html") if f'aria-label="{label}' in each.proto.body]
+    return body
+
+
+def test_every_bar_is_what_the_engine_computes():
+    app = open_page(PAGE, why=VIEW, text=TEXT)
+    trace, model = trace_of("en-de", TEXT), loaded("en-de").model
+    by_alti = alti(model, trace.source_ids, trace.fed_ids).across[-1]
+    maps = trace.encoder, trace.decoder, trace.cross
+    by_rollout = roll_out(*maps, measured_mixing(stream_of("en-de", TEXT))).across[-1]
+    width = len(trace.source_tokens)
+    shown = drawn(app)
+    for bars, across, part in zip(
+        shown, (by_alti, by_alti, by_rollout, by_rollout), ("source", "prefix") * 2, strict=False
+    ):
+        own = across[:, :width] if part == "source" else across[:, width:]
+        assert bars["name"].startswith(part)
+        np.testing.assert_allclose(numbers(bars["y"]), own.sum(axis=1), atol=1e-5)
+    np.testing.assert_allclose(numbers(shown[1]["base"]), numbers(shown[0]["y"]), atol=1e-6)
+    assert shown[4]["y"] == pytest.approx([by_alti[:, :width].sum(axis=1).mean()] * 2)
+    assert 0.3 < shown[5]["y"][0] < 0.95, "what is usual over the checkpoint's pairs"
+
+
+def test_the_address_chooses_the_token_whose_contributions_are_shown():
+    app = open_page(PAGE, why=VIEW, text=TEXT, share_of="2")
+    assert app.slider(key="share_of_slider").value == 2
+    trace = trace_of("en-de", TEXT)
+    row = alti(loaded("en-de").model, trace.source_ids, trace.fed_ids).across[-1][1]
+    source = chips(app, "Contributions of the source to “▁liebe”")
+    assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == len(trace.source_tokens)
+    assert chips(app, "Contributions of the prefix to “▁liebe”").count("<li") == 2
+    app.slider(key="share_of_slider").set_value(4).run()
+    assert app.query_params["share_of"] == "4"
+    assert "Contributions of the source to “▁Lehrer”" in chips(app, "Contributions of the source")
+
+
+def test_it_begins_with_the_word_of_the_lowest_share():
+    shares = SourceShares(("▁a", "b", ".", "</s>"), np.array([0.8, 0.6, 0.2, 0.1]), np.full(4, 0.5))
+    assert (shares.least, shares.least_word) == (3, 1)
+    no_word = SourceShares((".", "</s>"), np.array([0.3, 0.5]), np.full(2, 0.5))
+    assert no_word.least_word == 0
+
+
+@pytest.mark.parametrize("value", ["evil", "", "0", "-1", "99", "9" * 3000, "<b>"])
+def test_garbage_in_the_address_falls_back(value):
+    app = open_page(PAGE, why=VIEW, share_of=value)
+    assert not app.error and len(drawn(app)) == 6
+
+
+@pytest.mark.parametrize("text", ["a", "\x00 🍕", "<script>alert(1)</script>", "**b** [l](http://x.y) :red[no]"])
+def test_hostile_and_tiny_sentences_are_text_and_nothing_else(text):
+    app = open_page(PAGE, why=VIEW, text=text)
+    assert len(drawn(app)) == 6
+    for element in (*app.markdown, *app.info, *app.caption):
+        assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
+    assert "<script" not in "".join(each.proto.body for each in app.get("html"))
+
+
+def test_tokens_are_escaped_in_the_figure_and_without_pairs_there_is_no_second_line():
+    evil = SourceShares(("<b>x</b>", "y"), np.array([0.75, 0.25]), np.array([0.5, 0.5]))
+    figure = shares_figure(evil, 1)
+    assert "&lt;b&gt;x" in figure.layout.xaxis.ticktext[0] and "<b>x" not in figure.data[0].hovertext[0]
+    assert len(figure.data) == 5 and figure.layout.shapes[0].x0 == pytest.approx(0.53)
+    assert describe_shares(evil) == (
+        "By ALTI+ the source contributes 0.50 on average, by rollout 0.50. The lowest share is that of “y” (0.25), the "
+        "highest that of “<b>x</b>” (0.75)."
+    )
+
+
+def test_a_low_share_is_called_a_sign_and_no_proof():
+    text = page_text(open_page(PAGE, why=VIEW))
+    assert "known sign of hallucination" in text and "no proof" in text and "explain" not in text
