@@ -22,7 +22,7 @@ from headlight.views.positions import page as positions_page
 from headlight.views.training import page as training_page
 from headlight.views.what_if import page as what_if_page
 
-ROOMS = ("app", "pages", "views", "ui")
+PACKAGES = ("app", "pages", "headlight.views", "headlight.app")
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
 FUNCTIONS = {
@@ -40,7 +40,7 @@ def query_of(address: str) -> dict[str, list[str]]:
 def calls() -> list[tuple[str, ast.Call, inspect.BoundArguments]]:
     """Every call that names a key of an address, with the file it stands in and its arguments by name."""
     found = []
-    for path in (path for room in ROOMS for path in files(room)):
+    for path in (path for package in PACKAGES for path in files(package)):
         for node in ast.walk(tree(path)):
             name = ast.unparse(node.func).split(".")[-1] if isinstance(node, ast.Call) else ""
             if name in FUNCTIONS and not any(isinstance(argument, ast.Starred) for argument in node.args):
@@ -63,7 +63,7 @@ def registered(key: ast.expr) -> list[str]:
 
 
 def test_no_widget_is_bound_to_the_address_but_by_the_register():
-    for path in (path for room in ROOMS for path in files(room)):
+    for path in (path for package in PACKAGES for path in files(package)):
         bound = [
             node.lineno
             for node in ast.walk(tree(path))
