@@ -36,18 +36,13 @@ GROUPS = {
     "How it learns": {"training": "Training"},
     "Asked often": {"questions": "Questions"},
 }
-# Names in an address that opened the page on the translation when that was the first.
-_OF_TRANSLATE = ("layer", "head", "rows")
 _CHOICE = "choice"  # in the session, from `run_page` to `take_request`
 
 
 def navigation() -> Page:
     """Register all pages and return the one that the URL asks for."""
     page = _register()
-    url_state.rename_old_values()
     url_state.note_page(page.url_path)
-    if is_home(page) and url_state.asked(*_OF_TRANSLATE):
-        st.switch_page("pages/translate.py", query_params=url_state.asked(*url_state.PARAMETERS))
     return page
 
 

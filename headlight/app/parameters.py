@@ -1,24 +1,21 @@
-"""The register of all that stands in an address.
+"""Registry of URL query parameters and their defaults.
 
-A name, its default and its values are a promise: an address that someone has kept opens what it opened. So names stay,
-also where a better one is known by now, and a value that has a new name is found by its old one.
+A name, its default and its values are a promise from the first release on: an address that someone has kept opens what
+it opened.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A name in the address: what it means, and its value where the address has none.
 
-    Without a default the page computes it, from the example or as the first option. `renamed` has the values of old
-    addresses with what they are called now.
+    Without a default the page computes it, from the example or as the first option.
     """
 
     meaning: str
     default: str | int | float | tuple[str, ...] | None = None
-    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 PARAMETERS = {
@@ -38,18 +35,14 @@ PARAMETERS = {
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
-    "rows": Parameter(
-        "the token that names a decoder row",
-        "output token",
-        {"fed": "input token"},
-    ),
+    "rows": Parameter("the token that names a decoder row", "output token"),
     "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1", 1),
     # Decoding.
     "step": Parameter("the step at which the player stands, from 1", "1"),
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
     "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
     # Attention.
-    "attention": Parameter("view", "explorer", {"beyond the weights": "attribution methods"}),
+    "attention": Parameter("view", "explorer"),
     "see_view": Parameter("explorer: map or lines", "map"),
     "see_rows": Parameter("explorer: the token that names a decoder row, as `rows`", "predicted"),
     "see_words": Parameter("explorer: subwords or whole words", "pieces"),
@@ -65,14 +58,10 @@ PARAMETERS = {
     "see_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
     "see_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
     "rolled": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "rolled_by": Parameter(
-        "rollout: how the residual connection is weighted, or ALTI+",
-        "0.5",
-        {"by measured lengths": "norm-based"},
-    ),
+    "rolled_by": Parameter("rollout: how the residual connection is weighted, or ALTI+", "0.5"),
     "rolled_layers": Parameter("rollout: up to this layer, from 1"),
     # Inside attention.
-    "inside": Parameter("view", "step by step", {"toy numbers": "small example"}),
+    "inside": Parameter("view", "step by step"),
     "at_query": Parameter("chosen query, from 1"),
     "at_key": Parameter("chosen key, from 1"),
     "at_dimension": Parameter("chosen dimension, from 1"),
@@ -93,7 +82,7 @@ PARAMETERS = {
     "split_d_k": Parameter("splitting into heads: d_k", "4"),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
     # Architecture.
-    "architecture": Parameter("view", "diagram", {"one token's walk": "trajectory"}),
+    "architecture": Parameter("view", "diagram"),
     "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
     "side": Parameter("source or target", "source"),
     "token": Parameter("chosen token, from 1"),
@@ -101,7 +90,7 @@ PARAMETERS = {
     "norm_layers": Parameter("pre-norm and post-norm: layers of the new models", "6"),
     "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
     # Logits.
-    "logits": Parameter("view", "one step", {"confidence": "calibration"}),
+    "logits": Parameter("view", "one step"),
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
@@ -134,7 +123,7 @@ PARAMETERS = {
     "why_step": Parameter("contrast: the output token that is asked about, from 1"),
     "against": Parameter("contrast: the candidate that it is held against"),
     # Positional encoding.
-    "positions": Parameter("view", "curves", {"adding": "embedding sum"}),
+    "positions": Parameter("view", "curves"),
     "d_model": Parameter("d_model", 64),
     "length": Parameter("number of positions", 64),
     "base": Parameter("base of the wavelengths", "10000"),
@@ -151,9 +140,7 @@ PARAMETERS = {
     "reader": Parameter("without the mask: kind of attention that may read padding", "cross"),
     "query": Parameter("one head: row that is computed by hand, from 1"),
     # Training: live, and two runs compared.
-    "training": Parameter(
-        "view", "train live", {"film": "training replay", "knobs": "compare runs", "rate": "learning-rate schedule"}
-    ),
+    "training": Parameter("view", "train live"),
     "task": Parameter("toy task: copy, reverse or sort", "reverse"),
     "symbols": Parameter("live: letters or digits", "letters"),
     "number_of_letters": Parameter("live: how many letters there are", 11),

@@ -10,8 +10,8 @@ from streamlit.errors import StreamlitAPIException
 from .parameters import PARAMETERS
 
 # In the session: the page of the run before and the page of this run; how many runs there were, and in which of them
-# each choice was shown last; whether old values began this run.
-_PAGES, _RUNS, _LOOKED, _RENAMED = "pages_seen", "runs_seen", "looked_in_run", "old_values_renamed"
+# each choice was shown last.
+_PAGES, _RUNS, _LOOKED = "pages_seen", "runs_seen", "looked_in_run"
 
 
 def default_of(key: str, start=None):
@@ -115,24 +115,6 @@ def note_page(path: str) -> None:
 def page_shown() -> str:
     """The path of this run's page in the address, empty for the home."""
     return st.session_state.get(_PAGES, (None, ""))[1]
-
-
-def rename_old_values() -> None:
-    """Put today's values in place of old ones in the address, and begin anew with them; called before any widget."""
-    today = {
-        key: parameter.renamed[st.query_params[key]]
-        for key, parameter in PARAMETERS.items()
-        if parameter.renamed and st.query_params.get(key) in parameter.renamed
-    }
-    begun_anew = st.session_state.pop(_RENAMED, False)
-    for key, value in today.items():
-        try:
-            st.query_params[key] = value
-        except StreamlitAPIException:  # the Back button: a widget has the name already, and only the session may set it
-            st.session_state[key] = value
-    if today and not begun_anew:
-        st.session_state[_RENAMED] = True
-        st.rerun()
 
 
 def _own(key: str) -> str:

@@ -144,7 +144,7 @@ def test_a_long_sentence_stays_usable_on_a_phone(visitor, address):
 
 
 def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, address, elsewhere):
-    open_inside(page, address, inside="toy numbers")
+    open_inside(page, address, inside="small example")
     canvas = page.locator("li.step.mask .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
@@ -157,7 +157,7 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
 
 
 def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
-    open_inside(page, address, inside="toy numbers")
+    open_inside(page, address, inside="small example")
     expect(hand(page, "input")).to_contain_text("“token 1”, dimension 1: The float32 number here has −0.9000.")
     table = page.locator(".st-key-toy_editor .dvn-scroller")
     table.click(position={"x": 90, "y": 52})  # the first number, right of the names, below the head

@@ -129,11 +129,11 @@ def at_rest_soon(page: Page) -> None:
 
 def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, address):
     page = visitor(width=1440, height=844, scheme="dark")
-    page.goto(link(address, "knobs"))
+    page.goto(link(address, "compare runs"))
     expect(page.get_by_role("button", name="Start both")).to_be_visible()
     at_rest(page)
     expect_to_shut_no_one_out(page)
-    follow(page, link("", "knobs", knob="norm"))
+    follow(page, link("", "compare runs", knob="norm"))
     press(page, "Start both")
     expect(page.get_by_role("button", name="Stop both")).to_be_visible()
     expect(page.get_by_role("figure", name=re.compile("of pre-norm and post-norm"))).to_be_visible(timeout=PATIENCE)

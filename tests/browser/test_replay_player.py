@@ -28,7 +28,7 @@ def replay() -> TrainingReplay:
 
 
 def link(address: str, **query: str) -> str:
-    chosen = {"training": "film", "checkpoint": NAME, **query}
+    chosen = {"training": "training replay", "checkpoint": NAME, **query}
     return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
 
 

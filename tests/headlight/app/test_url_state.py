@@ -114,10 +114,8 @@ SUBJECTS = {
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_a_page_begins_with_its_default_view_and_has_all_that_were_renamed(subject):
-    views = SUBJECTS[subject].VIEWS
-    assert views[0] == PARAMETERS[subject].default
-    assert set(PARAMETERS[subject].renamed.values()) <= set(views)
+def test_a_page_begins_with_its_default_view(subject):
+    assert SUBJECTS[subject].VIEWS[0] == PARAMETERS[subject].default
 
 
 def test_a_default_is_one_of_the_options():
@@ -129,20 +127,14 @@ def test_a_default_is_one_of_the_options():
         assert PARAMETERS[f"see_{name}"].default == options[0], name
 
 
-def test_every_parameter_says_what_it_means_and_renames_to_what_there_is():
-    for name, parameter in PARAMETERS.items():
-        assert parameter.meaning, name
-        for old, new in parameter.renamed.items():
-            assert old != new and new not in parameter.renamed, f"{name}: {old}"
+def test_every_parameter_says_what_it_means():
+    assert not [name for name, parameter in PARAMETERS.items() if not parameter.meaning]
 
 
 def test_the_list_of_addresses_has_every_name_and_every_page():
     assert {name for address in ADDRESSES for name in query_of(address)} == set(PARAMETERS)
     pages = {address.partition("?")[0] for address in ADDRESSES}
     assert pages == {path.stem for path in files("pages")}
-    for name, parameter in PARAMETERS.items():
-        values = {value for address in ADDRESSES for value in query_of(address).get(name, [])}
-        assert set(parameter.renamed) <= values, f"an old value of {name} is not among the addresses"
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -151,5 +143,5 @@ def test_an_address_that_someone_has_kept_opens_and_stays(address):
     query = {name: values if len(values) > 1 else values[0] for name, values in query_of(address).items()}
     app = open_page(f"pages/{address.partition('?')[0]}.py", **query)
     for name, value in query.items():
-        assert app.query_params.get(name) == PARAMETERS[name].renamed.get(str(value), value), name
+        assert app.query_params.get(name) == value, name
     assert not app.exception and not app.error

@@ -25,7 +25,7 @@ from transformer.interpret.residual import record_residual_stream
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
 BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
 NLLB = "nllb"  # pre-norm, sinusoids of another base and beginning, languages on both sides
-NEEDS_PAIRS = ("training=batches", "confidence", "pre-norm")
+NEEDS_PAIRS = ("training=batches", "calibration", "pre-norm")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name, text):
     complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
     assert not app.error
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
-    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "film"))
+    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "training+replay"))
     assert "Imported: " in said
     if name == BART:
         assert "wavelength" not in said.lower() or "no wavelengths" in said, "what is learned is no wave"

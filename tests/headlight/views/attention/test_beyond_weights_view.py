@@ -36,7 +36,7 @@ TOKENS = ("a", "b", "c", "d")
 
 
 def open_beyond(**query: str) -> AppTest:
-    return open_page(PAGE, attention="beyond the weights", **query)
+    return open_page(PAGE, attention="attribution methods", **query)
 
 
 def panels(app: AppTest) -> list[dict]:

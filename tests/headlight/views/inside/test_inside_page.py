@@ -88,13 +88,13 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
 @pytest.mark.parametrize("step", ["softmax", "all", "norm_last"])
 def test_the_step_comes_from_the_url(step):
     assert shown(open_inside(at_step=step))["chosen"][3] == step
-    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == step
+    assert shown(open_inside(inside="small example", at_step=step))["chosen"][3] == step
 
 
 @pytest.mark.parametrize("step", ["", "norm_first", "<b>", "x" * 3000])
 def test_a_step_that_there_is_not_falls_back(step):
     assert shown(open_inside(at_step=step))["chosen"][3] == "input"
-    assert shown(open_inside(inside="toy numbers", at_step=step))["chosen"][3] == "all"
+    assert shown(open_inside(inside="small example", at_step=step))["chosen"][3] == "all"
 
 
 @pytest.mark.parametrize("checkpoint", ["en-de", "reverse"])
@@ -161,7 +161,7 @@ def test_a_checkpoint_of_other_sizes_shows_its_own(unlike):
 
 
 def open_toy(**query: str) -> AppTest:
-    return open_inside(inside="toy numbers", **query)
+    return open_inside(inside="small example", **query)
 
 
 def test_the_toy_block_is_computed_from_the_tables():

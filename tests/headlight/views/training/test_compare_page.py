@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def open_view(**query: str) -> AppTest:
-    return open_page(PAGE, **{"training": "knobs", **query})
+    return open_page(PAGE, **{"training": "compare runs", **query})
 
 
 def charts(app: AppTest) -> list[dict]:

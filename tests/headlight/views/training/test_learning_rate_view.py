@@ -13,7 +13,7 @@ PAGE = "pages/training.py"
 
 
 def open_rate(**query: str) -> AppTest:
-    return open_page(PAGE, training="rate", **query)
+    return open_page(PAGE, training="learning-rate schedule", **query)
 
 
 def test_the_view_opens_with_three_curves_their_peaks_and_the_checkpoints_own():
