@@ -75,7 +75,7 @@ class Checkpoint:
     @property
     def probes(self) -> list[tuple[str, str]]:
         """The pairs of source and target that its training replay shows; empty where `training` has none."""
-        replay = self._recorded(ReplayConfig, "replay") or self._recorded(ReplayConfig, "film")  # its former name
+        replay = self._recorded(ReplayConfig, "replay")
         return list(replay.probes) if replay else []
 
     def settings(self, *needed: str) -> TrainingConfig | None:

@@ -233,7 +233,7 @@ class Experiment:
 def load_experiment(path: Path) -> Experiment:
     """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's; [film] is the former name of [replay]. Raises ConfigError with the place.
+    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place.
     """
     try:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -241,17 +241,15 @@ def load_experiment(path: Path) -> Experiment:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
-    unknown = tables.keys() - {field.name for field in dataclasses.fields(Experiment)} - {"film"}
+    unknown = tables.keys() - {field.name for field in dataclasses.fields(Experiment)}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")
-    require(not {"film", "replay"} <= tables.keys(), f"[film] and [replay] are one table, and {path} has both.")
-    replay = "film" if "film" in tables else "replay"
     tokenizer, model = build(TokenizerConfig, tables.get("tokenizer", {}), "tokenizer"), tables.get("model", {})
     require(isinstance(model, dict), "[model] must be a table of settings.")
     return Experiment(
         model=build(ModelConfig, {**model, "vocab_size": tokenizer.vocab_size}, "model"),
         tokenizer=tokenizer,
         training=build(TrainingConfig, tables.get("training", {}), "training"),
-        replay=build(ReplayConfig, tables.get(replay, {}), replay),
+        replay=build(ReplayConfig, tables.get("replay", {}), "replay"),
         data=build(DataConfig, tables.get("data", {}), "data", apart=("train", "valid")),  # data.mixture reads these
     )
 

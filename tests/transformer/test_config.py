@@ -93,18 +93,6 @@ def test_an_experiment_survives_its_toml(tmp_path):
     assert load_experiment(write_toml(tmp_path / "tiny.toml", experiment)) == experiment
 
 
-def test_a_replay_is_read_by_its_former_name_too_but_not_by_both(tmp_path):
-    experiment = dataclasses.replace(tiny_experiment(), replay=ReplayConfig([["red dog.", "rot Hund."]]))
-    path = write_toml(tmp_path / "tiny.toml", experiment)
-    text = path.read_text(encoding="utf-8")
-    assert text.count("[replay]") == 1
-    path.write_text(text.replace("[replay]", "[film]"), encoding="utf-8")
-    assert load_experiment(path) == experiment
-    path.write_text(f"{text}[film]\nprobes = []\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"\[film\] and \[replay\] are one table"):
-        load_experiment(path)
-
-
 def test_the_models_vocabulary_is_the_tokenizers(tmp_path):
     experiment = load_experiment(write_toml(tmp_path / "tiny.toml", tiny_experiment()))
     assert experiment.model.vocab_size == experiment.tokenizer.vocab_size == 90
@@ -128,7 +116,6 @@ def test_there_are_shipped_configurations():
         ("[model]\nlayers = 3", r"Unknown setting 'layers' in \[model\]; choose from vocab_size"),
         ("model = 3", "must be a table"),
         ("[training]\nmax_steps = 'many'", "max_steps must be int, not 'many'"),
-        ("[film]\nprobe = []", r"Unknown setting 'probe' in \[film\]"),
         ("[replay]\nprobe = []", r"Unknown setting 'probe' in \[replay\]"),
         ("[data]\nname = 'x'", r"\[data\] needs 'source_language'"),
         ("", r"\[data\] needs 'name'"),

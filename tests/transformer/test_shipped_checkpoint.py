@@ -70,7 +70,7 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
     training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     for name in ("name", "licence", "attribution", "source_language", "target_language"):
         assert training["data"][name]
-    assert set(training["configuration"]) - {"film", "replay"} == {"model", "tokenizer", "training", "data"}
+    assert set(training["configuration"]) - {"replay"} == {"model", "tokenizer", "training", "data"}
     assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
     assert training["device"]
     scored = [score for score in training["scores"].values() if isinstance(score, dict)]

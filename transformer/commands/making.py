@@ -54,7 +54,7 @@ def add_commands(command: AddCommand) -> None:
         kind = str if issubclass(kind, StrEnum) else kind  # settings check the names among them
         told = f"{_TOY[field.name]}; %(default)s by default"
         toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help=told)
-    toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and film.safetensors")
+    toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and replay.safetensors")
     importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")

@@ -15,7 +15,8 @@ from ..errors import CheckpointError
 from ..files import reading, save_tensors
 from ..model.names import AttentionKind
 
-REPLAY_FILE = "film.safetensors"  # the name, and "reels" in its header, are as the first version wrote them
+REPLAY_FILE = "replay.safetensors"
+_FORMER_FILE, _FORMER_KEY = "film.safetensors", "reels"  # what the first versions wrote
 SNAPSHOTS = 25
 _LARGEST_FILE = 20_000_000  # bytes; our own have 2 MB at most
 _TEXTS = ("source_text", "target_text")
@@ -61,15 +62,21 @@ class TrainingReplay:
 
     def save(self, path: Path) -> None:
         """Write one safetensors file, in one piece; weights and probabilities with 16 bits."""
-        reels: list[dict] = []
+        described: list[dict] = []
         arrays = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
         for number, trajectory in enumerate(self.trajectories):
-            reels.append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
+            described.append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
             for name in _ARRAYS:
                 arrays[f"{number}/{name}"] = getattr(trajectory, name).astype(np.float16)
-        header = {"score_name": self.score_name, "reels": reels}
+        header = {"score_name": self.score_name, "trajectories": described}
         arrays["texts"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         save_tensors(Path(path), {name: torch.tensor(array) for name, array in arrays.items()})
+
+
+def replay_file(folder: Path) -> Path:
+    """Return where a checkpoint's training replay is, or would be: under its name, or the one of earlier versions."""
+    former = folder / _FORMER_FILE
+    return former if former.is_file() and not (folder / REPLAY_FILE).is_file() else folder / REPLAY_FILE
 
 
 def load_replay(path: Path) -> TrainingReplay:
@@ -101,9 +108,10 @@ def points(pairs: Sequence[tuple[int, float]]) -> np.ndarray:
 
 def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
     header = json.loads(arrays["texts"].tobytes())
+    described = header["trajectories"] if "trajectories" in header else header[_FORMER_KEY]
     return TrainingReplay(
         steps=_finite(arrays["steps"]),
-        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in enumerate(header["reels"])),
+        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in enumerate(described)),
         losses=_finite(arrays["losses"]),
         scores=_finite(arrays["scores"]),
         score_name=str(header["score_name"]),

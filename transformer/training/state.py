@@ -18,7 +18,6 @@ logger = logging.getLogger(__name__)
 
 _LAST, _BEFORE, _NEXT = "state.safetensors", "previous.safetensors", "next.safetensors"
 _POINTS = 300  # of the curve of losses, at most, whatever the number of steps
-_OLD_NAMES = {"snapshots": "averaged_steps"}  # fields of Progress in saves of earlier versions
 
 
 @dataclass
@@ -205,5 +204,4 @@ def restore_random_state(state: Tensor, device: torch.device) -> None:
 
 
 def _read_progress(tensors: dict[str, Tensor]) -> Progress:
-    fields = json.loads(bytes(tensors["progress"].tolist()))
-    return Progress(**{_OLD_NAMES.get(name, name): value for name, value in fields.items()})
+    return Progress(**json.loads(bytes(tensors["progress"].tolist())))

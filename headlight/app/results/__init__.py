@@ -30,7 +30,7 @@ from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.toy.jobs import Jobs
-from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from transformer.training.replay import TrainingReplay, load_replay, replay_file
 from transformer.translator import Strategy
 
 from .afterwards import Afterwards
@@ -97,7 +97,7 @@ def checkpoint(name: str) -> CheckpointFiles:
 
 def replay_names() -> list[str]:
     """Names of the checkpoints that have a replay of their training."""
-    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
+    return [name for name in checkpoint_names() if replay_file(CHECKPOINTS / name).is_file()]
 
 
 @_cached(max_entries=4, show_spinner="Reading the checkpoint …")
@@ -145,7 +145,7 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
 @_cached(max_entries=4, show_spinner="Reading the replay …")
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """The replay of a checkpoint's training."""
-    return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
+    return load_replay(replay_file(Path(checkpoint.folder)))
 
 
 @_cached(max_entries=32, show_spinner="Searching …")

@@ -15,7 +15,14 @@ from transformer.checkpoint import find_checkpoints
 from transformer.errors import CheckpointError
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
-from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay, snapshot_steps
+from transformer.training.replay import (
+    REPLAY_FILE,
+    ProbeTrajectory,
+    TrainingReplay,
+    load_replay,
+    replay_file,
+    snapshot_steps,
+)
 from transformer.training.replay_recorder import ReplayRecorder
 from transformer.translator import Translator
 
@@ -204,6 +211,19 @@ def test_any_text_survives(replay, tmp_path):
     assert loaded.trajectories[0].outputs == outputs and loaded.score_name == "exact match"
 
 
+def test_a_replay_that_an_earlier_version_wrote_is_found_and_read():
+    """The shipped ones were: their header says "reels"."""
+    path = CHECKPOINTS / "reverse" / REPLAY_FILE
+    assert b"reels" in path.read_bytes() and load_replay(path).trajectories
+
+
+def test_a_replay_is_found_by_its_former_name_where_there_is_no_newer_one(replay, tmp_path):
+    replay.save(tmp_path / "film.safetensors")
+    assert replay_file(tmp_path) == tmp_path / "film.safetensors"
+    replay.save(tmp_path / REPLAY_FILE)
+    assert replay_file(tmp_path) == tmp_path / REPLAY_FILE
+
+
 def test_a_replay_without_losses_or_scores_yet_is_a_replay(replay, tmp_path, tokenizer):
     recorder = ReplayRecorder(tokenizer, PROBES)
     recorder.record(small_model(vocab_size=VOCABULARY), 0)
@@ -242,8 +262,8 @@ DAMAGES = {
     "no texts": lambda replay: {"texts": None},
     "texts that are no JSON": lambda replay: {"texts": torch.tensor([255, 1, 2], dtype=torch.uint8)},
     "texts of another kind": lambda replay: {"texts": text([1, 2, 3])},
-    "no trajectories": lambda replay: {"texts": text({"score_name": "BLEU", "reels": []})},
-    "trajectories of another kind": lambda replay: {"texts": text({"score_name": "BLEU", "reels": [7]})},
+    "no trajectories": lambda replay: {"texts": text({"score_name": "BLEU", "trajectories": []})},
+    "trajectories of another kind": lambda replay: {"texts": text({"score_name": "BLEU", "trajectories": [7]})},
     "deeply nested texts": lambda replay: {"texts": torch.tensor(list(b"[" * 100_000), dtype=torch.uint8)},
     "steps that fall": lambda replay: {"steps": torch.tensor([0, 5, 2])},
     "steps below 0": lambda replay: {"steps": torch.tensor([-1, 2, 5])},

@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_replay_has_every_snapshot_the_losses_and_the_scores(folder):
-    replay = load_replay(folder / "film.safetensors")
+    replay = load_replay(folder / "replay.safetensors")
     assert replay.steps.tolist() == snapshot_steps(12) and replay.steps[0] == 0 and replay.steps[-1] == 12
     assert [(trajectory.source_text, trajectory.target_text) for trajectory in replay.trajectories] == list(
         map(tuple, PROBES)
@@ -57,7 +57,7 @@ def test_its_last_snapshot_shows_the_weights_of_the_last_step(folder):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(state[f"weight/{name}"])
-    trajectory = load_replay(folder / "film.safetensors").trajectories[1]
+    trajectory = load_replay(folder / "replay.safetensors").trajectories[1]
     source = [*tokenizer.encode(PROBES[1][0]), 3]
     target = tokenizer.encode(PROBES[1][1])
     seen = record_one(model, source, [2, *target])
@@ -77,14 +77,14 @@ def test_training_does_not_notice_that_it_is_recorded(folder, tmp_path):
     for name in with_replay.keys() - {"progress"}:
         assert torch.equal(with_replay[name], without[name]), name
     assert (folder / "model.safetensors").read_bytes() == (tmp_path / "run" / "model.safetensors").read_bytes()
-    assert not list((tmp_path / "run").rglob("film*"))
+    assert not list((tmp_path / "run").rglob("replay*"))
 
 
 def test_a_kept_checkpoint_has_its_replay_before_the_run_is_over(tmp_path, monkeypatch):
     stop_at(monkeypatch, "learning_rate", 9, Killed)
     with pytest.raises(Killed):
         run(tmp_path / "run")
-    assert load_replay(tmp_path / "run" / "film.safetensors").steps[-1] == 5
+    assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 5
 
 
 def test_a_resumed_run_does_not_take_up_a_replay_of_other_probes(tmp_path, monkeypatch):

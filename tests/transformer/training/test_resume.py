@@ -1,18 +1,15 @@
 """A run that was killed and resumed ends as if it had never stopped, bit for bit."""
 
-import json
 import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run, stop_at
 
 from transformer.config import ModelConfig
 from transformer.errors import CheckpointError, ConfigError
-from transformer.files import load_checksummed, save_checksummed
 from transformer.training import updates
 from transformer.training.run import train
 from transformer.training.state import SavedRun
@@ -72,23 +69,6 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path, uninterrupted):
 
 
 def test_resuming_where_nothing_was_saved_begins_anew(tmp_path, uninterrupted):
-    run(tmp_path, resume=True)
-    assert end_of(tmp_path) == uninterrupted
-
-
-def test_a_run_saved_by_an_earlier_version_is_resumed(tmp_path, monkeypatch, uninterrupted):
-    """Its progress has "snapshots", as the averaged steps were once called."""
-    with monkeypatch.context() as patch:
-        stop_at(patch, "learning_rate", 8, Killed)
-        with pytest.raises(Killed):
-            run(tmp_path)
-    path = tmp_path / "resume" / "state.safetensors"
-    state = load_checksummed(path)
-    progress = json.loads(bytes(state["progress"].tolist()))
-    progress["snapshots"] = progress.pop("averaged_steps")
-    assert progress["snapshots"] == [5]
-    state["progress"] = torch.tensor(list(json.dumps(progress).encode()), dtype=torch.uint8)
-    save_checksummed(path, state)
     run(tmp_path, resume=True)
     assert end_of(tmp_path) == uninterrupted
 

@@ -126,8 +126,8 @@ def test_a_mean_does_without_damaged_weights_and_says_so(stopped, caplog, damage
 
 
 def test_a_damaged_replay_is_told_and_begun_anew(stopped, uninterrupted, caplog):
-    flip(stopped / "resume" / "film.safetensors", 0.01)
+    flip(stopped / "resume" / "replay.safetensors", 0.01)
     with caplog.at_level(logging.WARNING):
         run(stopped, resume=True)
-    assert "film.safetensors is damaged" in caplog.text and "The replay begins at step 10." in caplog.text
+    assert "replay.safetensors is damaged" in caplog.text and "The replay begins at step 10." in caplog.text
     assert end_of(stopped)["state"] == uninterrupted["state"]

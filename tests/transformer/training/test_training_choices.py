@@ -44,7 +44,7 @@ def test_a_run_ends_early_after_so_many_validations_without_a_better_one(tmp_pat
     checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint.training["steps"] == 4
     assert checkpoint.training["stopped_early"] == {"step": 10, "patience": 3}
-    assert load_replay(tmp_path / "run" / "film.safetensors").steps[-1] == 10
+    assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 10
 
 
 def test_a_run_that_ended_early_is_over_when_it_is_resumed(tmp_path, monkeypatch):
@@ -70,7 +70,7 @@ def test_without_patience_a_run_never_ends_early(tmp_path, monkeypatch):
     train(experiment(), PAIRS, VALID, tmp_path / "run", CPU)
     training = json.loads((tmp_path / "run" / "training.json").read_text())
     assert training["steps"] == 2 and "stopped_early" not in training
-    assert load_replay(tmp_path / "run" / "film.safetensors").steps[-1] == 20
+    assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 20
 
 
 def test_a_warm_start_begins_with_the_weights_and_the_tokenizer_of_a_checkpoint(trained_folder, tmp_path, caplog):
