@@ -155,13 +155,3 @@ def test_every_module_and_public_name_of_the_engine_says_what_it_is():
                 and node.name != "main"
             ):
                 assert ast.get_docstring(node), f"{path.name}: {node.name}"
-
-
-def test_the_road_that_is_told_to_newcomers_exists():
-    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## From a sentence to the explorer")[1]
-    rows = [line.split("|")[1] for line in told.split("\n## ")[0].splitlines() if line.startswith("| `")]
-    assert len(rows) > 10
-    for row in rows:
-        first, *others = (ROOT / name for name in row.replace("`", "").replace(" ", "").split(","))
-        for path in (first, *others):
-            assert path.exists() or (first.parent / path.name).exists(), row

@@ -1,0 +1,42 @@
+"""The README and the guides: what is printed there runs, and what is linked there exists."""
+
+import re
+
+import pytest
+from support.house import ROOT
+
+from headlight.__main__ import main
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+WITH_CODE = [ROOT / "README.md", ROOT / "docs" / "python.md"]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda path: path.name)
+def test_the_blocks_of_python_run_as_printed(page, tmp_path, monkeypatch):
+    """One after the other, as in a notebook; those that need the network are marked `py`, not `python`."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), names)  # noqa: S102
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_what_is_linked_is_there(page):
+    folder = ROOT if page.name == "contributing.md" else page.parent
+    for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+        assert link.startswith("https://") or (folder / link).exists(), link
+
+
+def test_the_command_line_page_has_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = re.findall(r"^    ([a-z]+) ", capsys.readouterr().out, re.MULTILINE)
+    assert len(listed) > 10
+    told = re.findall(r"^\| `headlight ([a-z]+)", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(told) == sorted(listed)
+
+
+def test_the_readme_is_a_short_door():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 130
