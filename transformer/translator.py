@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Self
 
 import torch
 
@@ -36,7 +37,7 @@ class Translator(TextReader):
         super().__init__(checkpoint.tokenizer, self.model.config)
 
     @classmethod
-    def load(cls, folder: str | Path, device: str | torch.device | None = None) -> "Translator":
+    def load(cls, folder: str | Path, device: str | torch.device | None = None) -> Self:
         """Read a checkpoint, a folder or the name of a shipped one ("en-de"), onto a device (see `choose_device`).
 
         Raises CheckpointError or DeviceError.
@@ -46,7 +47,7 @@ class Translator(TextReader):
         return cls(load_checkpoint(locate(folder), chosen))
 
     @classmethod
-    def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> "Translator":
+    def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> Self:
         """Load a model of Marian, BART, mBART, M2M100 or NLLB: a folder in Hugging Face's layout, or a name on its hub.
 
         Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and

@@ -65,10 +65,10 @@ def show() -> Choice:
     with examples:
         _offer_examples(translator.checkpoint)
     with languages:
-        spoken = _languages(translator)
+        target_language, source_language = _languages(translator)
     with st.sidebar:
         _describe(checkpoint)
-    return Choice(checkpoint, text, strategy, **spoken)
+    return Choice(checkpoint, text, strategy, language=target_language, source_language=source_language)
 
 
 def _offer_presentation() -> None:
@@ -116,20 +116,16 @@ def _take_example() -> None:
         take_sentence(st.session_state["example"])
 
 
-def _languages(translator: Translator) -> dict[str, str]:
-    """The languages among which the model lets choose, as fields of a `Choice`."""
-    tokenizer, chosen = translator.tokenizer, {}
+def _languages(translator: Translator) -> tuple[str, str]:
+    """Offer the languages among which the model lets choose; return the target's and the source's, empty for none."""
+    tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if read := tokenizer.source_languages:
-            chosen["source_language"] = choices.from_list(
-                "Source language", read, "source", source or None, width=110, hide_label=True
-            )
-        if written := tokenizer.languages:
-            chosen["language"] = choices.from_list(
-                "Target language", written, "target", target or None, width=110, hide_label=True
-            )
-    return chosen
+        if offered := tokenizer.source_languages:
+            read = choices.from_list("Source language", offered, "source", source or None, 110, hide_label=True)
+        if offered := tokenizer.languages:
+            written = choices.from_list("Target language", offered, "target", target or None, 110, hide_label=True)
+    return written, read
 
 
 def _decoding() -> Strategy:

@@ -4,13 +4,17 @@
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeVar
 
 import streamlit as st
 
 from . import heading, url_state
 from .url_state import default_of
 
-_BOUND = "query-params"
+_BOUND: Final = "query-params"
+
+Number = TypeVar("Number", int, float)
+Width = int | Literal["stretch"]
 
 
 def one_of(
@@ -48,13 +52,20 @@ def from_list(
     options: Sequence[str],
     key: str,
     start: str | None = None,
-    width: int | str = 220,
+    width: Width = 220,
     hide_label: bool = False,
 ) -> str:
     """A list to open, of which one is always chosen. A hidden label is for screen readers alone."""
     first = options.index(default_of(key, start) or options[0])
-    shown = "collapsed" if hide_label else "visible"
-    return st.selectbox(label, options, first, key=key, bind=_BOUND, width=width, label_visibility=shown)
+    return st.selectbox(
+        label,
+        options,
+        first,
+        key=key,
+        bind=_BOUND,
+        width=width,
+        label_visibility="collapsed" if hide_label else "visible",
+    )
 
 
 def some_of(label: str, options: Sequence[str], key: str, most: int, explanation: str) -> list[str]:
@@ -65,25 +76,25 @@ def some_of(label: str, options: Sequence[str], key: str, most: int, explanation
 
 def slider(
     label: str,
-    least: float,
-    most: float,
+    least: Number,
+    most: Number,
     key: str,
-    step: float | None = None,
-    start: float | None = None,
+    step: Number | None = None,
+    start: Number | None = None,
     explanation: str | None = None,
-    width: int | str = "stretch",
-) -> float:
+    width: Width = "stretch",
+) -> Number:
     """A number from `least` to `most`; all of them whole, or none."""
     default = default_of(key, start)
     return st.slider(label, least, most, default, step, key=key, bind=_BOUND, help=explanation, width=width)
 
 
-def slider_of(label: str, options: Sequence[str], key: str, explanation: str, width: int | str = "stretch") -> str:
+def slider_of(label: str, options: Sequence[str], key: str, explanation: str, width: Width = "stretch") -> str:
     """A slider over options."""
     return st.select_slider(label, options, default_of(key), key=key, bind=_BOUND, help=explanation, width=width)
 
 
-def slider_over(label: str, names: Sequence[str], key: str, start: int, width: int | str = "stretch") -> int:
+def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:
     """A slider over things by their names, of which two may read the same; returns which, counted from 0.
 
     The address counts from 1. `start` may be another from run to run; it is also taken for a number beyond the names.

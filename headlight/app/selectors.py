@@ -67,7 +67,7 @@ def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -
     def choose() -> None:
         url_state.write(key, st.session_state[own], start)
 
-    return st.selectbox(label, list(options), format_func=options.get, key=own, on_change=choose, width=260)
+    return st.selectbox(label, list(options), format_func=options.__getitem__, key=own, on_change=choose, width=260)
 
 
 def write_line(label: str, key: str, start: str, subject: str) -> str:
