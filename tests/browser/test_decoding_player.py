@@ -15,7 +15,7 @@ from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map
 
 ROOT = Path(__file__).parents[2]
-PLAYER = ROOT / "browser" / "decoding_player"
+PLAYER = ROOT / "headlight" / "components" / "decoding_player"
 SENTENCE = "I love my teacher."
 
 

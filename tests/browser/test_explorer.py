@@ -22,7 +22,7 @@ from transformer import Translator
 from transformer.arrays import entropy
 
 ROOT = Path(__file__).parents[2]
-EXPLORER = ROOT / "browser" / "attention_explorer"
+EXPLORER = ROOT / "headlight" / "components" / "attention_explorer"
 SENTENCE = "I don't love my teacher."
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
 

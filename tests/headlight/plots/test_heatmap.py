@@ -92,7 +92,7 @@ def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pa
 
 @pytest.mark.parametrize("theme", PAGES)
 def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
-    source = (ROOT / "browser" / "lib" / "canvas.js").read_text()
+    source = (ROOT / "headlight" / "components" / "lib" / "canvas.js").read_text()
     none, half = (re.search(rf"{name} = \[\.\.\.BLUE, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
     blue = re.search(r"const BLUE = \[([\d, ]+)\]", source)[1]
     assert WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]

@@ -112,7 +112,7 @@ def test_no_name_stands_twice_and_every_figure_has_one():
         for node in tree(path).body
         if isinstance(node, ast.FunctionDef) and node.name.endswith("_figure") and not node.name.startswith("_")
     }
-    reached = set().union(*map(_named_in, (ROOT / "views" / "by_name").glob("*.py")))
+    reached = set().union(*map(_named_in, (ROOT / "headlight" / "views" / "by_name").glob("*.py")))
     assert len(drawn) > 50 and drawn - reached == WITHOUT_A_NAME
 
 
