@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
+import headlight as hl
 from headlight.views.attention.explorer_html import explorer_choice, explorer_page
 from headlight.views.attention.explorer_payload import explorer_blob
 from transformer.interpret.trace import Trace
@@ -97,7 +98,7 @@ def test_hostile_text_stays_text(open_alone, trace):
 
 
 def test_a_notebooks_frame_is_alive(open_alone, trace):
-    page = open_alone(f"<!doctype html><meta charset=utf-8>{trace.show('cross', 1, 2)._repr_html_()}")
+    page = open_alone(f"<!doctype html><meta charset=utf-8>{hl.Trace(**vars(trace)).show('cross', 1, 2)._repr_html_()}")
     frame = page.frame_locator("iframe")
     expect(frame.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
     frame.locator(QUERIES).nth(2).hover()
