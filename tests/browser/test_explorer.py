@@ -200,6 +200,7 @@ def test_everything_is_reached_by_keys(page, address, trace):
 
 def weights_table(page: Page) -> np.ndarray:
     """The numbers of the table behind the map, masked and left out ones as 0, without the entropies."""
+    expect(page.locator("details.weights td").first).to_be_visible()  # it is filled just after it was opened
     rows = page.locator("details.weights tbody tr").all()
     texts = [row.locator("td").all_inner_texts()[:-1] for row in rows]
     return np.array([[float(text) if text[0].isdigit() else 0 for text in row] for row in texts])

@@ -5,8 +5,9 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.access import shut_out, shuts_no_one_out
+from support.access import shut_out
 from support.rest import at_rest, follow
+from support.until import until
 
 LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 # Drawn quickly, and not learned within a minute.
@@ -33,10 +34,8 @@ def stop_button(page: Page) -> Locator:
 
 
 def expect_to_shut_no_one_out(page: Page) -> None:
-    """Look twice: a page that is just being drawn anew may be half faded while axe looks."""
-    if shut_out(page):
-        page.wait_for_timeout(1500)
-        shuts_no_one_out(page)
+    """A page that draws itself anew each second may be half faded while axe looks: then it looks again."""
+    until(lambda: not shut_out(page), 60)
 
 
 @pytest.fixture
@@ -99,32 +98,35 @@ def test_while_a_training_runs_others_translate_settings_change_and_it_can_be_st
     expect(page.get_by_text("Stopped after")).to_be_visible()
     expect(stop_button(page)).to_have_count(0)
     stopped = metric(page, "Update").inner_text()
-    page.wait_for_timeout(2500)  # longer than the page would take to look again
-    assert metric(page, "Update").inner_text() == stopped
+    page.reload()
+    expect(metric(page, "Update")).to_have_text(stopped)
+
+
+def job_of(page: Page) -> str:
+    return re.findall("job=([^&]+)", page.url)[0]
 
 
 def test_quick_clicks_leave_one_training(page, address, elsewhere):
     page.goto(link(address, **LEARNED_LATE))
     expect(page.get_by_role("button", name="Start training")).to_be_visible()
     at_rest(page)
-    seen = set()
+    seen: set[str] = set()
     page.on("framenavigated", lambda frame: seen.update(re.findall("job=([^&]+)", frame.url)))
     for _ in range(4):
         press(page, "Start training")
     expect(metric(page, "Update")).to_be_visible(timeout=PATIENCE)
-    at_rest_soon(page)
-    (current,) = re.findall("job=([^&]+)", page.url)
-    for name in seen - {current}:
-        other = elsewhere()
+    other = elsewhere()
+
+    def is_stopped(name: str) -> bool:
         other.goto(link(address, job=name))
-        expect(other.get_by_text("Stopped ")).to_be_visible()
+        stopped = other.get_by_text("Stopped ")
+        expect(stopped.or_(stop_button(other)).first).to_be_visible()
+        return stopped.count() > 0
+
+    # The server answers the last of the clicks when it has time for it.
+    until(lambda: [name for name in seen if not is_stopped(name)] == [job_of(page)], 120)
     stop_button(page).click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
-
-
-def at_rest_soon(page: Page) -> None:
-    """A page that looks again each second is never at rest for long: what was clicked has been answered by then."""
-    page.wait_for_timeout(2000)
 
 
 def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, address):

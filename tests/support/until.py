@@ -7,10 +7,10 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-def until(look: Callable[[], Found], seconds: float = 10.0) -> Found:
+def until(look: Callable[[], Found], seconds: float = 60.0) -> Found:
     """What `look` finds, as soon as it finds anything; fails where that takes longer."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
+        time.sleep(0.01)
     return found
