@@ -140,6 +140,14 @@ def compute_stages(
     return Stages(*read, products, scores, unmasked, weights, concatenated, output, total, result)
 
 
+def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of a head of the first sentence as softmax would give them without the division by sqrt(d_k),
+    and as they are: two arrays [queries, keys] in float64.
+    """
+    without = softmax(np.asarray(stages.products[0, head], dtype=np.float64), stages.unmasked[0])
+    return without, np.asarray(stages.weights[0, head], dtype=np.float64)
+
+
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
     """[batch, length, d_model] -> [batch, heads, length, d_k]; raises ValueError where that leaves a remainder."""
     batch, length, d_model = x.shape

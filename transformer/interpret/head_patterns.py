@@ -37,7 +37,6 @@ class Pattern(Name):
 THRESHOLDS = dict.fromkeys((Pattern.PREVIOUS, Pattern.SAME, Pattern.NEXT, Pattern.MIRRORED), 0.9)
 THRESHOLDS |= dict.fromkeys((Pattern.END, Pattern.BEGINNING, Pattern.PUNCTUATION), 0.8)
 THRESHOLDS |= dict.fromkeys((Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT), 0.8)
-NOTABLE_SHARE = 0.6  # from here on a pattern is worth mentioning in a head that has no name
 _OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
 
 
@@ -163,6 +162,19 @@ def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> li
     first = {head.label: head for head in reversed(by_confidence) if head.label}.values()
     ranked = sorted(by_confidence, key=lambda head: (head not in first, head.label is not None))
     return ranked[:count]
+
+
+def strongest_word_pair(
+    weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str] | None = None
+) -> tuple[int, int] | None:
+    """Return query and key of the largest weight in a map [queries, keys] among the keys that are words, and among the
+    rows whose `outputs` are; None where nothing but special tokens and punctuation has weight.
+    """
+    words = np.nan_to_num(weights) * [is_word(token) for token in keys]
+    if outputs is not None:
+        words = words * np.array([[is_word(token)] for token in outputs])
+    query, key = np.unravel_index(words.argmax(), words.shape)
+    return (int(query), int(key)) if words[query, key] else None
 
 
 def is_punctuation(token: str) -> bool:

@@ -13,26 +13,24 @@ from headlight.app.widgets import offer_page, offer_table
 from headlight.components.attention_explorer import attention_explorer
 from transformer.interpret.trace import Trace
 
-from .explorer_html import explorer_page
-from .explorer_payload import explorer_blob
-from .explorer_text import OPTIONS
+from .explorer_content import DEFAULTS, OPTIONS, explorer_blob, explorer_page
 
 _PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
 _FIRST = "1.1"
-_KINDS = ("cross", "encoder", "decoder")
+_KINDS = ("cross", "encoder", "decoder")  # the first is the default
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
 _FOLLOWED = "explorer_followed"
 
 
 def show(choice: Choice) -> None:
-    """All heads of all kinds, linked; then the way into one of them. Raises UserError."""
+    """Show all heads of all kinds, linked, and the way into one of them. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     show_heads(choice, trace)
 
 
 def show_heads(choice: Choice, trace: Trace) -> None:
-    """The explorer of a trace, which may be another than the choice's; it begins with the choice's telling head."""
+    """Show a trace, perhaps another than the choice's, beginning with the choice's default head."""
     layer, head = results.telling_head(choice, "cross")
     _show_linked(choice, trace, explorer_blob(trace, results.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
 
@@ -51,7 +49,7 @@ def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
 
 
 def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
-    """The explorer as it stands as a file for everybody, and its weights as a table."""
+    """Offer the explorer as it stands as a file for everybody, and its weights as a table."""
     files = choice.checkpoint
 
     offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
@@ -59,7 +57,7 @@ def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
-    """The address of a head on the page Inside attention, with the query or the key where a single one is chosen."""
+    """Return the address of a head on the page Inside attention, and of the query or key where one is chosen."""
     query = {**Head(written["kind"], layer, head).query(), "at_step": "softmax"}
     if written["tokens"] and "-" not in written["tokens"]:
         query["at_query" if written["tokens"][0] == "q" else "at_key"] = written["tokens"][1:]
@@ -67,8 +65,8 @@ def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
 
 
 def read_choice(trace: Trace, best: str) -> dict[str, str]:
-    """The explorer's choice for this sentence by its names, as texts that make sense; `best` is the head to begin with,
-    where neither the address nor another page says anything.
+    """Return the explorer's choice for this sentence, as valid texts by name; `best` is the head to begin with, where
+    neither the address nor another page says anything.
     """
     _follow_others(trace)
     read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
@@ -97,7 +95,7 @@ def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
 
 
 def heads_in(written: str) -> list[tuple[int, int]]:
-    """Layers and heads, counted from 0, of a text such as "1.1-3.2"."""
+    """Return layers and heads, counted from 0, of a text such as "1.1-3.2"."""
     return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
 
 
@@ -122,22 +120,22 @@ def _follow_others(trace: Trace) -> None:
 
 
 def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:
-    """The heads where the address names none: `best` where it says nothing else either.
+    """Return the heads where the address names none: `best` where it says nothing else either.
 
     With anything else it was always head 1.1, or what a link asks for: such an address is still written and read so.
     """
-    usual = {name: options[0] for name, options in OPTIONS.items()} | {"kind": _KINDS[0], "tokens": ""}
+    usual = {**DEFAULTS, "kind": _KINDS[0], "tokens": ""}
     is_bare = all(said[name] == value for name, value in usual.items()) and not set(_SHARED) & set(st.query_params)
     return best if is_bare else _linked_heads(trace, said["kind"])
 
 
 def _linked_kind() -> str:
-    """The kind that a link from elsewhere asks for, where it does."""
+    """Return the kind that a link from elsewhere asks for, else the default."""
     return _one_of(st.query_params.get("kind"), _KINDS)
 
 
 def _linked_heads(trace: Trace, kind: str) -> str:
-    """The heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
+    """Return the heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
     if not {"layer", "head"} & set(st.query_params):
         return _FIRST
     places, known = [], False

@@ -13,58 +13,58 @@ from headlight.plots.text import head_name
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 
-from . import rollout_text as captions
+from . import rollout_content as content
 from .rollout_figure import KINDS, limit_of, parts_figure, raw_and_rolled, shares_figure
 
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 
 def show(choice: Choice) -> None:
-    """Raw weights beside rollout, then source and prefix by step. Raises UserError."""
+    """Show raw weights beside rollout, then source and prefix by step. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         side = one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = one_of("Residual weighting", tuple(captions.FORMULAS), "rolled_by")
+        mixed = one_of("Residual weighting", tuple(content.FORMULAS), "rolled_by")
         layer = _layer(len(trace.attention(KINDS[side])))
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
-    if mixed == captions.ALTI:
+    if mixed == content.ALTI:
         mixing, rollout = None, contributions.contributions(choice)
     else:
-        measured = mixed == captions.MEASURED
+        measured = mixed == content.MEASURED
         mixing = measured_mixing(results.residual_stream(choice)) if measured else half_and_half(*maps)
         rollout = roll_out(*maps, mixing)
     _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
-        f"{captions.WORDS[mixed]}"
+        f"{content.WORDS[mixed]}"
     )
-    st.latex((captions.FORMULAS_ACROSS if side == "across both" else captions.FORMULAS)[mixed])
-    across = captions.ACROSS + (captions.EXTENSION if mixing else "")
-    remarks = {"across both": f" {across}", "decoder": f" {captions.DECODER}"}
-    st.caption(captions.SOURCES[mixed] + remarks.get(side, ""))
+    st.latex((content.FORMULAS_ACROSS if side == "across both" else content.FORMULAS)[mixed])
+    across = content.ACROSS + (content.EXTENSION if mixing else "")
+    remarks = {"across both": f" {across}", "decoder": f" {content.DECODER}"}
+    st.caption(content.SOURCES[mixed] + remarks.get(side, ""))
     if side == "across both":
         _show_parts(trace, rollout, layer, mixed)
 
 
 def _layer(layers: int) -> int:
-    """How many layers are multiplied, all to begin with; returns the last of them counted from 0."""
+    """Ask how many layers are multiplied, all by default; return the last of them counted from 0."""
     numbers = [str(number) for number in range(1, layers + 1)]
     return int(one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
 
 
 def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str, layer: int) -> None:
-    """The weights of a layer beside the shares up to it; without a mixing these are by ALTI+."""
+    """Show the weights of a layer beside the shares up to it, which are by ALTI+ without a mixing."""
     kind, (raw, rolled) = KINDS[side], pair
     title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
     weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
     title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
     shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
-    see = captions.describe_shares(raw, rolled)
+    see = content.describe_shares(raw, rolled)
     if kind != "cross":
         parts = getattr(mixing, kind)[: layer + 1] if mixing else None
-        see += " " + captions.describe_diagonal(rolled, parts)
+        see += " " + content.describe_diagonal(rolled, parts)
     show_panels("heatmap of queries by keys", weights, shares, see=see)
     st.caption(
         f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
@@ -85,6 +85,6 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
         "does the same row of self-attention. Multiplying the layers divides the row between both."
     )
     alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
-    see = captions.describe_parts(trace, rollout, layer, mixed)
+    see = content.describe_parts(trace, rollout, layer, mixed)
     show_figure(parts_figure(trace, rollout, layer), "rollout_parts", alt, see)
     show_finding(see)

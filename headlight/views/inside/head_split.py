@@ -5,13 +5,13 @@ import streamlit as st
 from headlight.app.choices import one_of
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_attempt, show_finding
-from transformer.experiments.head_split import Layout, misplaced_cells, split_right, split_wrong
+from transformer.experiments.head_split import Layout, split_right, split_wrong
 
-from .head_split_html import facts, memory_html, tables_html
+from .head_split_content import describe, facts, memory_html, tables_html
 
 
 def show(choice: Choice) -> None:
-    """Sizes, the tensor before and after, and the bare reshape beside it."""
+    """Show sizes, the tensor before and after, and the bare reshape beside it."""
     st.markdown(
         "A head is not computed, it is **cut out**: `view` gives the last axis a second one, `transpose` swaps it "
         "before the tokens. Every cell has its number in memory, every token its colour. These are PyTorch's own "
@@ -30,17 +30,7 @@ def show(choice: Choice) -> None:
         _show("2. Heads before tokens: right", right, d_model)
     with columns[1]:
         _show("The wrong way: one bare reshape to the same shape", wrong, d_model)
-    mixed = misplaced_cells(wrong, d_model)
-    if mixed.any():
-        text = (
-            f"Both have the shape {right.shape}, so nothing fails. But the reshape counts on through memory: "
-            f"{int(mixed.sum())} of {wrong.cells.size} cells stand in the row of another token, and head 1 gets all of "
-            "token 1 and none of the last. Attention would then compare pieces of one token with pieces of another, "
-            "and training would still go on, only worse."
-        )
-    else:
-        text = "With one head, or one token, both ways agree, which is why tests with such sizes find nothing."
-    show_finding(text)
+    show_finding(describe(wrong, d_model))
     show_attempt(
         "Try 1 head: the mistake is gone. Then look at the strides: transpose only swaps two of them, and merging the "
         "heads again needs a copy (contiguous, or reshape), because memory is no longer read in order."

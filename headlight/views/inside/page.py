@@ -15,5 +15,5 @@ VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
-    """The view that the address asks for. Raises UserError."""
+    """Show the view that the address asks for. Raises UserError."""
     _SHOW[view_of(VIEWS, "inside")](choice)

@@ -7,14 +7,15 @@ from headlight.app.figures import show_figure
 from headlight.app.results import Choice
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
 from transformer.experiments.dot_product_scaling import measure_random_products
+from transformer.interpret.attention_block import undivided
 
+from .scaling_content import describe_head, describe_random
 from .scaling_figure import largest_figure, rows_figure, spread_figure
-from .scaling_text import describe_head, describe_random, undivided
 from .steps import choose_block
 
 
 def show(choice: Choice) -> None:
-    """This head with and without the division, then random vectors of every size. Raises UserError."""
+    """Show this head with and without the division, then random vectors of every size. Raises UserError."""
     block = choose_block(choice)
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")

@@ -15,9 +15,7 @@ from transformer.config import Positions
 from transformer.interpret.attention_block import BlockParameters, Stages
 from transformer.interpret.numpy_export import bundle, script
 
-from .steps_html import steps_page
-from .steps_payload import stages_payload
-from .steps_text import View
+from .steps_content import View, stages_payload, steps_page
 
 ALL_STEPS, FIRST_STEP = "all", "input"
 HOW_TO_READ = (
@@ -54,7 +52,7 @@ def choose_block(choice: Choice) -> ChosenBlock:
 
 
 def show(choice: Choice) -> None:
-    """The block, every step below one another, and the program that recomputes it. Raises UserError."""
+    """Show the block, every step below one another, and the program that recomputes it. Raises UserError."""
     block = choose_block(choice)
     view, stages = block.view, block.stages
     query = min(url_state.read_number("at_query", 3), len(view.queries))
@@ -71,7 +69,7 @@ def show(choice: Choice) -> None:
 
 
 def chosen_step(payload: dict, start: str = FIRST_STEP) -> str:
-    """The step that the address asks for, by its name; `start` where it asks for none that there is."""
+    """Return the name of the step that the address asks for; `start` if there is no such step."""
     asked = url_state.read("at_step", start)
     return asked if asked in (ALL_STEPS, *(step["name"] for step in payload["steps"])) else start
 
@@ -84,7 +82,7 @@ def remember(query: int, key: int, dimension: int, step: str, start: str = FIRST
 
 
 def offer_program(stages: Stages, parameters: BlockParameters, view: View, title: str, name: str) -> None:
-    """The program and its download; `title` says what it recomputes, `name` begins the file's."""
+    """Offer the program and its download; `title` says what it recomputes, `name` begins the file's."""
     program = script(stages, parameters, title, cross=view.kind == "cross", sentence=view.sentence, head=view.head)
     st.subheader("The same in NumPy")
     st.markdown(

@@ -30,14 +30,13 @@ from transformer.experiments.toy_attention import (
 from transformer.interpret.attention_block import Stages
 
 from .steps import ALL_STEPS, chosen_step, offer_program, remember
-from .steps_payload import stages_payload
-from .steps_text import View
+from .steps_content import View, stages_payload
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 
 
 def show(choice: Choice) -> None:
-    """Sizes, the tables, and all steps. Raises UserError."""
+    """Show sizes, the tables, and all steps. Raises UserError."""
     shape, mask = _sizes()
     with st.container(horizontal=True, gap="medium"):
         seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
@@ -79,7 +78,7 @@ def _sizes() -> tuple[ToyShape, str]:
 
 
 def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
-    """The numbers with what this user has changed of them."""
+    """Return the numbers with what this user has changed of them."""
     for (of, name, sentence), values in st.session_state.get(_EDITED, {}).items():
         if of == owner:
             numbers = with_table(numbers, name, values, sentence)
@@ -87,7 +86,7 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
 
 
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
-    """The cells of the mask that are flipped, as the address names them; none where it names no such cells."""
+    """Return which cells of the mask are flipped, as the address names them; none if it names no such cells."""
     digits = url_state.read("toy_flipped")
     if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
         return np.zeros_like(numbers.unmasked)
@@ -95,7 +94,7 @@ def _flipped(numbers: ToyNumbers) -> np.ndarray:
 
 
 def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
-    """What flips a cell of this sentence's mask, counted from 1, in the address."""
+    """Return a function that flips a cell of this sentence's mask, counted from 1, in the address."""
     flipped = _flipped(numbers)
 
     def flip(query: int, key: int) -> None:
@@ -107,7 +106,7 @@ def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
 
 
 def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbers:
-    """The table of this name, to be changed; returns the numbers with the changes."""
+    """Show the table of this name, to be changed; return the numbers with the changes."""
     place = (owner, name, sentence if name == "X" else 0)
     key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
     given = f"{key}_given"

@@ -1,4 +1,4 @@
-"""“Attention is not all”: four measures of the source tokens for one target token, side by side."""
+"""Attention is not attribution: four measures of the source tokens for one target token, side by side."""
 
 import numpy as np
 import streamlit as st
@@ -12,10 +12,9 @@ from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding, show_table
 from headlight.plots.text import chance_words, head_name, quoted, signed
-from transformer.interpret.attribution import Attribution, norm_weighted
-from transformer.interpret.trace import Trace
+from transformer.interpret.attribution import norm_weighted
 
-from . import beyond_weights_text as captions
+from . import attribution_content as content
 from .beyond_weights_figure import (
     GRADIENT,
     LEFT_OUT,
@@ -29,7 +28,7 @@ from .beyond_weights_figure import (
 
 
 def show(choice: Choice) -> None:
-    """The measures of a step, their correlation, and what they are. Raises UserError."""
+    """Show the measures of a step, their correlation, and what they are. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     st.markdown(
@@ -48,46 +47,31 @@ def show(choice: Choice) -> None:
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
-    _show_measures(trace, step, values, head_name(layer, None, layers, heads), gradient, left_out)
-    _show_formulas()
-
-
-def _show_measures(
-    trace: Trace, step: int, values: dict[str, np.ndarray], name: str, gradient: Attribution, left_out: Attribution
-) -> None:
-    target = quoted(trace.next_tokens[step])
+    target, tokens = quoted(trace.next_tokens[step]), trace.source_tokens
     st.caption(
         plain(
             f"For {target}, to which the model gave {chance_words(float(trace.next_probabilities[step]))} (log P = "
-            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, {name}. Orange bars "
-            f"speak for {target}, hatched blue ones against it; weights and lengths, plain blue, cannot tell which. "
-            "Each panel has its own scale."
+            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
+            f"{head_name(layer, None, layers, heads)}. Orange bars speak for {target}, hatched blue ones against it; "
+            "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )
+    see = content.describe(values, tokens, gradient.prefix, left_out.prefix, trace.fed_tokens[: step + 1])
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    found = correlations(values)
-    findings = (
-        captions.describe_measures(values, trace.source_tokens),
-        captions.describe_disagreement(values, trace.source_tokens),
-        captions.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, trace.fed_tokens[: step + 1]),
-    )
-    see = " ".join(filter(None, findings))
-    show_figure(measures_figure(values, trace.source_tokens), "beyond", alt, see)
+    show_figure(measures_figure(values, tokens), "beyond", alt, see)
     show_finding(see)
+    found = correlations(values)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
     show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(found))
-    st.caption(plain(captions.describe_agreement(found, len(trace.source_tokens))))
+    st.caption(plain(content.describe_agreement(found)))
     show_attempt(
         "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
         "a step that copies a name, and one that writes a word the source has not."
     )
-
-
-def _show_formulas() -> None:
     with st.expander("How each is computed"):
         for name in MEASURES:
-            st.latex(captions.FORMULAS[name])
-            st.caption(plain(f"{name}: {captions.SOURCES[name]}."))
+            st.latex(content.FORMULAS[name])
+            st.caption(plain(f"{name}: {content.SOURCES[name]}."))
         st.caption(
             "t is the step, j a source token, x its embedding, v its value, P the probability of the target token. A "
             "token that is left out keeps its place, so that all others stay where they are."

@@ -1,17 +1,17 @@
-"""Numbered cells of a small tensor as HTML tables, coloured by the token they belong to."""
+"""Numbered cells of a small tensor as HTML tables, coloured by the token they belong to, and sentences on them."""
 
 import html
 
 import numpy as np
 
-from transformer.experiments.head_split import Layout
+from transformer.experiments.head_split import Layout, misplaced_cells
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
 TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", "0, 114, 178", "213, 94, 0")
 
 
 def tables_html(layout: Layout, d_model: int) -> str:
-    """The tensor of one sentence: a table of tokens, or one a head, every cell with its number in memory."""
+    """Return the tensor of one sentence: a table of tokens, or one a head, every cell with its number in memory."""
     cells = layout.cells[0]
     if cells.ndim == 2:
         blocks = [("", cells)]
@@ -22,16 +22,28 @@ def tables_html(layout: Layout, d_model: int) -> str:
 
 
 def memory_html(layout: Layout, d_model: int) -> str:
-    """The cells one after the other as the axes are counted through, last axis fastest."""
+    """Return the cells one after the other as the axes are counted through, last axis fastest."""
     cells = "".join(_cell("span", int(number), d_model) for number in layout.cells.flatten())
     return f'<div class="row_of_cells">{cells}</div>'
 
 
 def facts(layout: Layout) -> str:
-    """Shape with the names of its axes, strides, and whether the cells are in the order of memory."""
+    """Return the shape with the names of its axes, strides, and whether the cells are in the order of memory."""
     axes = ", ".join(f"{name} {size}" for name, size in zip(layout.axes, layout.shape, strict=True))
     order = "in the order of memory" if layout.contiguous else "memory unchanged, read in another order"
     return f"shape ({axes}), strides {layout.strides}: {order}"
+
+
+def describe(wrong: Layout, d_model: int) -> str:
+    """Return how many cells of the bare reshape are misplaced."""
+    mixed = int(misplaced_cells(wrong, d_model).sum())
+    if not mixed:
+        return "With one head, or one token, both ways agree, which is why tests with such sizes find nothing."
+    return (
+        f"Both have the shape {wrong.shape}, so nothing fails. But the reshape counts on through memory: {mixed} of "
+        f"{wrong.cells.size} cells stand in the row of another token, so attention would compare pieces of one token "
+        "with pieces of another; training would still go on, only worse."
+    )
 
 
 def _table(name: str, block: np.ndarray, d_model: int) -> str:

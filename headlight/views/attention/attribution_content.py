@@ -1,0 +1,106 @@
+"""Sentences on the four measures of one target token, computed from their values; none of them is an explanation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headlight.plots.text import quoted, quoted_at, sentence_case, signed
+
+from .beyond_weights_figure import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
+
+# One line each: what is computed, and whose it is.
+FORMULAS = {
+    RAW: r"\text{raw weight:}\quad \tfrac1H \textstyle\sum_h \alpha^h_{tj}",
+    NORMED: r"\begin{gathered} \text{norm-weighted:}\quad n_j \,/\, \textstyle\sum_{j'} n_{j'}, \\ "
+    r"n_j = \lVert \textstyle\sum_h \alpha^h_{tj}\, v^h_j W_O^h \rVert \end{gathered}",
+    GRADIENT: r"\begin{gathered} \text{gradient × input:} \\ "
+    r"\textstyle\sum_d x_{jd}\; \partial \log P / \partial x_{jd} \end{gathered}",
+    LEFT_OUT: r"\text{leave-one-out:}\quad \log P - \log P_{\text{without } j}",
+}
+SOURCES = {
+    RAW: "the weights of the cross-attention, the mean over its heads (Vaswani et al. 2017, equation 1)",
+    NORMED: "the norm of the weighted value vector: weight times value, projected by W_O and summed over the heads "
+    "(Kobayashi et al. 2020)",
+    GRADIENT: "how log P changes when the token's embedding is scaled a little (Denil et al. 2014)",
+    LEFT_OUT: "how far log P falls when attention to this token is masked for all others (in the manner of the erasure "
+    "of Li et al. 2016, who set vectors to zero and divide by log P)",
+}
+
+
+def describe(
+    values: dict[str, np.ndarray], tokens: Sequence[str], gradient: np.ndarray, drops: np.ndarray, fed: Sequence[str]
+) -> str:
+    """Return all sentences on one step.
+
+    values: [source] for each of MEASURES; gradient, drops: [input tokens], what the prefix gets of two of them.
+    """
+    sentences = (
+        describe_largest(values, tokens),
+        describe_ranks(values[RAW], values[LEFT_OUT], tokens),
+        describe_prefix(gradient, drops, values[LEFT_OUT], fed),
+    )
+    return " ".join(filter(None, sentences))
+
+
+def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:
+    """Return which token is largest by each measure, signs aside, and how often the two with signs contradict."""
+    first: dict[str, list[str]] = {}
+    for name in MEASURES:
+        if np.isfinite(values[name]).any():
+            first.setdefault(quoted_at(tokens, int(np.nanargmax(np.abs(values[name])))), []).append(name)
+    parts = [f"{token} by {', '.join(names)}" for token, names in first.items()]
+    opposed = int((values[GRADIENT] * values[LEFT_OUT] < 0).sum())
+    return (
+        f"Largest by absolute value: {'; '.join(parts)}. {sentence_case(GRADIENT)} and {LEFT_OUT} have opposite signs "
+        f"for {opposed} of {len(tokens)} tokens."
+    )
+
+
+def describe_ranks(weights: np.ndarray, drops: np.ndarray, tokens: Sequence[str]) -> str:
+    """Return the token whose rank by raw weight and by leave-one-out differ most; "" if they cannot be compared."""
+    if not np.isfinite(drops).all() or len(tokens) < FEWEST:
+        return ""
+    by_weight, by_drop = (1 + (np.abs(each) > np.abs(each)[:, None]).sum(axis=1) for each in (weights, drops))
+    token = int(np.abs(by_weight - by_drop).argmax())
+    return (
+        f"Ranks differ most on {quoted_at(tokens, token)}: {by_weight[token]} of {len(tokens)} by raw weight "
+        f"({weights[token]:.2f}), {by_drop[token]} by leave-one-out (log P {_change(drops[token])})."
+    )
+
+
+def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.ndarray, fed: Sequence[str]) -> str:
+    """Return which earlier input token changes log P most when masked, beside the most that a source token does.
+
+    The begin of sentence does not count: in training no decoder row ever was without it.
+    """
+    if not np.isfinite(drops[1:]).any() or not np.isfinite(source_drops).any():
+        return ""
+    index = 1 + int(np.nanargmax(np.abs(drops[1:])))
+    source = source_drops[np.nanargmax(np.abs(source_drops))]
+    return (
+        f"Of the earlier input tokens, {quoted(fed[0])} aside, {quoted_at(fed, index)} matters most to leave-one-out "
+        f"(log P {_change(drops[index])}; gradient × input {signed(float(gradient[index]), 2)}); for the source token "
+        f"that matters most it {_change(source)}."
+    )
+
+
+def describe_agreement(found: np.ndarray) -> str:
+    """Return the two measures whose ranks agree most, and the two that agree least; found: [measures, measures]."""
+    pairs = [
+        (float(found[one, other]), f"{MEASURES[other]} and {MEASURES[one]}")
+        for one in range(len(MEASURES))
+        for other in range(one)
+        if not np.isnan(found[one, other])
+    ]
+    if not pairs:
+        return f"Ranks cannot be compared here: that takes {FEWEST} tokens, and values that differ."
+    (least, apart), (most, close) = min(pairs), max(pairs)
+    return (
+        f"The ranks of {close} are closest ({signed(most, 2)}), those of {apart} farthest apart ({signed(least, 2)}; 1 "
+        "is the same order, 0 no monotone relation, −1 the reverse order)."
+    )
+
+
+def _change(drop: float) -> str:
+    """Return by how much log P changes where something is left out: "changes by −0.120"."""
+    return f"changes by {signed(-float(drop), 3)}"

@@ -1,0 +1,231 @@
+"""What the explorer shows of a sentence: all attention as one blob of bytes, the words around it, and its own page."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headlight.components.standalone import Words, standalone
+from headlight.plots.text import KIND_NAMES, PATTERN_WORDS, counted, head_name, pattern_words, percent, sentence_case
+from transformer.arrays import require_index
+from transformer.data.tokenizer import SPACE
+from transformer.interpret.head_patterns import (
+    LEAST_ROWS,
+    THRESHOLDS,
+    HeadMeasures,
+    Pattern,
+    is_punctuation,
+    measure_head,
+    measure_heads,
+    most_confident_head,
+    representative_heads,
+)
+from transformer.interpret.head_roles import HeadRoles
+from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, masked_maps
+from transformer.model.names import AttentionKind
+
+KINDS = tuple(KIND_NAMES)
+WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of a word
+
+# Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
+# decimals of what arrives are those of the weight itself.
+STEPS = 50_000
+
+_ROWS = "A row is a query, a column is a key; a row's weights sum to 1."
+_KIND_TEXTS = {
+    "encoder": f"Encoder self-attention: every source token attends to every source token. {_ROWS}",
+    "decoder": "Masked decoder self-attention: each row is one step of the decoder, which attends to its input token "
+    f"and all earlier ones; later tokens are masked and stay blank. {_ROWS}",
+    "cross": "Cross-attention: each row is one step of the decoder, which attends to the whole source sentence. Try "
+    "both labels for the rows: a source word often fits the step whose input is its translation better than the step "
+    f"that predicts it (Chen et al. 2020). {_ROWS}",
+}
+
+# label -> short enough for a thumbnail; where a head with this label has the largest weight of a row
+_SHORT = ("prev.", "same", "next", "mirror", "end", "start", "punct.", "align", "align in")
+PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in zip(Pattern, _SHORT, strict=True)}
+
+# measure -> its meaning, its unit, and whether a filter asks for at least or at most
+MEASURES = {
+    "confidence": ("mean of the rows' largest weights, </s> left out", "", "at least"),
+    "entropy": ("mean entropy of the rows", "nats", "at most"),
+    **{name: (f"rows with their largest weight {words}", "%", "at least") for name, (_, words) in PATTERNS.items()},
+}
+
+# What can be chosen in the explorer, by its name in an address, the default first.
+OPTIONS = {
+    "view": ("map", "lines"),
+    "rows": ("predicted", "fed"),
+    "words": ("pieces", "words", "first pieces"),
+    "specials": ("shown", "hidden", "renormalised"),
+    "together": ("mean", "sum"),
+    "scale": ("0 to 1", "per map"),
+    "kinds": ("one", "all three"),
+    "label": ("all", *PATTERNS, "none"),
+    "sort": ("layer", *MEASURES),
+    "top": tuple(map(str, range(100, 9, -1))),
+    "least": tuple(map(str, range(101))),
+}
+DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
+
+_LOOK_FOR = (
+    "Point at a thumbnail and that head's map stands beside it, click to keep it; point at a token or a cell and its "
+    "weights are written out. Below the map three heads with a plain pattern in this sentence are named."
+)
+
+
+def rules() -> list[str]:
+    """Return how heads are measured and labelled, thresholds and sources stated, in a sentence or two each."""
+    labels = [
+        f"{name}: at least {percent(THRESHOLDS[name])} of its rows have their largest weight {words}."
+        for name, (_, words) in PATTERNS.items()
+    ]
+    return [
+        "Measured in this sentence alone, with its special tokens. Rows with a single unmasked key are left out.",
+        f"A head has the first of these labels whose threshold it reaches, over at least {LEAST_ROWS} rows that could "
+        f"({2 * LEAST_ROWS} for {Pattern.MIRRORED}); any other head has no clear pattern, nor has one with two equal "
+        "maxima in a row.",
+        *labels,
+        "Both alignments: the source word aligned with a token is the one on which the average of all cross-attention "
+        "heads puts most in the row that predicts the token. It is what this sentence's own heads agree on; no "
+        "reference alignment is known. Special tokens and punctuation are left out.",
+        "A label holds for this sentence; how often a head has it over a corpus is said beside it, where that was "
+        "measured (python -m transformer heads).",
+        "confidence: the mean of the rows' largest weights, the end of sentence left out (Voita et al. 2019, 4).",
+        "entropy: the mean over rows of −Σ w ln w, in nats: 0 for a single key, ln n for equal weights on n keys.",
+        "Voita et al. 2019 (5.1) call a head positional whose largest weights are, over a corpus, to 90 % on the token "
+        "before, or to 90 % on the one after; the other patterns and thresholds are ours.",
+        "Where a sentence has more tokens than a thumbnail has dots, several cells share one: it shows the largest.",
+    ]
+
+
+def look_words(head: HeadMeasures, roles: HeadRoles | None = None, name: str = "") -> str:
+    """Return a sentence on one head, or on an average of heads under its `name`: its label with threshold and rows, how
+    often it has the label over a corpus, and how sharp its rows are.
+    """
+    name = sentence_case(name) or f"Layer {head.layer + 1}, head {head.head + 1}"
+    sharp = f"a row's largest weight, </s> aside, is {head.confidence:.2f} on average"
+    if head.label is None:
+        return f"{name} has no clear pattern; {sharp}."
+    often = role_words(head, roles)
+    labelled = f"{name}, labelled {head.label} (from {percent(THRESHOLDS[head.label])} on)"
+    return f"{labelled}: {pattern_words(head, head.label)}{f' ({often})' if often else ''}; {sharp}."
+
+
+def describe_map(shown: AttentionMap) -> str:
+    """Return `look_words` for a map that may be an average."""
+    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    return look_words(measure_head(shown.kind, shown.weights, shown.keys), name=name)
+
+
+def role_words(head: HeadMeasures, roles: HeadRoles | None) -> str:
+    """Return how often a head has its label: "it has this label in 87 % of 400 sentences"; "" if unknown."""
+    if roles is None or head.label is None:
+        return ""
+    share = roles.share(head.kind, head.layer, head.head, head.label)
+    return f"it has this label in {percent(share)} of {counted(roles.sentences, 'sentence')}"
+
+
+def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
+    """Return everything that the explorer draws of a sentence; `roles` says what the heads do over a corpus.
+
+    Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
+    each of KINDS the weights [layers, heads, queries, keys] in uint16, STEPS for 1: two bytes a weight, exact to four
+    decimals. A kind's `offset` counts weights.
+    """
+    maps = [trace.attention(kind) for kind in KINDS]
+    weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
+    offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
+    sides = {"source": trace.source_tokens, "fed": trace.fed_tokens, "predicted": trace.next_tokens}
+    texts = {"kinds": KIND_NAMES, "told": _KIND_TEXTS, "patterns": PATTERNS, "measures": MEASURES, "rules": rules()}
+    header = {
+        "id": f"{zlib.crc32(weights):08x}",
+        "steps": STEPS,
+        "texts": texts,
+        "sides": {name: _side(tokens) for name, tokens in sides.items()},
+        "kinds": {kind: _kind(trace, kind, offset, roles) for kind, offset in zip(KINDS, offsets, strict=False)},
+    }
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (len(text) % 2)
+    return len(text).to_bytes(4, "little") + text + weights
+
+
+def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict:
+    """Return the header's part on a kind: its size, where its weights begin, and what was measured of its heads."""
+    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens)
+    return {
+        **dict(zip(("layers", "heads", "queries", "keys"), trace.attention(kind).shape, strict=True)),
+        "offset": offset,
+        "labels": [head.label for head in measured],
+        "roles": [role_words(head, roles) for head in measured],
+        "measures": _measures(measured),
+        "look": [[head.layer, head.head, look_words(head, roles)] for head in representative_heads(measured)],
+    }
+
+
+def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
+    """Return each measure's values, head by head, to three decimals, None for NaN; measures of NaN alone left out."""
+    values = {
+        "confidence": [head.confidence for head in measured],
+        "entropy": [head.entropy for head in measured],
+        **{name: [float(head.counts[name]) for head in measured] for name in THRESHOLDS},
+    }
+    return {
+        name: [round(float(value), 3) if np.isfinite(value) else None for value in line]
+        for name, line in values.items()
+        if np.isfinite(line).any()
+    }
+
+
+def _side(tokens: tuple[str, ...]) -> dict:
+    """Return tokens, the positions of the special ones, and for each token the number of the word it belongs to."""
+    starts = [index == 0 or _starts_word(tokens[index - 1], token) for index, token in enumerate(tokens)]
+    special = [index for index, token in enumerate(tokens) if token in SPECIAL_TOKENS]
+    return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}
+
+
+def _starts_word(before: str, token: str) -> bool:
+    """Tell whether a word begins with this token: after a blank, at a special token, between letters and marks."""
+    if token.startswith(SPACE) or {before, token} & set(SPECIAL_TOKENS):
+        return True
+    return before != SPACE and _is_mark(before) != _is_mark(token)
+
+
+def _is_mark(token: str) -> bool:
+    return is_punctuation(token) and not WITHIN_WORDS.issuperset(token)
+
+
+def explorer_page(
+    trace: Trace, checkpoint: str = "", roles: HeadRoles | None = None, choice: Mapping[str, str] | None = None
+) -> str:
+    """Return one HTML file with every attention weight of a sentence, exact to four decimals, in the explorer.
+
+    `checkpoint` is its name, `roles` say what its heads do over a corpus, and `choice` is what the explorer begins with
+    (see `explorer_choice`), by default the head of the cross-attention with the plainest pattern.
+    """
+    if choice is None:
+        head = roles.most_telling("cross") if roles else most_confident_head(trace.cross, trace.source_tokens)
+        choice = explorer_choice(trace, "cross", *head)
+    words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
+    return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)
+
+
+def explorer_choice(
+    trace: Trace, kind: AttentionKind | str, layer: int | None, heads: int | Sequence[int] | None
+) -> dict[str, str]:
+    """Return the choice that shows some heads of a layer of a kind, both counted from 0; None for all there are.
+
+    Raises ValueError for what the trace does not have.
+    """
+    layers, count, *_ = trace.attention(kind).shape
+    shown_layers = range(layers) if layer is None else [layer]
+    shown_heads = range(count) if heads is None else np.atleast_1d(heads).tolist()
+    if not shown_heads:
+        raise ValueError("at least one head expected")
+    for name, values, limit in (("layer", shown_layers, layers), ("head", shown_heads, count)):
+        for value in values:
+            require_index(name, value, limit)
+    written = "-".join(f"{layer + 1}.{head + 1}" for layer in shown_layers for head in shown_heads)
+    return {**DEFAULTS, "kind": str(AttentionKind(kind)), "heads": written, "tokens": ""}
