@@ -13,8 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from headlight.views.attention.explorer_html import explorer_page
-from headlight.views.attention.explorer_payload import explorer_blob
+from headlight.views.attention.explorer_content import explorer_blob, explorer_page
 from transformer import Translator
 from transformer.interpret.trace import Trace
 

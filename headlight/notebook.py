@@ -10,7 +10,7 @@ import torch
 import transformer
 from transformer.model.names import AttentionKind
 
-from .views.attention.explorer_html import explorer_choice, explorer_page
+from .views.attention.explorer_content import explorer_choice, explorer_page
 from .views.by_name import trace_figure, translator_figure
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other

@@ -48,7 +48,7 @@ def _app(options: argparse.Namespace) -> int:
 
 def _page(options: argparse.Namespace) -> None:
     """Write the explorer as one HTML file, with what its heads do over a corpus where that was measured."""
-    from .views.attention.explorer_html import explorer_page
+    from .views.attention.explorer_content import explorer_page
 
     translator, trace = trace_sentence(options)
     measured = options.checkpoint / ROLES_FILE

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
-from headlight.views.decoding.payload import decoding_steps
+from headlight.views.decoding.content import decoding_steps
 from transformer import Beam
 from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map

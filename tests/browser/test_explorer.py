@@ -17,7 +17,7 @@ from support.chromium import PATIENCE
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
-from headlight.views.attention.explorer_payload import explorer_blob
+from headlight.views.attention.explorer_content import explorer_blob
 from transformer import Translator
 from transformer.arrays import entropy
 

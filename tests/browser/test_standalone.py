@@ -14,8 +14,7 @@ from support.access import shuts_no_one_out
 from support.rest import at_rest
 
 import headlight as hl
-from headlight.views.attention.explorer_html import explorer_choice, explorer_page
-from headlight.views.attention.explorer_payload import explorer_blob
+from headlight.views.attention.explorer_content import explorer_blob, explorer_choice, explorer_page
 from transformer.interpret.trace import Trace
 from transformer.training.replay import REPLAY_FILE, load_replay
 

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from headlight.views.attention.explorer_text import rules
+from headlight.views.attention.explorer_content import rules
 
 MARKS = set(".,!?;:…«»„“”\"'()-")
 COUNTED = re.compile(r"in ([\d,]+) of the ([\d,]+) rows?( that could)? \((.+?)\) the largest weight is ")

@@ -90,6 +90,23 @@ class Trace:
 
         return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
 
+    @property
+    def never_chosen(self) -> frozenset[str]:
+        """Tokens that decoding never chooses: padding and what the decoder begins with, but for the end of sentence."""
+        return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})
+
+    def runner_up(self, step: int) -> tuple[str, float]:
+        """Return the most probable candidate of a step that was not chosen and could have been, and its probability."""
+        return next(
+            (token, float(probability))
+            for token, probability in zip(self.candidate_tokens[step], self.candidate_probabilities[step], strict=True)
+            if token != self.next_tokens[step] and token not in self.never_chosen
+        )
+
+    def has_room_after(self, step: int) -> bool:
+        """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
+        return self.finished or step + 1 < len(self.next_tokens)
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{kind} {list(self.attention(kind).shape)}" for kind in AttentionKind)
         return f"<Trace of {self.source_text!r} to {self.target_text!r}: {sizes}>"

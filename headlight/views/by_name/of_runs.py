@@ -8,10 +8,9 @@ from headlight.views.architecture import figures as architecture
 from headlight.views.architecture.block_text import ACTIVATIONS
 from headlight.views.architecture.text import sum_words
 from headlight.views.attention.beyond_weights_figure import GRADIENT, LEFT_OUT, NORMED, RAW, measures_figure
+from headlight.views.attention.rollout_content import ALTI, FORMULAS, HALVES, MEASURED
 from headlight.views.attention.rollout_figure import parts_figure, raw_and_rolled, shares_figure
-from headlight.views.attention.rollout_text import ALTI, FORMULAS, HALVES, MEASURED
 from headlight.views.inside.scaling_figure import rows_figure
-from headlight.views.inside.scaling_text import undivided
 from headlight.views.logits import figures as logits
 from headlight.views.masks import figures as masks
 from headlight.views.positions import figures as positions
@@ -29,7 +28,7 @@ from transformer.arrays import to_array
 from transformer.decoding.truncation import truncate
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.activations import Request, record
-from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.attention_block import block_parameters, record_stages, undivided
 from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted
 from transformer.interpret.mask_ablation import MaskedHead, masked_head, run_masked
 from transformer.interpret.parameters import nearest

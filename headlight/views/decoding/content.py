@@ -1,113 +1,163 @@
-"""Sentences on a decoding: its step of the highest entropy, one step in words, and what beam search gained."""
+"""A decoding, step by step: the player's payload and its page of its own, sentences on steps and on a beam search."""
 
+import base64
 from collections.abc import Callable
 
 import numpy as np
 
-from headlight.plots.text import apart, chance_words, head_name, quoted, sentence_case
+from headlight.components.standalone import Words, standalone
+from headlight.plots.text import chance_words, head_name, quoted, sentence_case, signed
 from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
+_LOOK_FOR = (
+    "Play it, or go from step to step with the arrow keys: the ten most probable next tokens, the one that was taken, "
+    "and what each head reads in that step. To force another token takes the model, and so the app."
+)
 
-def never_chosen(trace: Trace) -> set[str]:
-    """What decoding never chooses, whatever its probability: padding, and what the decoder begins with, but the end."""
-    return {"<pad>", trace.fed_tokens[0]} - {"</s>"}
+
+def decoding_steps(
+    trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0, unforced: str = ""
+) -> dict:
+    """Return everything the player shows of a trace, ready for JSON; steps count from 1.
+
+    cross and decoder are the maps, of one head or an average, whose rows are shown under the sentences; `vocabulary` is
+    the number of tokens, `forced` of how many first steps the user chose the token, and `unforced` the translation
+    without that. Weights travel as bytes of float32 in base64.
+    """
+    words = {"forced": " ".join(trace.next_tokens[:forced]), "now": trace.target_text, "own": unforced}
+    return {
+        "id": "-".join(map(str, (*trace.source_ids, *trace.next_ids))),
+        "source": list(trace.source_tokens),
+        "fed": list(trace.fed_tokens),
+        "next": list(trace.next_tokens),
+        "steps": [_step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(len(trace.next_ids))],
+        "branch": words if forced else None,
+        "cross": _bytes(cross.weights),
+        "decoder": _bytes(decoder.weights),
+        "all_cross": _bytes(trace.cross),
+        "all_decoder": _bytes(trace.decoder),
+        "layers": trace.cross.shape[0],
+        "heads": trace.cross.shape[1],
+        "layer": cross.layer,
+        "head": cross.head,
+        "name": head_name(cross.layer, cross.head, cross.layers, cross.heads),
+    }
 
 
-def hardest_step(trace: Trace) -> str:
-    """The step of the highest entropy, and what to try there; that of the lowest probability may be another."""
-    step = int(trace.entropies.argmax())
-    other, probability = runner_up(trace, step)
-    text = (
-        f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
-        f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
-        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}."
-    )
-    if not may_take(trace, step):
-        return text
-    return f"{text} Go there, force {quoted(other)} instead, and see how the rest changes."
+def decoding_page(steps: dict, step: int, trace: Trace, checkpoint: str) -> str:
+    """Return one HTML file of the player with its `steps` (see `decoding_steps`), at a step counted from 1."""
+    fixed = [{**each, "takable": False} for each in steps["steps"]]
+    words = Words("A translation, step by step", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
+    return standalone("decoding_player/player", {**steps, "steps": fixed, "step": step}, words)
+
+
+def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: bool) -> dict:
+    candidates = _candidates(trace, step)
+    rest = max(0.0, 1.0 - sum(candidate["probability"] for candidate in candidates))
+    return {
+        "sentence": step_sentence(trace, step, cross, decoder, forced),
+        "chance": chance_words(float(trace.next_probabilities[step])),
+        "rank": int(trace.next_ranks[step]),
+        "entropy": entropy_words(float(trace.entropies[step])),
+        "forced": forced,
+        "takable": trace.has_room_after(step),
+        "candidates": candidates,
+        "rest": rest,
+        "rest_words": f"the other {vocabulary - len(candidates):,} tokens together {chance_words(rest)}",
+    }
+
+
+def _candidates(trace: Trace, step: int) -> list[dict]:
+    """Return the most probable tokens of a step, and the chosen one where it is not among them."""
+    ids, taken = [int(id) for id in trace.candidate_ids[step]], trace.next_ids[step]
+    tokens, probabilities = trace.candidate_tokens[step], trace.candidate_probabilities[step]
+    rows = [*zip(ids, tokens, probabilities, range(1, len(ids) + 1), strict=True)]
+    if taken not in ids:
+        rows.append((taken, trace.next_tokens[step], trace.next_probabilities[step], int(trace.next_ranks[step])))
+    return [
+        {
+            "id": id,
+            "token": token,
+            "probability": float(probability),
+            "words": chance_words(float(probability)),
+            "rank": rank,
+            "taken": id == taken,
+            "special": token in trace.never_chosen,
+        }
+        for id, token, probability, rank in rows
+    ]
+
+
+def _bytes(weights: np.ndarray) -> str:
+    return base64.b64encode(np.nan_to_num(weights).astype(np.float32).tobytes()).decode("ascii")
 
 
 def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, forced: bool = False) -> str:
-    """One step in words: input token, next token with its probability, and what the chosen maps attend to most."""
-    chosen = quoted(trace.next_tokens[step])
-    probability, rank = chance_words(trace.next_probabilities[step]), int(trace.next_ranks[step])
-    place = "the most probable token" if rank == 1 else f"rank {rank}"
-    name = head_name(cross.layer, cross.head, cross.layers, cross.heads)
-    taken = "you forced it" if forced else "it is chosen"
-    if step < trace.given and not forced:
-        taken = "it is not chosen but given, as this model's translations begin with it"
+    """Return one step in words: input token, next token with its probability, and what the maps attend to most."""
+    reason = ", forced by you" if forced else ", given, not chosen" if step < trace.given else ""
+    name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
     return (
-        f"With input {quoted(trace.fed_tokens[step])} the model gives {chosen} {probability}: {place}; "
-        f"{taken}. "
-        f"{f'The {name}' if name.startswith('average') else sentence_case(name)} attends most to {_most(cross, step)} "
-        f"of the source and to {_most(decoder, step)} of the prefix."
+        f"With input {quoted(trace.fed_tokens[step])} the model gives {quoted(trace.next_tokens[step])} "
+        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}{reason}. {name}: attends most "
+        f"to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
+    )
+
+
+def _most(shown: AttentionMap, row: int) -> str:
+    weights = np.nan_to_num(shown.weights[row])
+    key = int(weights.argmax())
+    return f"{quoted(shown.keys[key])} ({weights[key]:.2f})"
+
+
+def entropy_words(entropy: float) -> str:
+    """Return an entropy in nats, and its perplexity."""
+    return f"{entropy + 0.0:.2f} nats, perplexity {np.exp(entropy):.1f}"
+
+
+def hardest_step(trace: Trace) -> str:
+    """Return the step of the highest entropy, and what to try there; that of the lowest probability may be another."""
+    step = int(trace.entropies.argmax())
+    other, probability = trace.runner_up(step)
+    attempt = f" Go there, force {quoted(other)} instead, and see how the rest changes."
+    return (
+        f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
+        f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
+        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}."
+        f"{attempt if trace.has_room_after(step) else ''}"
     )
 
 
 def given_words(trace: Trace) -> str:
-    """What the translation begins with without being chosen: a language, in a model that writes several."""
+    """Return what the translation begins with without being chosen: a language, in a model that writes several."""
     first = trace.next_tokens[0]
     why = "as the first token of every translation" if first in SPECIAL_TOKENS else "as the language to be written"
     return f"{quoted(first)} is not the model's choice: it is given, {why}, and no score counts it."
 
 
-def entropy_words(entropy: float) -> str:
-    """An entropy in nats, and its perplexity."""
-    return f"{entropy + 0.0:.2f} nats, perplexity {np.exp(entropy):.1f}"
-
-
 def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]) -> str:
-    """What beam search gained over greedy decoding, or what became of greedy's path; `text` turns ids into words."""
-    best, shown = record.ended[0], record.ended[: beam.size]
+    """Return what beam search gained over greedy decoding, or what became of greedy's path; `text` decodes ids."""
+    best = record.ended[0]
     if best.ids == greedy.ids:
-        others = len(shown) - 1
-        ranked = f", ranked above {others} {'other' if others == 1 else 'others'}" if others else ""
-        return f"Greedy decoding finds the same translation here{ranked}. Try a longer sentence."
-    words = f"Greedy decoding writes “{text(list(greedy.ids))}”"
-    found, own = apart(best.log_probability, greedy.log_probability)
+        return "Greedy decoding finds the same translation here. Try a longer sentence."
+    found, single = signed(best.log_probability, 3), signed(greedy.log_probability, 3)
+    words = f"Greedy decoding writes “{text(list(greedy.ids))}” with log P {single}, beam search has {found}"
     if best.log_probability > greedy.log_probability:
-        likelier = f"log P {found} against {own}"
-        return f"{words}; beam search found a likelier one: {likelier}. Step through both, and see where they differ."
-    fate = _fate_words(record.fate(greedy.ids), greedy, beam)
-    if best.log_probability == greedy.log_probability:
-        return f"{words}, which is as likely (log P {own}). {fate}"
-    return f"{words}, which is likelier (log P {own} against {found}). {fate}"
+        return f"{words}. Step through both, and see where they differ."
+    return f"{words}. {_fate_words(record.fate(greedy.ids), len(greedy.ids), beam)}"
 
 
-def _fate_words(fate: Fate, greedy: Hypothesis, beam: Beam) -> str:
-    """What became of greedy's translation in the search."""
-    if fate.outcome == Outcome.ENDED and fate.place <= beam.size:
-        return f"The length penalty (alpha {beam.alpha:g}) ranks it number {fate.place}. Try alpha 0."
+def _fate_words(fate: Fate, length: int, beam: Beam) -> str:
+    """Return what became of greedy's translation in the search, though it is no less probable."""
     if fate.outcome == Outcome.ENDED:
-        return f"It ended in the search as well, at rank {fate.place}, below the {beam.size} shown. Try a wider beam."
+        return f"Its score, with length penalty alpha {beam.alpha:g}, has rank {fate.place}. Try alpha 0."
     if fate.outcome == Outcome.FELL_OUT:
         return (
-            f"It fell out of the beam at step {fate.place} of {len(greedy.ids)}, where the beam's {beam.size} best "
+            f"It fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} best "
             "continuations were all likelier. Try a wider beam."
         )
     return (
         f"It was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} it could no longer "
         "reach the best score. Try alpha 0."
     )
-
-
-def runner_up(trace: Trace, step: int) -> tuple[str, float]:
-    """The most probable candidate that was not chosen and could have been."""
-    return next(
-        (token, float(probability))
-        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != trace.next_tokens[step] and token not in never_chosen(trace)
-    )
-
-
-def may_take(trace: Trace, step: int) -> bool:
-    """Whether another token can be taken at a step: a translation that met the length limit has no room after it."""
-    return trace.finished or step + 1 < len(trace.next_tokens)
-
-
-def _most(chosen: AttentionMap, row: int) -> str:
-    weights = np.nan_to_num(chosen.weights[row])
-    key = int(weights.argmax())
-    return f"{quoted(chosen.keys[key])} ({weights[key]:.2f})"

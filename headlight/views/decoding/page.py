@@ -16,16 +16,14 @@ from headlight.components.decoding_player import decoding_player
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 
-from .payload import decoding_steps
-from .player_html import decoding_page
-from .text import given_words, hardest_step, search_sentence
+from .content import decoding_page, decoding_steps, given_words, hardest_step, search_sentence
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
 _MOST_SENTENCES = 100
 
 
 def show_page(choice: Choice) -> None:
-    """What is forced, the player, and below it what beam search found. Raises UserError."""
+    """Show what is forced, the player, and below it what beam search found. Raises UserError."""
     forced, player, beam = st.container(), st.container(), st.container()
     with forced:
         prefix = _forced_ids(choice)
@@ -44,7 +42,7 @@ def show_page(choice: Choice) -> None:
 
 
 def _forced_ids(choice: Choice) -> tuple[int, ...]:
-    """The ids that the translation must begin with; empty where nothing is forced. Raises UserError.
+    """Return the ids that the translation must begin with; empty where nothing is forced. Raises UserError.
 
     They belong to one sentence and are dropped with it, also when the Back button brings them to another one; what
     cannot begin a translation gets a message.
@@ -81,7 +79,7 @@ def _forget() -> None:
 
 
 def _choose_hypothesis(choice: Choice) -> int:
-    """All hypotheses of the beam beside greedy decoding; returns the rank of the one to step through, 1 the best."""
+    """Show all hypotheses of the beam beside greedy decoding; return the rank, from 1, of the one to step through."""
     found, tokenizer = results.hypotheses(choice), results.translator(choice.checkpoint).tokenizer
     beam = choice.strategy
     st.subheader("What beam search found")
@@ -108,8 +106,8 @@ def _show_player(choice: Choice) -> None:
     with beside_title(), st.container(horizontal=True, gap="medium"):
         chosen = choose_head_of(choice, averages=True)
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
-    own = results.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""  # of a beam its best
-    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(choice.prefix), own)
+    unforced = results.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""
+    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(choice.prefix), unforced)
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""

@@ -6,7 +6,7 @@ from headlight.app import bar, results
 from headlight.app.results import Choice
 from headlight.app.sentences import show_translation
 from headlight.components.token_lines import token_lines
-from headlight.views.translate.lines_payload import lines_payload
+from headlight.views.translate.content import lines_payload
 from transformer.interpret.trace import attention_map
 
 # What an example shows, as a title, and its sentence.
@@ -28,7 +28,7 @@ WAYS = (
 
 
 def show_page(choice: Choice) -> None:
-    """The figure, three examples, three ways on. Raises UserError."""
+    """Show the figure, three examples, three ways on. Raises UserError."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons"):
         for number, (title, sentence) in enumerate(LESSONS.items()):
             st.button(title, key=f"lesson_{number}", on_click=bar.take_sentence, args=(sentence,), type="tertiary")
@@ -41,7 +41,7 @@ def show_page(choice: Choice) -> None:
 
 
 def _show_lines(choice: Choice) -> None:
-    """Source and translation joined by the head that shows most, and what that is."""
+    """Show source and translation joined by the head that shows most, and what that is."""
     trace = results.trace(choice)
     shown = attention_map(trace, "cross", *results.telling_head(choice, "cross"))
     with st.container(key="home_lines"):

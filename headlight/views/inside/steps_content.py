@@ -291,7 +291,7 @@ def _fields(stages: Stages, view: View, x: str) -> dict[str, str]:
 
 
 def _shape(makes: tuple[Matrix, ...], stages: Stages) -> str:
-    """Return the shape of what a step makes, each axis by its name; with several matrices, each shape by its letters."""
+    """Return the shape of what a step makes, each axis by its name; of several matrices, each shape by its letters."""
     batch, heads, queries, keys = stages.scores.shape
     sizes = {"queries": queries, "keys": keys, "model": heads * stages.d_k, "head": stages.d_k}
     names = {"model": "d_model", "head": "d_k"}

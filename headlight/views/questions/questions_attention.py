@@ -6,10 +6,9 @@ from headlight.app import results
 from headlight.app.results import blocks
 from headlight.plots.heatmap import attention_map_figure, mask_figure
 from headlight.plots.text import counted, percent, quoted
-from headlight.views.attention.explorer_text import look_words
+from headlight.views.attention.explorer_content import describe_map, look_words
+from headlight.views.inside.scaling_content import describe_random
 from headlight.views.inside.scaling_figure import largest_figure
-from headlight.views.inside.scaling_text import describe_random
-from headlight.views.translate.text import describe_map
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.interpret.head_patterns import measure_heads, representative_heads

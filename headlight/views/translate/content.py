@@ -1,105 +1,96 @@
-"""Sentences on a translation and on one of its attention maps: what to look for in them."""
+"""What is shown of a translation: the token lines' payload, and sentences on its tokens and on a map of attention."""
 
 import numpy as np
 
-from headlight.plots.text import (
-    chance_words,
-    counted,
-    head_name,
-    pattern_words,
-    percent,
-    quoted,
-    quoted_at,
-    sentence_case,
-    signed,
-)
-from headlight.views.decoding.text import runner_up
+from headlight.plots.text import chance_words, head_name, percent, quoted, quoted_at, sentence_case, signed
 from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
-from transformer.interpret.head_patterns import (
-    LEAST_ROWS,
-    is_word,
-    mean_maximum,
-    measure_head,
-    rows_with_choice,
-)
-from transformer.interpret.trace import AttentionMap, Trace
+from transformer.interpret.head_patterns import strongest_word_pair
+from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
+LINES_APART = 230  # pixels between the rows of tokens
 OUT_OF_DEPTH = "This sentence may be out of the model's depth"
 _RARE = 0.05  # of the corpus's sentences
 
 
+def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART) -> dict:
+    """Return what `token_lines` shows of a trace and a cross-attention map of it, ready for JSON.
+
+    weights: [outputs, source], numbers with the digits of float32; rows are named by their output tokens. `apart` is
+    the distance between the rows in pixels.
+    """
+    probabilities = _digits(trace.next_probabilities)
+    return {
+        "name": head_name(shown.layer, shown.head, shown.layers, shown.heads),
+        "source": list(trace.source_tokens),
+        "outputs": list(trace.next_tokens),
+        "special": list(SPECIAL_TOKENS),
+        "probabilities": probabilities,
+        "chances": [chance_words(each) for each in probabilities],
+        "short_chances": [short_chance(each) for each in probabilities],
+        "ranks": [int(rank) for rank in trace.next_ranks],
+        "weights": [_digits(row) for row in shown.weights],
+        "apart": apart,
+    }
+
+
+def short_chance(probability: float) -> str:
+    """Return a probability in whole percent, never rounded to all or to nothing: "39 %", "> 99 %", "< 1 %"."""
+    if probability >= 0.995:
+        return "> 99 %"
+    return f"{probability * 100:.0f} %" if probability >= 0.01 else "< 1 %"
+
+
+def _digits(values: np.ndarray) -> list[float]:
+    """Return float32 numbers with as few digits as tell them from all others."""
+    return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
+
+
 def least_probable_token(trace: Trace) -> str:
-    """The token of the lowest probability, with the best one that was not chosen."""
-    step = int(trace.next_probabilities.argmin())
-    other, probability = runner_up(trace, step)
-    rank = int(trace.next_ranks[step])
+    """Return the chosen token of the lowest probability, with the best one that was not chosen."""
+    step = trace.given + int(trace.next_probabilities[trace.given :].argmin())
+    other, probability = trace.runner_up(step)
     return (
         f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, "
-        f"{chance_words(trace.next_probabilities[step])}, {'top-1' if rank == 1 else f'rank {rank}'}; {quoted(other)} "
-        f"got {chance_words(probability)}."
+        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}; {quoted(other)} got "
+        f"{chance_words(probability)}."
     )
 
 
 def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = False) -> str:
-    """What tells that a sentence is too much for the model: it is surer, or knows more words, in nearly all others.
+    """Return why a sentence seems too much for the model: it is surer, or knows more words, in nearly all others.
 
     "" where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn` says
     nothing of the sentence.
     """
     if usual is None:
         return ""
-    mean = float(np.log(np.asarray(trace.next_probabilities, dtype=np.float64)).mean())
+    mean = float(np.log(np.asarray(trace.next_probabilities[trace.given :], dtype=np.float64)).mean())
     split, words = split_words(trace.source_tokens[:-1])
-    share = split / max(1, words)
-    findings = []
-    lower = usual.less_sure(mean)
+    share, lower, findings = split / max(1, words), usual.less_sure(mean), []
     if lower <= _RARE and not drawn:
         findings.append(
-            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in "
-            f"{percent(lower) if lower else 'none'} of them"
+            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in {percent(lower)} of them"
         )
     if split and usual.less_split(share) >= 1 - _RARE:
-        usually = percent(usual.typical_split())
         findings.append(
-            f"{split} of its {counted(words, 'word')} {'is' if split == 1 else 'are'} split into {MANY_TOKENS} tokens "
-            f"or more ({percent(share)}; there {usually} on average)"
+            f"{percent(share)} of its words are split into {MANY_TOKENS} tokens or more "
+            f"({percent(usual.typical_split())} on average there)"
         )
     if not findings:
         return ""
     return (
-        f"{OUT_OF_DEPTH}. Beside the greedy translations of "
-        f"{counted(usual.sentences, 'sentence')} ({usual.pairs}): {'; '.join(findings)}. Read the maps with that in "
-        "mind."
+        f"{OUT_OF_DEPTH}. Beside the greedy translations of {usual.sentences:,} sentences ({usual.pairs}): "
+        f"{'; '.join(findings)}. Read the maps with that in mind."
     )
 
 
-def strongest_reading(chosen: AttentionMap) -> str:
-    """The largest weight between two words of a cross-attention map; "" where only special tokens remain."""
-    weights = np.nan_to_num(chosen.weights).copy()
-    weights[:, [not is_word(token) for token in chosen.keys]] = 0
-    if chosen.predicted is not None:
-        weights[[not is_word(token) for token in chosen.predicted]] = 0
-    if not weights.any():
+def strongest_reading(shown: AttentionMap) -> str:
+    """Return the largest weight between two words of a cross-attention map; "" where only special tokens have any."""
+    pair = strongest_word_pair(shown.weights, shown.keys, shown.predicted)
+    if pair is None:
         return ""
-    row, column = np.unravel_index(weights.argmax(), weights.shape)
-    name = head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads)
+    name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
     return (
-        f"In the {name if name.startswith('average') else f'map of {name}'}, the row that predicts "
-        f"{quoted_at(chosen.predicted, int(row))} attends to {quoted_at(chosen.keys, int(column))} with weight "
-        f"{weights[row, column]:.2f}, the largest weight between two words."
-    )
-
-
-def describe_map(chosen: AttentionMap) -> str:
-    """What most rows of a map attend to, with the share; or that no single pattern holds."""
-    name = sentence_case(head_name(chosen.layer, chosen.head, chosen.layers, chosen.heads))
-    if rows_with_choice(chosen.weights).sum() < LEAST_ROWS:
-        return f"{name}: the sentence is too short to find a pattern."
-    measured = measure_head(chosen.kind, chosen.weights, chosen.keys)
-    sharp = mean_maximum(chosen.weights)
-    if measured.label is not None:
-        return f"{name}: {pattern_words(measured, measured.label)}; a row's largest weight is {sharp:.2f} on average."
-    return (
-        f"{name} follows no single pattern here: a row's largest weight is {sharp:.2f} on average (1 would be a single "
-        f"token), its entropy that of {np.exp(measured.entropy):.1f} equal weights."
+        f"{name}: the row that predicts {quoted_at(shown.predicted, pair[0])} attends to "
+        f"{quoted_at(shown.keys, pair[1])} with weight {shown.weights[pair]:.2f}, the largest weight between two words."
     )

@@ -14,14 +14,13 @@ from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
-from .lines_payload import lines_payload
-from .text import OUT_OF_DEPTH, depth_words, least_probable_token, strongest_reading
+from .content import OUT_OF_DEPTH, depth_words, least_probable_token, lines_payload, strongest_reading
 
 _SIDE = 400  # pixels of the map
 
 
 def show_page(choice: Choice) -> None:
-    """The translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
+    """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     _show_depth(choice, trace)

@@ -14,7 +14,7 @@ from headlight.app import choices, selectors, url_state
 from headlight.app.url_state import PARAMETERS, default_of
 from headlight.views.architecture import page as architecture_page
 from headlight.views.attention import page as attention_page
-from headlight.views.attention.explorer import OPTIONS
+from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside import page as inside_page
 from headlight.views.logits import page as logits_page
 from headlight.views.masks import page as masks_page
