@@ -71,6 +71,24 @@ class Trace:
         """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
         return self.source_ids, self.fed_ids[: step + 1], self.next_ids[step]
 
+    @property
+    def never_chosen(self) -> frozenset[str]:
+        """The tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
+        return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})  # with which some models begin and all end
+
+    def runner_up(self, step: int) -> int:
+        """The place among a step's candidates of the most probable one that the target might have had instead."""
+        candidates = zip(self.candidate_ids[step], self.candidate_tokens[step], strict=True)
+        return next(
+            place
+            for place, (id, token) in enumerate(candidates)
+            if id != self.next_ids[step] and token not in self.never_chosen
+        )
+
+    def has_room_after(self, step: int) -> bool:
+        """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
+        return self.finished or step + 1 < len(self.next_ids)
+
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
         save_fields(path, vars(self))
@@ -89,23 +107,6 @@ class Trace:
         import pandas  # not needed to translate
 
         return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
-
-    @property
-    def never_chosen(self) -> frozenset[str]:
-        """Tokens that decoding never chooses: padding and what the decoder begins with, but for the end of sentence."""
-        return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})
-
-    def runner_up(self, step: int) -> tuple[str, float]:
-        """Return the most probable candidate of a step that was not chosen and could have been, and its probability."""
-        return next(
-            (token, float(probability))
-            for token, probability in zip(self.candidate_tokens[step], self.candidate_probabilities[step], strict=True)
-            if token != self.next_tokens[step] and token not in self.never_chosen
-        )
-
-    def has_room_after(self, step: int) -> bool:
-        """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
-        return self.finished or step + 1 < len(self.next_tokens)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{kind} {list(self.attention(kind).shape)}" for kind in AttentionKind)

@@ -118,13 +118,14 @@ def entropy_words(entropy: float) -> str:
 
 def hardest_step(trace: Trace) -> str:
     """Return the step of the highest entropy, and what to try there; that of the lowest probability may be another."""
-    step = int(trace.entropies.argmax())
-    other, probability = trace.runner_up(step)
-    attempt = f" Go there, force {quoted(other)} instead, and see how the rest changes."
+    step = trace.given + int(trace.entropies[trace.given :].argmax())
+    index = trace.runner_up(step)
+    other, probability = quoted(trace.candidate_tokens[step][index]), trace.candidate_probabilities[step, index]
+    attempt = f" Go there, force {other} instead, and see how the rest changes."
     return (
-        f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
+        f"Of the steps open to choice, step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
         f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
-        f"{chance_words(trace.next_probabilities[step])}, {quoted(other)} {chance_words(probability)}."
+        f"{chance_words(trace.next_probabilities[step])}, {other} {chance_words(probability)}."
         f"{attempt if trace.has_room_after(step) else ''}"
     )
 

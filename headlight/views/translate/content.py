@@ -48,11 +48,12 @@ def _digits(values: np.ndarray) -> list[float]:
 def least_probable_token(trace: Trace) -> str:
     """Return the chosen token of the lowest probability, with the best one that was not chosen."""
     step = trace.given + int(trace.next_probabilities[trace.given :].argmin())
-    other, probability = trace.runner_up(step)
+    other = trace.runner_up(step)
     return (
         f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, "
-        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}; {quoted(other)} got "
-        f"{chance_words(probability)}."
+        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}; "
+        f"{quoted(trace.candidate_tokens[step][other])} got "
+        f"{chance_words(trace.candidate_probabilities[step, other])}."
     )
 
 

@@ -10,10 +10,8 @@ import pytest
 
 from headlight.plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
 from headlight.plots.palette import PAGES_OWN, THEMES_FAINTEST, THEMES_STRONGEST, WEIGHT_SCALE, Scale, diverging, ink_on
-from headlight.plots.text import chance_words, head_name, percent
+from headlight.plots.text import head_name, percent
 from headlight.views.questions.figures import overview_figure
-from headlight.views.translate.text import describe_map, least_probable_token, strongest_reading
-from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import attention_map, masked_maps
 
 ROOT = Path(__file__).parents[3]
@@ -170,31 +168,6 @@ def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trac
     assert len(figure.data) == 1, "no numbers in cells too small for them"
     assert figure.layout.width < 1200
     assert 40 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
-
-
-def test_the_captions_numbers_are_the_traces(trace):
-    step = int(trace.next_probabilities.argmin())
-    assert chance_words(trace.next_probabilities[step]) in least_probable_token(trace)
-    assert trace.next_tokens[step] in least_probable_token(trace)
-
-
-def test_the_strongest_reading_is_the_largest_weight_between_words(trace):
-    chosen = attention_map(trace, "cross", 0, 0, "predicted")
-    rows = [is_word(token) for token in chosen.predicted]
-    columns = [is_word(token) for token in chosen.keys]
-    assert f"{chosen.weights[rows][:, columns].max():.2f}" in strongest_reading(chosen)
-
-
-def test_a_map_without_pattern_is_said_to_have_none(trace):
-    even = dataclasses.replace(
-        attention_map(trace, "cross", 0, 0), weights=np.full((6, 4), 0.25), keys=("a", "b", "c", "d")
-    )
-    assert "no single pattern" in describe_map(even)
-
-
-def test_a_short_sentence_is_called_too_short(trace):
-    whole = attention_map(trace, "cross", 0, 0)
-    assert "too short" in describe_map(dataclasses.replace(whole, weights=whole.weights[:2]))
 
 
 def test_the_overviews_hover_names_head_row_and_key(trace):
