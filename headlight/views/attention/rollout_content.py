@@ -74,14 +74,14 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     rows = np.arange(len(before))
     row = int(np.where(moved, after.max(axis=1) - after[rows, old], -1).argmax())
     where = (
-        f", most clearly in the row of {quoted_at(raw.queries, row)}: largest weight {quoted_at(raw.keys, old[row])} "
-        f"({before[row, old[row]]:.2f}), largest share {quoted_at(raw.keys, new[row])} ({after[row, new[row]]:.2f})"
+        f", most clearly in that of {quoted_at(raw.queries, row)}: from {quoted_at(raw.keys, old[row])} (weight "
+        f"{before[row, old[row]]:.2f}) to {quoted_at(raw.keys, new[row])} (share {after[row, new[row]]:.2f})"
     )
     return (
-        f"The largest weight and the largest share are on different tokens in {moved.sum()} of {len(rows)} rows"
-        f"{where if moved.any() else ''}. On average a row's largest weight is {before.max(axis=1).mean():.2f}, its "
-        f"largest share {after.max(axis=1).mean():.2f}; {quoted_at(raw.keys, column)} has the largest share over all "
-        f"rows ({after[:, column].mean():.2f}, its weight in this layer {before[:, column].mean():.2f})."
+        f"The maximum moves in {moved.sum()} of {len(rows)} rows{where if moved.any() else ''}. Row maxima are "
+        f"{before.max(axis=1).mean():.2f} on average in the weights, {after.max(axis=1).mean():.2f} in the shares; over "
+        f"all rows {quoted_at(raw.keys, column)} has most (share {after[:, column].mean():.2f}, weight "
+        f"{before[:, column].mean():.2f})."
     )
 
 

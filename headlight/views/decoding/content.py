@@ -100,7 +100,7 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
     return (
         f"With input {quoted(trace.fed_tokens[step])} the model gives {quoted(trace.next_tokens[step])} "
-        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}{reason}. {name}: attends most "
+        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}{reason}. {name} attends most "
         f"to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
     )
 
