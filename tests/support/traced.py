@@ -1,14 +1,19 @@
 """The laws' sentences, translated once by the checkpoint that the app opens with; and how captions name tokens."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
+import torch
 from support.sentences import SENTENCES
+from support.small import small_config
 from support.streams import CHECKPOINTS, loaded, trace_of
 
 from transformer import Translator
+from transformer.checkpoint import Checkpoint
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import Trace
+from transformer.model.transformer import Transformer
 
 NAME = "en-de"
 CHECKPOINT = CHECKPOINTS / NAME
@@ -50,3 +55,13 @@ def is_printed(words: str, probability: float) -> bool:
         return probability < 1e-6 if words[0] == "<" else 0.999 < probability <= 1
     number = words.removesuffix(" %")
     return abs(float(number) - 100 * probability) <= 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-6
+
+
+@cache
+def odd_traces() -> tuple[Trace, ...]:
+    """Translations by a random model with one layer, one head and no positions; the second's first token is given."""
+    torch.manual_seed(1)
+    tokenizer, shape = translator().tokenizer, {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 1}
+    model = Transformer(small_config(vocab_size=translator().model.config.vocab_size, positions="none", **shape))
+    trace = Translator(Checkpoint(model.eval(), tokenizer)).trace("I love my teacher.")
+    return trace, replace(trace, given=1)

@@ -63,8 +63,8 @@ def describe_ranks(weights: np.ndarray, drops: np.ndarray, tokens: Sequence[str]
     by_weight, by_drop = (1 + (np.abs(each) > np.abs(each)[:, None]).sum(axis=1) for each in (weights, drops))
     token = int(np.abs(by_weight - by_drop).argmax())
     return (
-        f"No token's ranks differ more than those of {quoted_at(tokens, token)}: {by_weight[token]} of {len(tokens)} by "
-        f"raw weight ({weights[token]:.2f}), {by_drop[token]} by leave-one-out (log P {_change(drops[token])})."
+        f"No token's ranks differ more than those of {quoted_at(tokens, token)}: {by_weight[token]} of {len(tokens)} "
+        f"by raw weight ({weights[token]:.2f}), {by_drop[token]} by leave-one-out (log P {_change(drops[token])})."
     )
 
 

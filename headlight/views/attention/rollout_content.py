@@ -79,8 +79,8 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
     )
     return (
         f"The maximum moves in {moved.sum()} of {len(rows)} rows{where if moved.any() else ''}. Row maxima are "
-        f"{before.max(axis=1).mean():.2f} on average in the weights, {after.max(axis=1).mean():.2f} in the shares; over "
-        f"all rows {quoted_at(raw.keys, column)} has most (share {after[:, column].mean():.2f}, weight "
+        f"{before.max(axis=1).mean():.2f} on average in the weights, {after.max(axis=1).mean():.2f} in the shares; "
+        f"over all rows {quoted_at(raw.keys, column)} has most (share {after[:, column].mean():.2f}, weight "
         f"{before[:, column].mean():.2f})."
     )
 

@@ -1,0 +1,101 @@
+"""Laws of the sentences on a translation: its improbable token, its depth, and the largest weight between two words."""
+
+import json
+import re
+
+import numpy as np
+from support.claims import PERCENT, as_percent, as_printed
+from support.head_rows import word
+from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
+
+from headlight.plots.text import head_name
+from headlight.views.translate.content import depth_words, least_probable_token, strongest_reading
+from transformer.decoding.output_statistics import load_outputs
+from transformer.interpret.head_patterns import most_confident_head
+from transformer.interpret.trace import attention_map
+
+
+def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen():
+    never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
+    for trace in (*all_traces(), *odd_traces()):
+        said = re.fullmatch(
+            rf"Lowest-probability token: {TOKEN}, ([<>]?.+? %), rank (\d+); “(.+?)” got (.+? %)\.",
+            least_probable_token(trace),
+        )
+        step = place_of(trace.next_tokens, said[1], said[2])
+        chosen = [float(each) for each in trace.next_probabilities]
+        assert step >= trace.given and chosen[step] == min(chosen[trace.given :]) and is_printed(said[3], chosen[step])
+        better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
+        assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
+        row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
+        others = {id: each for id, each in row if id != trace.next_ids[step] and id not in never}
+        other = max(others, key=others.get)
+        assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
+
+
+def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
+    usual = load_outputs(CHECKPOINT / "outputs.json")
+    written = json.loads((CHECKPOINT / "outputs.json").read_text())
+    told = 0
+    for trace in (*all_traces(), *odd_traces()):
+        chosen = [float(each) for each in trace.next_probabilities[trace.given :]]
+        mean = sum(map(np.log, chosen)) / len(chosen)
+        lower = sum(each < mean for each in written["mean_log_probabilities"]) / usual.sentences
+        spread = re.findall(r"(?:^|▁)[^▁]*", "\0".join(trace.source_tokens[:-1]))
+        pieces = [sum(any(each.isalnum() for each in piece) for piece in part.split("\0")) for part in spread]
+        split, words = sum(each >= 3 for each in pieces), sum(each > 0 for each in pieces)
+        share = split / max(1, words)
+        fewer = sum(each < share for each in written["split_shares"]) / usual.sentences
+        text = depth_words(trace, usual)
+        assert bool(text) == (lower <= 0.05 or (split > 0 and fewer >= 0.95)), trace.source_text
+        assert "log-probability" not in depth_words(trace, usual, drawn=True) and not depth_words(trace, None)
+        if not text:
+            continue
+        told += 1
+        assert f"Beside the greedy translations of {usual.sentences:,} sentences ({usual.pairs}): " in text
+        sure = re.search(rf"output tokens is (−\d+\.\d\d), and lower in ({PERCENT}) of them", text)
+        assert bool(sure) == (lower <= 0.05)
+        assert not sure or (as_printed(sure[1], mean) and as_percent(sure[2], lower))
+        many = re.search(
+            rf"({PERCENT}) of its words are split into 3 tokens or more \(({PERCENT}) on average there\)", text
+        )
+        assert bool(many) == (split > 0 and fewer >= 0.95)
+        assert not many or (as_percent(many[1], share) and as_percent(many[2], np.mean(written["split_shares"])))
+    assert told >= 3
+
+
+def test_the_weight_named_is_the_largest_between_two_words():
+    named = 0
+    for trace in (*traces(), odd_traces()[0]):
+        layers, heads = trace.cross.shape[:2]
+        for layer, head in [(0, 0), (layers - 1, heads - 1), (layers - 1, None), (None, 0), (None, None)]:
+            text = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
+            chosen = trace.cross.astype(np.float64)
+            chosen = chosen if layer is None else chosen[layer : layer + 1]
+            chosen = (chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1))
+            weights = {
+                (row, column): chosen[row, column]
+                for row, out in enumerate(trace.next_tokens)
+                for column, key in enumerate(trace.source_tokens)
+                if word(out) and word(key)
+            }
+            if not weights:
+                assert text == ""
+                continue
+            said = re.fullmatch(
+                rf"(.+?): the row that predicts {TOKEN} attends to {TOKEN} with weight (\d\.\d\d), the largest weight "
+                r"between two words\.",
+                text,
+            )
+            row, column = place_of(trace.next_tokens, said[2], said[3]), place_of(trace.source_tokens, said[4], said[5])
+            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[6], weights[row, column])
+            assert said[1].lower() == head_name(layer, head, layers, heads)
+            named += 1
+    assert named > 150
+
+
+def test_no_head_is_more_confident_than_the_most_confident():
+    for trace in traces():
+        columns = [index for index, token in enumerate(trace.source_tokens) if token != "</s>"]
+        sharp = trace.cross.astype(np.float64)[..., columns].max(axis=-1).mean(axis=-1)
+        assert sharp[most_confident_head(trace.cross, trace.source_tokens)] >= sharp.max() - 1e-6
