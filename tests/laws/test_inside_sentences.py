@@ -177,11 +177,11 @@ def jacobian(weights):
 
 def test_what_the_division_does_to_a_head():
     real = [case for case in cases() if not case[1].toy]
-    stages, view = real[0]
-    certain = (stages.scores == stages.scores.max(axis=-1, keepdims=True)).astype(np.float32)
-    grown = {name: 1e5 * getattr(stages, name) for name in ("products", "scores")}
+    first = real[0][0]
+    certain = (first.scores == first.scores.max(axis=-1, keepdims=True)).astype(np.float32)
+    decided = replace(first, weights=certain, products=1e5 * first.products, scores=1e5 * first.scores)
     saturated = 0
-    for stages, view in (*real, (replace(stages, weights=certain, **grown), view)):
+    for stages, view in (*real, (decided, real[0][1])):
         text = describe_head(stages, view.head, view.queries)
         products, free = stages.products[0, view.head].astype(np.float64), stages.unmasked[0]
         width = stages.query.shape[-1] // stages.weights.shape[1]
@@ -189,8 +189,8 @@ def test_what_the_division_does_to_a_head():
         divided = [softmax_by_hand(row[open_] / width**0.5) for row, open_ in zip(products, free, strict=True)]
         found = re.match(
             rf"Without the division a row's largest weight would be {_NUMBER} on average instead of {_NUMBER}; the row "
-            rf"of {_QUERY} changes most, from {_NUMBER} to {_NUMBER}\. The unmasked products have a standard deviation of "
-            rf"{_NUMBER}, the scores {_NUMBER}\. ",
+            rf"of {_QUERY} changes most, from {_NUMBER} to {_NUMBER}\. The unmasked products have a standard deviation "
+            rf"of {_NUMBER}, the scores {_NUMBER}\. ",
             text,
         )
         assert as_printed(found[1], np.mean([row.max() for row in without]))

@@ -63,8 +63,8 @@ def cases():
 
 SHARES = re.compile(
     rf"The maximum moves in (\d+) of (\d+) rows(?:, most clearly in that of {TOKEN}: from {TOKEN} \(weight {NUMBER}\) "
-    rf"to {TOKEN} \(share {NUMBER}\))?\. Row maxima are {NUMBER} on average in the weights, {NUMBER} in the shares; over "
-    rf"all rows {TOKEN} has most \(share {NUMBER}, weight {NUMBER}\)\."
+    rf"to {TOKEN} \(share {NUMBER}\))?\. Row maxima are {NUMBER} on average in the weights, {NUMBER} in the shares; "
+    rf"over all rows {TOKEN} has most \(share {NUMBER}, weight {NUMBER}\)\."
 )
 
 

@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
-from headlight.views.attention import rollout_text as captions
+from headlight.views.attention.rollout_content import ALTI, FORMULAS, HALVES, MEASURED
 from headlight.views.attention.rollout_figure import KINDS, parts_figure, parts_of_steps, raw_and_rolled, shares_figure
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
+from transformer.interpret.rollout import Rollout, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.alti import alti
 
@@ -41,11 +41,11 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
     return request.param, trace, roll_out(*maps), roll_out(*maps, mixing), contributed
 
 
-@pytest.mark.parametrize("mixing", [captions.HALVES, captions.MEASURED, captions.ALTI])
+@pytest.mark.parametrize("mixing", [HALVES, MEASURED, ALTI])
 @pytest.mark.parametrize("side", list(KINDS))
 def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
     name, trace, *rollouts = example
-    rollout = rollouts[list(captions.FORMULAS).index(mixing)]
+    rollout = rollouts[list(FORMULAS).index(mixing)]
     app = open_rollout(checkpoint=name, text=TEXTS[name], rolled=side, rolled_by=mixing, rolled_layers="2")
     raw, rolled, *parts = charts(app)
     kind = KINDS[side]
@@ -64,52 +64,36 @@ def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
         np.testing.assert_allclose(bars[:, 0], rollout.source_share()[1], atol=1e-6)
 
 
-def test_half_and_half_is_said_to_be_no_finding_of_this_sentence():
-    text = page_text(open_rollout())
-    assert "The source's share is 0.875 in every step, and would be in any sentence" in text and "1 − ½³" in text
-    text = page_text(open_rollout(rolled_by=captions.MEASURED))
-    assert "any sentence" not in text and "the source's share is largest in step" in text
-
-
 def test_the_url_restores_side_mixing_layer_and_row_names():
-    query = {"rolled": "decoder", "rolled_by": captions.MEASURED, "rolled_layers": "1", "rows": "input token"}
+    query = {"rolled": "decoder", "rolled_by": MEASURED, "rolled_layers": "1", "rows": "input token"}
     app = open_rollout(**query)
     for key, value in query.items():
         assert app.segmented_control(key=key).value == value
     assert "Rollout up to layer 1" in page_text(app)
 
 
-@pytest.mark.parametrize("value", ["evil", "", "0", "-1", "99", "9" * 3000, "<b>"])
+@pytest.mark.parametrize("value", ["evil", "0", "99", "<b>"])
 def test_garbage_in_the_url_falls_back(value):
     app = open_rollout(rolled=value, rolled_by=value, rolled_layers=value, rows=value)
     assert not app.error and len(charts(app)) == 3
     assert "Rollout up to layer 3: shares of source tokens" in page_text(app)
 
 
-@pytest.mark.parametrize("text", ["", " ", "x" * 3000])
-def test_what_cannot_be_translated_gets_the_message_of_every_page(text):
-    app = open_rollout(text=text)
-    assert app.warning and not charts(app)
-
-
-@pytest.mark.parametrize("checkpoint", TEXTS)
-@pytest.mark.parametrize("text", ["a", "\x00 🍕", "<script>alert(1)</script>", "**b** [l](http://x.y) $x^2$ :red[no]"])
+@pytest.mark.parametrize(
+    "text", ["a", "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no]", " ".join(["dog ."] * 30)]
+)
 @pytest.mark.parametrize("side", list(KINDS))
-def test_hostile_and_tiny_sentences_are_text_and_nothing_else(checkpoint, text, side):
-    app = open_rollout(checkpoint=checkpoint, text=text, rolled=side)
-    assert len(charts(app)) == (3 if side == "across both" else 2)
+def test_hostile_tiny_and_long_sentences_are_text_and_nothing_else(text, side):
+    app = open_rollout(text=text, rolled=side)
+    raw, rolled, *parts = charts(app)
+    assert bool(parts) == (side == "across both") and all(each["layout"]["height"] < 4000 for each in parts)
+    assert len(raw["data"]) == len(rolled["data"]) == 1 or len(text) < 60, "sixty tokens have no numbers in the cells"
     for element in (*app.markdown, *app.info, *app.caption):
         assert "<script" not in element.value.replace("\\<", "") and "](http://x.y)" not in element.value
     assert "<script" not in unquote("".join(chart.proto.spec for chart in app.get("plotly_chart")))
 
 
-def test_sixty_tokens_are_drawn_without_numbers_in_the_cells():
-    raw, rolled, parts = charts(open_rollout(text=" ".join(["The dog was too old."] * 10)))
-    assert len(raw["data"]) == len(rolled["data"]) == 1
-    assert parts["layout"]["height"] < 4000
-
-
-# The figures and sentences by themselves
+# The figures by themselves
 
 
 def test_blank_cells_scale_and_hover(example):
@@ -121,38 +105,6 @@ def test_blank_cells_scale_and_hover(example):
     assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
     assert f"share of “{trace.fed_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
     assert "attends to" in shares_figure(raw, "weight").data[0].hovertext[1][0]
-
-
-def test_the_sentence_on_the_maps_follows_their_numbers(example):
-    _, trace, halves, *_ = example
-    raw, rolled = raw_and_rolled(trace, halves, "cross", 1, "predicted")
-    moved = sum(a.argmax() != b.argmax() for a, b in zip(raw.weights, rolled.weights, strict=True))
-    text = captions.describe_shares(raw, rolled)
-    expected = f"In {moved} of {len(raw.weights)} rows" if moved else f"In all {len(raw.weights)} rows"
-    assert expected in text
-    assert f"the largest share of a source token {rolled.weights.max(axis=1).mean():.2f}" in text
-    assert "both belong to the same token" in captions.describe_shares(raw, raw)
-    alone = dataclasses.replace(raw, weights=raw.weights[:, :1], keys=raw.keys[:1])
-    assert "nothing to compare" in captions.describe_shares(alone, alone)
-
-
-def test_what_came_around_every_layer_is_the_product_of_what_attention_left(example):
-    _, trace, halves, *_ = example
-    _, rolled = raw_and_rolled(trace, halves, "encoder", 1, "fed")
-    parts = half_and_half(trace.encoder, trace.decoder, trace.cross).encoder[:2]
-    assert "Of the average, 0.25 comes through the residual connections alone" in captions.describe_diagonal(
-        rolled, parts
-    )
-
-
-def test_parts_of_steps_that_differ_are_named_and_equal_ones_are_not(example):
-    _, trace, halves, measured, _ = example
-    source = measured.source_share()[1]
-    text = captions.describe_parts(trace, measured, 1, captions.MEASURED)
-    assert (
-        f"({source.max():.2f})" in text and f"({source.min():.2f})" in text and f"step {source.argmax() + 1}," in text
-    )
-    assert "in every step here" in captions.describe_parts(trace, halves, 1, captions.MEASURED)
 
 
 def test_token_text_is_escaped(example):
