@@ -19,6 +19,7 @@ from transformer.interpret.attention_block import (
     merge_heads,
     record_stages,
     split_heads,
+    undivided,
 )
 from transformer.model.names import AttentionKind
 
@@ -152,3 +153,13 @@ def test_heads_split_and_merge_without_loss_and_refuse_a_remainder():
 def test_large_scores_do_not_overflow():
     weights = softmax(np.array([[1e6, 1e6 - 1, -1e6]]), np.array([[True, True, True]]))
     assert np.allclose(weights, [[1 / (1 + np.exp(-1)), 1 / (1 + np.e), 0]])
+
+
+def test_the_undivided_weights_are_softmax_of_the_products_themselves():
+    stages = record_stages(small_model(), random_sources(7)[0], [2, 5, 9, 11, 4], "decoder", 1)
+    without, divided = undivided(stages, 3)
+    powers = np.exp(stages.products[0, 3].astype(np.float64)) * np.tri(5)
+    np.testing.assert_allclose(without, powers / powers.sum(axis=1, keepdims=True), atol=1e-12)
+    powers = powers ** (1 / np.sqrt(6))
+    np.testing.assert_allclose(divided, powers / powers.sum(axis=1, keepdims=True), atol=1e-6)
+    assert without.dtype == divided.dtype == np.float64

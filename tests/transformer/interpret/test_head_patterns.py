@@ -11,6 +11,7 @@ from transformer.interpret.head_patterns import (
     measure_heads,
     most_confident_head,
     representative_heads,
+    strongest_word_pair,
 )
 
 TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
@@ -153,3 +154,13 @@ def test_the_most_confident_head_has_the_largest_weights_but_those_on_the_end():
     causal[0, 0][np.tri(3, dtype=bool)] = (1, 0.5, 0.5, 1 / 3, 1 / 3, 1 / 3)
     causal[0, 1][np.tri(3, dtype=bool)] = (1, 0, 1, 0, 0, 1)
     assert most_confident_head(causal, ("<s>", "▁Ich", "▁lese")) == (0, 1)
+
+
+def test_the_strongest_pair_of_words_is_the_largest_weight_that_no_mark_or_special_token_has():
+    keys, outputs = ("▁no", ".", "▁cat", "</s>"), ("▁keine", "▁Katze", "</s>")
+    weights = np.random.default_rng(3).random((3, 4)) / 2
+    weights[0, 1], weights[1, 3], weights[2, 2] = 0.9, 0.8, 0.7
+    pairs = [(row, column) for row in (0, 1) for column in (0, 2)]
+    assert strongest_word_pair(weights, keys, outputs) == max(pairs, key=weights.__getitem__)
+    assert strongest_word_pair(weights, keys) == (2, 2), "rows without outputs are all compared"
+    assert strongest_word_pair(weights * [0, 1, 0, 1], keys, outputs) is None

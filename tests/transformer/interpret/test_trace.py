@@ -111,3 +111,20 @@ def test_a_target_cut_off_is_not_finished(translator, tokenizer):
     recording = record(translator.model, [source], [[tokenizer.begin_id, *ids[:-1]]])
     trace = make_trace(recording, tokenizer, source_text="dog", source_pieces=pieces, target_ids=ids, origin="decoded")
     assert not trace.finished and trace.target_text == "Hund Katze"
+
+
+def test_the_runner_up_is_the_best_token_that_was_not_chosen_and_could_have_been(trace, tokenizer):
+    first = ("<pad>", "<s>", *trace.candidate_tokens[0][2:])
+    padded = dataclasses.replace(trace, candidate_tokens=(first, *trace.candidate_tokens[1:]))
+    assert padded.never_chosen == {"<pad>", "<s>"} and padded.runner_up(0) >= 2
+    assert dataclasses.replace(trace, fed_tokens=("</s>", *trace.fed_tokens[1:])).never_chosen == {"<pad>"}
+    never = {tokenizer.pad_id, tokenizer.begin_id}
+    for step, (ids, own) in enumerate(zip(trace.candidate_ids.tolist(), trace.next_ids, strict=True)):
+        assert ids[trace.runner_up(step)] == next(id for id in ids if id not in never | {own})
+
+
+def test_another_token_can_be_taken_unless_the_length_limit_was_met_there(trace):
+    steps = range(len(trace.next_ids))
+    cut = dataclasses.replace(trace, finished=False)
+    assert [cut.has_room_after(step) for step in steps] == [True] * (len(steps) - 1) + [False]
+    assert all(dataclasses.replace(trace, finished=True).has_room_after(step) for step in steps)

@@ -48,10 +48,3 @@ def test_there_are_three_ways_on():
 def test_a_text_that_cannot_be_translated_gets_a_message():
     app = open_page(HOME, text=" ")
     assert "is empty" in app.warning[0].value and not app.exception
-
-
-def test_an_old_link_to_a_head_opens_the_page_on_the_translation():
-    app = open_page(HOME, text="Where is my cat?", layer="2", head="5")
-    assert app.title[0].value == "Translate"
-    assert app.query_params["text"] == "Where is my cat?"
-    assert "layer 2, head 5" in page_text(app)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.made import NEXT, SOURCE, made_map, made_trace
 
-from headlight.views.translate.lines_payload import APART, lines_payload, short_chance
+from headlight.views.translate.content import LINES_APART, lines_payload, short_chance
 from transformer.interpret.trace import attention_map
 
 
@@ -30,27 +30,14 @@ def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(ship
 def test_a_made_sentence_is_given_as_it_is():
     weights = [[0.1, 0.5, 0.2, 0.1, 0.1], [0.1, 0.1, 0.3, 0.4, 0.1], [0.0, 0.9, 0.0, 0.1, 0.0]]
     for row_label in ("fed", "predicted"):  # rows of the lines are output tokens, whatever the map calls its own
-        given = lines_payload(made_trace(), made_map(weights, row_label=row_label))
-        assert (given["source"], given["outputs"]) == (list(SOURCE), list(NEXT))
+        given = lines_payload(made_trace(), made_map(weights, row_label=row_label), 180)
+        assert (given["source"], given["outputs"], given["apart"]) == (list(SOURCE), list(NEXT), 180)
         assert given["weights"] == weights, "0.1 travels as 0.1"
-        assert given["probabilities"] == [0.9, 0.25, 0.6] and given["ranks"] == [1, 2, 1]
-        assert given["chances"] == ["90.0 %", "25.0 %", "60.0 %"]
-        assert given["short_chances"] == ["90 %", "25 %", "60 %"]
+        assert given["chances"] == ["90.0 %", "25.0 %", "60.0 %"] and given["short_chances"] == ["90 %", "25 %", "60 %"]
         assert given["name"] == "layer 2, head 1" and "</s>" in given["special"]
-    assert given["apart"] == APART and lines_payload(made_trace(), made_map(weights), 180)["apart"] == 180
+    assert lines_payload(made_trace(), made_map(weights))["apart"] == LINES_APART
 
 
-@pytest.mark.parametrize(
-    ("probability", "said"),
-    [
-        (0.0, "< 1 %"),
-        (0.0099, "< 1 %"),
-        (0.01, "1 %"),
-        (0.3949, "39 %"),
-        (0.994, "99 %"),
-        (0.995, "> 99 %"),
-        (1, "> 99 %"),
-    ],
-)
-def test_a_probability_is_never_rounded_to_all_or_to_nothing(probability, said):
-    assert short_chance(probability) == said
+def test_a_probability_is_never_rounded_to_all_or_to_nothing():
+    probabilities = (0.0, 0.0099, 0.01, 0.3949, 0.994, 0.995, 1)
+    assert [short_chance(each) for each in probabilities] == ["< 1 %", "< 1 %", "1 %", "39 %", "99 %", *["> 99 %"] * 2]
