@@ -16,7 +16,7 @@ def attention_steps(
     on_choice: Callable[[int, int, int, str], None],
     on_mask: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Show a block (see steps_payload.py) with a query, a key and a dimension chosen, each counted from 1,
+    """Show a block (see steps_content.py) with a query, a key and a dimension chosen, each counted from 1,
     and the step that is shown, by its name in the payload, or "all".
 
     Pointing at a cell and choosing another one happen in the browser alone. Back come what was chosen (query, key,

@@ -6,7 +6,7 @@ _lines = component("token_lines", "token_lines/lines")
 
 
 def token_lines(payload: dict, key: str) -> None:
-    """Show a translation's tokens with one head's weights between them (see lines_payload.py).
+    """Show a translation's tokens with one head's weights between them (see `lines_payload` of the view Translate).
 
     Pointing, touching and the arrow keys are the browser's own: nothing comes back.
     """
