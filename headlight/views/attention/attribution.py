@@ -56,7 +56,9 @@ def show(choice: Choice) -> None:
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )
-    see = content.describe(values, tokens, gradient.prefix, left_out.prefix, trace.fed_tokens[: step + 1])
+    largest = content.describe_largest(values, tokens)
+    fed = trace.fed_tokens[: step + 1]
+    see = f"{largest} {content.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     show_figure(measures_figure(values, tokens), "beyond", alt, see)
     show_finding(see)

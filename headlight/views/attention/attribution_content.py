@@ -27,21 +27,6 @@ SOURCES = {
 }
 
 
-def describe(
-    values: dict[str, np.ndarray], tokens: Sequence[str], gradient: np.ndarray, drops: np.ndarray, fed: Sequence[str]
-) -> str:
-    """Return all sentences on one step.
-
-    values: [source] for each of MEASURES; gradient, drops: [input tokens], what the prefix gets of two of them.
-    """
-    sentences = (
-        describe_largest(values, tokens),
-        describe_ranks(values[RAW], values[LEFT_OUT], tokens),
-        describe_prefix(gradient, drops, values[LEFT_OUT], fed),
-    )
-    return " ".join(filter(None, sentences))
-
-
 def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:
     """Return which token is largest by each measure, signs aside, and how often the two with signs contradict."""
     first: dict[str, list[str]] = {}
@@ -53,18 +38,6 @@ def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> st
     return (
         f"Largest by absolute value: {'; '.join(parts)}. {sentence_case(GRADIENT)} and {LEFT_OUT} have opposite signs "
         f"for {opposed} of {len(tokens)} tokens."
-    )
-
-
-def describe_ranks(weights: np.ndarray, drops: np.ndarray, tokens: Sequence[str]) -> str:
-    """Return the token whose rank by raw weight and by leave-one-out differ most; "" if they cannot be compared."""
-    if not np.isfinite(drops).all() or len(tokens) < FEWEST:
-        return ""
-    by_weight, by_drop = (1 + (np.abs(each) > np.abs(each)[:, None]).sum(axis=1) for each in (weights, drops))
-    token = int(np.abs(by_weight - by_drop).argmax())
-    return (
-        f"No token's ranks differ more than those of {quoted_at(tokens, token)}: {by_weight[token]} of {len(tokens)} "
-        f"by raw weight ({weights[token]:.2f}), {by_drop[token]} by leave-one-out (log P {_change(drops[token])})."
     )
 
 

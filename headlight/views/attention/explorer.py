@@ -45,15 +45,9 @@ def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
         st.page_link(
             "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
         )
-        _offer(choice, trace, written)
-
-
-def _offer(choice: Choice, trace: Trace, written: dict[str, str]) -> None:
-    """Offer the explorer as it stands as a file for everybody, and its weights as a table."""
-    files = choice.checkpoint
-
-    offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
-    offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
+        files = choice.checkpoint
+        offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
+        offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
 
 
 def _inside(written: dict[str, str], layer: int, head: int) -> dict[str, str]:
@@ -109,8 +103,7 @@ def _follow_others(trace: Trace) -> None:
     kind, heads = _linked_kind(), None
     if any(name in st.query_params for name in _SHARED):
         heads = _linked_heads(trace, kind)
-    elif st.session_state.get(_FOLLOWED) != noted_head():
-        noted = noted_head()
+    elif (noted := noted_head()) and st.session_state.get(_FOLLOWED) != noted:
         kind, heads = noted["kind"], f"{noted['layer']}.{noted['head']}"
     st.session_state[_FOLLOWED] = noted_head()
     if heads and _are_heads(heads, trace, kind):

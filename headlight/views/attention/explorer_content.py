@@ -47,7 +47,7 @@ _SHORT = ("prev.", "same", "next", "mirror", "end", "start", "punct.", "align", 
 PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in zip(Pattern, _SHORT, strict=True)}
 
 # measure -> its meaning, its unit, and whether a filter asks for at least or at most
-MEASURES = {
+MEASURES: dict[str, tuple[str, str, str]] = {
     "confidence": ("mean of the rows' largest weights, </s> left out", "", "at least"),
     "entropy": ("mean entropy of the rows", "nats", "at most"),
     **{name: (f"rows with their largest weight {words}", "%", "at least") for name, (_, words) in PATTERNS.items()},
@@ -167,7 +167,7 @@ def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict
 
 def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
     """Return each measure's values, head by head, to three decimals, None for NaN; measures of NaN alone left out."""
-    values = {
+    values: dict[str, list[float]] = {
         "confidence": [head.confidence for head in measured],
         "entropy": [head.entropy for head in measured],
         **{name: [float(head.counts[name]) for head in measured] for name in THRESHOLDS},

@@ -30,7 +30,7 @@ def show_page(choice: Choice) -> None:
     shown = replace(choice, prefix=prefix)
     if isinstance(choice.strategy, Beam):
         with beam:
-            shown = replace(shown, rank=_choose_hypothesis(shown))
+            shown = replace(shown, rank=_choose_hypothesis(shown, choice.strategy))
     with player:
         show_translation(shown)
         if shown.rank > 1:
@@ -78,10 +78,9 @@ def _forget() -> None:
     url_state.write("prefix", "")
 
 
-def _choose_hypothesis(choice: Choice) -> int:
+def _choose_hypothesis(choice: Choice, beam: Beam) -> int:
     """Show all hypotheses of the beam beside greedy decoding; return the rank, from 1, of the one to step through."""
     found, tokenizer = results.hypotheses(choice), results.translator(choice.checkpoint).tokenizer
-    beam = choice.strategy
     st.subheader("What beam search found")
     header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
     rows = []

@@ -47,7 +47,7 @@ def choose_block(choice: Choice) -> ChosenBlock:
     predicted = None if kind == "encoder" else trace.next_tokens
     positioned = config.positions != Positions.NONE
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
-    view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
+    view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
     return ChosenBlock(view, *blocks.stages(choice, kind, layer))
 
 

@@ -15,6 +15,7 @@ from headlight.app.results import Choice
 from headlight.app.selectors import one_number
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.attention_steps import attention_steps
+from transformer.config import Norm
 from transformer.errors import ConfigError
 from transformer.experiments.fully_masked_rows import fully_masked_row
 from transformer.experiments.toy_attention import (
@@ -74,7 +75,7 @@ def _sizes() -> tuple[ToyShape, str]:
         heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
         mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
         norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
-    return ToyShape(batch, tokens, d_model, heads, norm), mask
+    return ToyShape(batch, tokens, d_model, heads, Norm(norm)), mask
 
 
 def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:

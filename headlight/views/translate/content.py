@@ -87,11 +87,12 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
 
 def strongest_reading(shown: AttentionMap) -> str:
     """Return the largest weight between two words of a cross-attention map; "" where only special tokens have any."""
-    pair = strongest_word_pair(shown.weights, shown.keys, shown.predicted)
+    rows = shown.predicted or shown.fed
+    pair = strongest_word_pair(shown.weights, shown.keys, rows)
     if pair is None:
         return ""
     name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
     return (
-        f"{name}: the row that predicts {quoted_at(shown.predicted, pair[0])} attends to "
+        f"{name}: the row that predicts {quoted_at(rows, pair[0])} attends to "
         f"{quoted_at(shown.keys, pair[1])} with weight {shown.weights[pair]:.2f}, the largest weight between two words."
     )

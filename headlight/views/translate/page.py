@@ -65,6 +65,9 @@ def _show_tokens(trace: Trace, unknown_id: int) -> None:
         "the stronger the colour, the higher."
     )
     show_probabilities(
-        trace.next_tokens, trace.next_probabilities, trace.next_ranks, "Output tokens with their probabilities"
+        trace.next_tokens,
+        trace.next_probabilities.tolist(),
+        trace.next_ranks.tolist(),
+        "Output tokens with their probabilities",
     )
     show_finding(least_probable_token(trace))
