@@ -15,7 +15,7 @@ _choice = component("attention_explorer_choice", "attention_explorer/choice")
 def attention_explorer(
     blob: bytes, written: dict[str, str], key: str, on_choice: Callable[[dict[str, str]], None]
 ) -> None:
-    """Show a sentence's attention (see explorer_payload.py) with what the address says of the choice.
+    """Show a sentence's attention (see explorer_content.py) with what the address says of the choice.
 
     Everything happens in the browser; back comes the choice, as texts for the address.
     """

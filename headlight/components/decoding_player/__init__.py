@@ -16,7 +16,7 @@ def decoding_player(
     on_take: Callable[[int, int], None],
     on_undo: Callable[[], None],
 ) -> None:
-    """Show `steps` (see headlight/views/decoding/payload.py) from `step` on, counted from 1.
+    """Show `steps` (see headlight/views/decoding/content.py) from `step` on, counted from 1.
 
     Playing happens in the browser alone. Back come: the step where the user stopped, a head chosen among all (layer,
     head, counted from 0), a candidate forced in place of the model's choice (step, id), and the wish to undo that.
