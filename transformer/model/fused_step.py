@@ -33,9 +33,7 @@ def decoding_step(model: Transformer) -> Step:
 
 def _is_observed(model: Transformer) -> bool:
     parts = (
-        model.target_embedding,
-        model.target_positions,
-        model.decoder_embedding_norm,
+        model.decoder_input,
         model.decoder,
         model.decoder_norm,
     )
@@ -80,9 +78,9 @@ class _FusedStep:
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
-        self.embedding, self.scale = model.target_embedding.weight, model.target_embedding.scale
-        self.positions = model.target_positions
-        self.first_norm = _norm(model.decoder_embedding_norm) if config.embedding_norm else None
+        first = model.decoder_input
+        self.embedding, self.scale, self.positions = first.embedding.weight, first.embedding.scale, first.positions
+        self.first_norm = _norm(first.norm) if config.embedding_norm else None
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:

@@ -187,9 +187,10 @@ def test_a_padded_batch_is_recorded_as_each_sentence_alone(model):
 
 def test_only_what_is_asked_for_is_kept(model):
     source, decoder_input = random_sources(7)[0], [BEGIN, 9, 8]
-    request = Request(keep=("decoder.1.feed_forward.inner", "positions"), logits_to_keep=1)
-    seen = record(model, [source], [decoder_input], request)
-    assert set(seen.calls) == {"decoder.1.feed_forward.inner", "positions"} and len(seen.calls["positions"]) == 2
+    keep = ("decoder.1.feed_forward.inner", "decoder_input.positions", "positions")
+    seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
+    assert set(seen.calls) == set(keep)
+    assert seen.call("decoder_input.positions").output.shape[1] == len(decoder_input)
     torch.testing.assert_close(seen.logits[0], record_one(model, source, decoder_input).logits[-1:], atol=1e-5, rtol=0)
     assert seen.attention("cross") == []
     with pytest.raises(ValueError, match="one call of 'positions' expected, 2 were kept"):
@@ -208,8 +209,3 @@ def test_only_what_is_asked_for_is_kept(model):
 def test_sentences_that_the_model_cannot_read_are_refused(model, sources, fed):
     with pytest.raises(ValueError, match="expected|needs ids"):
         record(model, sources, fed)
-
-
-def test_positions_that_were_not_kept_are_asked_for_in_vain(model):
-    with pytest.raises(ValueError, match="were not kept"):
-        record(model, [[5, 3]], [[BEGIN]]).positions()

@@ -121,13 +121,13 @@ def head_losses(
     mask = causal_mask(fed.shape[1], model.device)
 
     with intervened_side_by_side(model, [(), *([ablate(head)] for head in copies)], means):
-        memory = model.enter_encoder(sources)
+        memory = model.encoder_input(sources)
         for number, layer in enumerate(model.encoder):
             memory = layer(_with_copies(memory, of_encoder, number), None)
         memory = model.encoder_norm(memory)
         memory = torch.cat([memory, memory[:1].expand(len(of_decoder), -1, -1)])
 
-        hidden = model.enter_decoder(fed).expand(1 + len(of_encoder), -1, -1)
+        hidden = model.decoder_input(fed).expand(1 + len(of_encoder), -1, -1)
         for number, layer in enumerate(model.decoder):
             hidden = _with_copies(hidden, of_decoder, number)
             hidden = layer(hidden, memory[: len(hidden)], mask, None)
