@@ -39,8 +39,8 @@ _BATCH_TOKENS = 2048
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """One entry a target token, teacher-forced: the probability of the best token, whether it is the reference's, and
-    the probability of the reference's token. Arrays are read-only: [tokens]."""
+    """One entry a target token that is not forced on every translation: the probability of the best token, whether it
+    is the reference's, and the probability of the reference's token. Arrays are read-only: [tokens]."""
 
     best: np.ndarray
     right: np.ndarray
@@ -62,6 +62,7 @@ def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
         probabilities = model(source, decoder_input).softmax(dim=-1)
         best = probabilities.max(dim=-1)
         real = target != model.config.pad_id
+        real[:, : model.config.num_forced] = False
         reference = probabilities.gather(-1, target[..., None])[..., 0]
         parts.append(Confidence(*(to_array(each[real]) for each in (best.values, best.indices == target, reference))))
     return concatenate(parts)

@@ -34,8 +34,8 @@ class Trace:
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
     `finished` is False for a target without its end of sentence: a decoded one met the length limit, or ids were given.
-    `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `given` tokens
-    were told to the model, such as the language that it is to write; the others it chose, or a target or a prefix has.
+    `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `num_forced`
+    tokens are forced, such as the language that it is to write: nothing is chosen there, and no score counts them.
     `interventions` are those that the pass ran under. Where they rewrite attention, the maps show the weights
     afterwards; an ablated head's map shows the weights whose result was not used.
     """
@@ -60,7 +60,7 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_probabilities: np.ndarray
     candidate_tokens: tuple[tuple[str, ...], ...]
-    given: int = 0
+    num_forced: int = 0
     interventions: tuple[Intervention, ...] = ()
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
@@ -70,6 +70,49 @@ class Trace:
     def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
         return self.source_ids, self.fed_ids[: step + 1], self.next_ids[step]
+
+    @property
+    def scored_steps(self) -> range:
+        """The steps whose token was open to choice, the model's or a given target's: all but the forced first ones."""
+        return range(self.num_forced, len(self.next_ids))
+
+    @property
+    def log_probabilities(self) -> np.ndarray:
+        """log P of each target token in nats, exactly 0 for a forced one: [target], float64."""
+        found = np.log(np.maximum(self.next_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
+        found[: self.num_forced] = 0.0
+        return found
+
+    @property
+    def log_probability(self) -> float:
+        """log P of the target in nats, as `Hypothesis.log_probability` has it."""
+        return float(self.log_probabilities.sum())
+
+    @property
+    def mean_log_probability(self) -> float:
+        """The mean of log P in nats over the tokens that were not forced."""
+        return self.log_probability / max(1, len(self.scored_steps))
+
+    @property
+    def never_chosen(self) -> frozenset[str]:
+        """The tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
+        return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})  # with which some models begin and all end
+
+    @property
+    def is_greedy(self) -> np.ndarray:
+        """True where the target has the token that greedy decoding would go on with, or a forced one: [target]."""
+        never = np.isin(np.array(self.candidate_tokens), list(self.never_chosen))
+        above = never & (self.candidate_probabilities > self.next_probabilities[:, None])
+        return (self.next_ranks - above.sum(axis=1) == 1) | (np.arange(len(self.next_ids)) < self.num_forced)
+
+    def runner_up(self, step: int) -> int:
+        """The place among a step's candidates of the most probable one that the target might have had instead."""
+        candidates = zip(self.candidate_ids[step], self.candidate_tokens[step], strict=True)
+        return next(
+            place
+            for place, (id, token) in enumerate(candidates)
+            if id != self.next_ids[step] and token not in self.never_chosen
+        )
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
@@ -163,7 +206,7 @@ def make_trace(
         candidate_probabilities=predicted.best_probabilities,
         candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
         interventions=interventions,
-        given=len(tokenizer.given(source_text)),
+        num_forced=len(tokenizer.given(source_text)),
     )
 
 

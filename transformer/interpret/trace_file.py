@@ -24,7 +24,7 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "target_text": (_TEXT, ()),
     "origin": (_TEXT, ()),
     "finished": (_YES_OR_NO, ()),
-    "given": (_WHOLE, ()),
+    "num_forced": (_WHOLE, ()),
     "source_tokens": (_TEXT, ("source",)),
     "source_ids": (_WHOLE, ("source",)),
     "source_spans": (_WHOLE, ("pieces", "ends")),
@@ -43,6 +43,7 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "candidate_tokens": (_TEXT, ("target", "candidates")),
     "interventions": (_TEXT, ("interventions",)),
 }
+FORMER_NAMES = {"given": "num_forced"}  # in files of earlier versions
 _WEIGHTS = ("encoder", "decoder", "cross")
 _STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "candidate_ids", "candidate_probabilities")
 # What damaged archives and headers, and lies about sizes, lead to.
@@ -81,15 +82,17 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
             raise ValueError("it is too large")
-        names = {member.filename.removesuffix(".npy") for member in archive.infolist()}
-        if names != _LAYOUT.keys():
-            raise ValueError(f"it lacks, or has too much of: {', '.join(sorted(names ^ _LAYOUT.keys())[:5])}")
-        return {name: _array(archive, name) for name in _LAYOUT}
+        stored = [member.filename.removesuffix(".npy") for member in archive.infolist()]
+        members = {FORMER_NAMES.get(name, name): name for name in stored}
+        if members.keys() != _LAYOUT.keys():
+            differing = sorted(members.keys() ^ _LAYOUT.keys())
+            raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
+        return {name: _array(archive, name, members[name]) for name in _LAYOUT}
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, name: str, member: str) -> np.ndarray:
     """An array as NumPy's format has it, but of numbers and texts alone: an object would be a pickle."""
-    with archive.open(f"{name}.npy") as file:
+    with archive.open(f"{member}.npy") as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version")
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)

@@ -168,16 +168,16 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     is stopped some tokens after the last layer's translation.
     """
     model = translator(choice.checkpoint).model
-    if is_greedy(choice) and not model.config.first_is_given:
+    if is_greedy(choice) and not model.config.num_forced:
         made = made_ahead.take(as_request(EARLY_LAYERS, choice))
         found = made if isinstance(made, list) else _early.result(choice, _with_early_layers(choice))
         sentence = trace(choice)
-        own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
-        last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
+        total = sentence.log_probability
+        last = Hypothesis(sentence.next_ids, total, total, sentence.finished)
         return (*found[:-1], last)
     sentence = trace(choice)
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    prefix = choice.prefix or sentence.next_ids[: int(model.config.first_is_given)]
+    prefix = choice.prefix or sentence.next_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.plots.text import chance_words, head_name
 from transformer.interpret.trace import AttentionMap, Trace
 
-from .text import entropy_words, may_take, never_chosen, step_sentence
+from .text import entropy_words, may_take, step_sentence
 
 
 def decoding_steps(
@@ -75,7 +75,7 @@ def _candidates(trace: Trace, step: int) -> list[dict]:
             "words": chance_words(float(probability)),
             "rank": rank,
             "taken": id == taken,
-            "special": token in never_chosen(trace),
+            "special": token in trace.never_chosen,
         }
         for id, token, probability, rank in rows
     ]

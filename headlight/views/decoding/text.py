@@ -10,14 +10,9 @@ from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
 
-def never_chosen(trace: Trace) -> set[str]:
-    """What decoding never chooses, whatever its probability: padding, and what the decoder begins with, but the end."""
-    return {"<pad>", trace.fed_tokens[0]} - {"</s>"}
-
-
 def hardest_step(trace: Trace) -> str:
     """The step of the highest entropy, and what to try there; that of the lowest probability may be another."""
-    step = int(trace.entropies.argmax())
+    step = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     other, probability = runner_up(trace, step)
     text = (
         f"Step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
@@ -36,7 +31,7 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     place = "the most probable token" if rank == 1 else f"rank {rank}"
     name = head_name(cross.layer, cross.head, cross.layers, cross.heads)
     taken = "you forced it" if forced else "it is chosen"
-    if step < trace.given and not forced:
+    if step not in trace.scored_steps and not forced:
         taken = "it is not chosen but given, as this model's translations begin with it"
     return (
         f"With input {quoted(trace.fed_tokens[step])} the model gives {chosen} {probability}: {place}; "
@@ -94,12 +89,9 @@ def _fate_words(fate: Fate, greedy: Hypothesis, beam: Beam) -> str:
 
 
 def runner_up(trace: Trace, step: int) -> tuple[str, float]:
-    """The most probable candidate that was not chosen and could have been."""
-    return next(
-        (token, float(probability))
-        for token, probability in zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-        if token != trace.next_tokens[step] and token not in never_chosen(trace)
-    )
+    """The most probable candidate that was not chosen and could have been, and its probability."""
+    place = trace.runner_up(step)
+    return trace.candidate_tokens[step][place], float(trace.candidate_probabilities[step][place])
 
 
 def may_take(trace: Trace, step: int) -> bool:

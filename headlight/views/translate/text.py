@@ -30,7 +30,7 @@ _RARE = 0.05  # of the corpus's sentences
 
 def least_probable_token(trace: Trace) -> str:
     """The token of the lowest probability, with the best one that was not chosen."""
-    step = int(trace.next_probabilities.argmin())
+    step = int(trace.log_probabilities.argmin())
     other, probability = runner_up(trace, step)
     rank = int(trace.next_ranks[step])
     return (
@@ -48,7 +48,7 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
     """
     if usual is None:
         return ""
-    mean = float(np.log(np.asarray(trace.next_probabilities, dtype=np.float64)).mean())
+    mean = trace.mean_log_probability
     split, words = split_words(trace.source_tokens[:-1])
     share = split / max(1, words)
     findings = []

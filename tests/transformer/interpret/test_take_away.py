@@ -44,7 +44,7 @@ def test_what_is_saved_is_loaded(saved, trace):
 
 def test_a_trace_of_an_unfinished_translation_and_strange_texts_survives(trace, tmp_path):
     strange = dataclasses.replace(
-        trace, finished=False, source_text="'\"<\n🙂 ", target_text="", given=2, source_pieces=()
+        trace, finished=False, source_text="'\"<\n🙂 ", target_text="", num_forced=2, source_pieces=()
     )
     strange.save(tmp_path / "strange.npz")
     assert_equal(Trace.load(str(tmp_path / "strange.npz")), strange)

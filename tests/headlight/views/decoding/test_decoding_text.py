@@ -158,6 +158,8 @@ def test_what_was_still_in_the_beam_is_told_with_the_penalty():
 def test_the_runner_up_is_neither_the_chosen_token_nor_one_that_is_never_chosen():
     tokens = ("<pad>", "<s>", "▁keine", "▁nicht", "▁Hund")
     trace = made_trace(
-        candidate_tokens=(tokens,) * 3, candidate_probabilities=np.tile([0.4, 0.2, 0.15, 0.1, 0.05], (3, 1))
+        candidate_ids=np.tile([0, 2, 20, 22, 23], (3, 1)),
+        candidate_tokens=(tokens,) * 3,
+        candidate_probabilities=np.tile([0.4, 0.2, 0.15, 0.1, 0.05], (3, 1)),
     )
     assert runner_up(trace, 0) == ("▁nicht", pytest.approx(0.1)) and runner_up(trace, 1) == ("▁keine", 0.15)
