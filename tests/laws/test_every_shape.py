@@ -32,7 +32,7 @@ SHAPES = {
     "embedding_norm": (False, True),
     "share_embeddings": (True, False),
     "target_vocab_size": (0, 19),
-    "begin_id": (2, 3),  # 3 is the end of sentence as well
+    "begin_id": (0, 3),  # padding, and the end of sentence; elsewhere it is a token of its own
     "first_is_given": (False, True),
 }
 SOURCE, WORDS = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10]  # more words than source tokens
@@ -92,9 +92,10 @@ def parts_add_up_to_the_logit(case):
     keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
     seen = record(case.model, [SOURCE], [case.fed], Request(keep=keep))
     for step in (0, 3, len(WORDS)):
-        found = attribution_of(case.model, seen, step, TOKEN)
-        yield found.logit, case.logits[step, TOKEN], 1e-4
-        yield found.total, found.logit, 1e-3
+        for against, logit in ((None, 0.0), (9, case.logits[step, 9])):
+            found = attribution_of(case.model, seen, step, TOKEN, against)
+            yield found.logit, case.logits[step, TOKEN] - logit, 1e-4
+            yield found.total, found.logit, 1e-3
 
 
 def the_residual_stream_ends_in_the_logits(case):
