@@ -60,6 +60,12 @@ class Call:
     inputs: tuple
     output: Tensor
 
+    def sentence(self, number: int) -> "Call":
+        """The call as if it had been given one sentence of its batch; a mask that holds for all of them stays."""
+        batch, part = len(self.output), slice(number, number + 1)
+        inputs = (x[part] if isinstance(x, Tensor) and x.dim() > 2 and len(x) == batch else x for x in self.inputs)
+        return Call(tuple(inputs), self.output[part])
+
 
 @dataclass(frozen=True, eq=False)
 class EncoderActivations:
@@ -80,6 +86,12 @@ class Activations:
     memory: Tensor
     hidden: Tensor
     calls: Mapping[str, tuple[Call, ...]]
+
+    def sentence(self, number: int) -> "Activations":
+        """The same of one sentence of the batch alone, its padding with it."""
+        part = slice(number, number + 1)
+        calls = {name: tuple(call.sentence(number) for call in some) for name, some in self.calls.items()}
+        return Activations(self.logits[part], self.memory[part], self.hidden[part], _frozen(calls))
 
     def call(self, name: str) -> Call:
         """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
+from ..model.names import Name
 from .what_if.parsing import parse
 
 _MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
@@ -52,6 +53,14 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
 )
 _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
+
+
+class Origin(Name):
+    """Where a trace's target came from: the model's decoding, a target that was given, or one whose beginning was."""
+
+    DECODED = "decoded"
+    TARGET = "target"
+    PREFIX = "prefix"
 
 
 def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
@@ -124,6 +133,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
 
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
+    fields["origin"] = Origin(fields["origin"])
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)

@@ -90,7 +90,7 @@ def answers(requests: Sequence[DecodingRequest]) -> Iterator[Answer | None]:
             if request[0] == EARLY_LAYERS:
                 answer = early.get(text)
             elif text in ids:
-                answer, _ = own.recorded(text, decoded=ids[text])
+                answer, _ = own.record(text, decoded=ids[text])
         yield answer
 
 

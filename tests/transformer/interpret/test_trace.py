@@ -9,8 +9,8 @@ from support.made import made_trace
 from support.small import record_one
 
 from transformer.interpret.activations import record
-from transformer.interpret.trace import TOP_K, Trace, make_trace
-from transformer.interpret.trace_file import FORMER_NAMES
+from transformer.interpret.trace import TOP_K, Trace
+from transformer.interpret.trace_file import FORMER_NAMES, Origin
 from transformer.model.names import AttentionKind
 
 TEXT = "big red dog."
@@ -138,5 +138,5 @@ def test_a_target_cut_off_is_not_finished(translator, tokenizer):
     pieces, ids = tokenizer.pieces("dog"), tokenizer.encode("Hund Katze")
     source = [*(piece.id for piece in pieces), tokenizer.end_id]
     recording = record(translator.model, [source], [[tokenizer.begin_id, *ids[:-1]]])
-    trace = make_trace(recording, tokenizer, source_text="dog", source_pieces=pieces, target_ids=ids, origin="decoded")
+    trace = Trace.from_activations(recording, tokenizer, "dog", ids, Origin.DECODED)
     assert not trace.finished and trace.target_text == "Hund Katze"
