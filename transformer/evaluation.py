@@ -30,8 +30,12 @@ def score(translations: Sequence[str], references: Sequence[str], tokenize: str 
     if len(translations) != len(references) or not references:
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
-    results = [metric.corpus_score(list(translations), [list(references)]).score for metric in (bleu, chrf)]
-    return Score(*results, str(bleu.get_signature()), len(references))  # type: ignore[call-arg]
+    return Score(
+        bleu=bleu.corpus_score(list(translations), [list(references)]).score,
+        chrf=chrf.corpus_score(list(translations), [list(references)]).score,
+        signature=str(bleu.get_signature()),
+        sentences=len(references),
+    )
 
 
 _BATCH_TOKENS = 2048
@@ -64,11 +68,19 @@ def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
         real = target != model.config.pad_id
         real[:, : model.config.num_forced] = False
         reference = probabilities.gather(-1, target[..., None])[..., 0]
-        parts.append(Confidence(*(to_array(each[real]) for each in (best.values, best.indices == target, reference))))
+        right = best.indices == target
+        parts.append(
+            Confidence(
+                best=to_array(best.values[real]), right=to_array(right[real]), reference=to_array(reference[real])
+            )
+        )
     return concatenate(parts)
 
 
 def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
-    columns = zip(*((part.best, part.right, part.reference) for part in parts), strict=True)
-    return Confidence(*(read_only(np.concatenate(column)) for column in columns))
+    return Confidence(
+        best=read_only(np.concatenate([part.best for part in parts])),
+        right=read_only(np.concatenate([part.right for part in parts])),
+        reference=read_only(np.concatenate([part.reference for part in parts])),
+    )

@@ -275,8 +275,19 @@ def attention_map(
             require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)  # type: ignore[call-arg]
+    fed, predicted, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    return AttentionMap(
+        kind=kind,
+        layer=layer,
+        head=head,
+        layers=layers,
+        heads=heads,
+        weights=chosen.mean(axis=(0, 1)),
+        fed=fed,
+        predicted=predicted,
+        keys=keys,
+        row_label=row_label,
+    )
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
@@ -291,7 +302,9 @@ def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
 
 
-def row_and_column_labels(kind: AttentionKind, source: Labels, fed: Labels, following: Labels) -> tuple:
+def row_and_column_labels(
+    kind: AttentionKind, source: Labels, fed: Labels, following: Labels
+) -> tuple[Labels, Labels | None, Labels]:
     """What each row reads, what it predicts (None for the encoder), and the columns."""
     if kind == AttentionKind.ENCODER:
         return source, None, source
