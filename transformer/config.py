@@ -127,6 +127,11 @@ class ModelConfig:
         return self.target_vocab_size or self.vocab_size
 
     @property
+    def num_forced(self) -> int:
+        """First tokens of a translation that are forced on it, and so in no score: 1 or 0."""
+        return int(self.first_is_given)
+
+    @property
     def never_chosen(self) -> tuple[int, ...]:
         """Padding and begin of sentence, which may be one; not the end, with which some decoders begin."""
         return tuple(id for id in dict.fromkeys((self.pad_id, self.begin_id)) if id != self.end_id)

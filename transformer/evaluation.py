@@ -30,8 +30,12 @@ def score(translations: Sequence[str], references: Sequence[str], tokenize: str 
     if len(translations) != len(references) or not references:
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
-    results = [metric.corpus_score(list(translations), [list(references)]).score for metric in (bleu, chrf)]
-    return Score(*results, str(bleu.get_signature()), len(references))  # type: ignore[call-arg]
+    return Score(
+        bleu=bleu.corpus_score(list(translations), [list(references)]).score,
+        chrf=chrf.corpus_score(list(translations), [list(references)]).score,
+        signature=str(bleu.get_signature()),
+        sentences=len(references),
+    )
 
 
 _BATCH_TOKENS = 2048
@@ -39,8 +43,8 @@ _BATCH_TOKENS = 2048
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """One entry a target token, teacher-forced: the probability of the best token, whether it is the reference's, and
-    the probability of the reference's token. Arrays are read-only: [tokens]."""
+    """One entry a target token that is not forced on every translation: the probability of the best token, whether it
+    is the reference's, and the probability of the reference's token. Arrays are read-only: [tokens]."""
 
     best: np.ndarray
     right: np.ndarray
@@ -62,12 +66,21 @@ def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
         probabilities = model(source, decoder_input).softmax(dim=-1)
         best = probabilities.max(dim=-1)
         real = target != model.config.pad_id
+        real[:, : model.config.num_forced] = False
         reference = probabilities.gather(-1, target[..., None])[..., 0]
-        parts.append(Confidence(*(to_array(each[real]) for each in (best.values, best.indices == target, reference))))
+        right = best.indices == target
+        parts.append(
+            Confidence(
+                best=to_array(best.values[real]), right=to_array(right[real]), reference=to_array(reference[real])
+            )
+        )
     return concatenate(parts)
 
 
 def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
-    columns = zip(*((part.best, part.right, part.reference) for part in parts), strict=True)
-    return Confidence(*(read_only(np.concatenate(column)) for column in columns))
+    return Confidence(
+        best=read_only(np.concatenate([part.best for part in parts])),
+        right=read_only(np.concatenate([part.right for part in parts])),
+        reference=read_only(np.concatenate([part.reference for part in parts])),
+    )

@@ -1,8 +1,9 @@
 """Translator: a checkpoint with its verbs, for notebooks, scripts, the command line and the app."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, Unpack
 
 import torch
 
@@ -10,17 +11,18 @@ from .checkpoint import Checkpoint, load_checkpoint, locate, placed
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.reading import TextReader
-from .decoding.beam import Beam, SearchRecord, beam_search, best_ids, recorded_beam_search, strategy_for
-from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
+from .decoding.beam import Beam, SearchRecord, best_ids, recorded_beam_search
+from .decoding.request import Decoding, DecodingOptions, Strategy
+from .decoding.sampling import Hypothesis, decode, length_limits
 from .errors import TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
-from .interpret.trace import Trace, make_trace
-from .interpret.what_if.head_means import HeadMeans
+from .interpret.trace import Trace
+from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import Asked, intervened, read_all
+from .interpret.what_if.running import intervened, read_all
 from .model.device import choose_device, keep_freed_memory
 
-Strategy = Greedy | Sampling | Beam
+Target = str | Ids | Hypothesis  # a text, ids, or what a search has found
 
 _BATCH = 64  # sentences (times beam size) decoded side by side
 _TRACED = 16  # the same, every attention kept
@@ -64,158 +66,115 @@ class Translator(TextReader):
     def translate(
         self,
         texts: Sequence[str],
-        beam: int = 1,
+        decoding: Decoding | Strategy | None = None,
         *,
-        strategy: Strategy | None = None,
         progress: Callable[[int], None] | None = None,
-        target_language: str | None = None,
-        source_language: str | None = None,
-        interventions: Asked = (),
-        means: HeadMeans | None = None,
+        **options: Unpack[DecodingOptions],
     ) -> list[str]:
-        """The translation of each text, order kept. `beam` 1 is greedy; `strategy` overrides it.
+        """The translation of each text, order kept, greedy unless a `decoding` or `options` of one ask for more.
 
-        `progress` is called after each batch with the number of texts done; the languages, for a model that has
-        several: see `addressed`; interventions and means: what the model runs under, see `intervened`. Raises
-        EmptyTextError or TooLongError, before anything is translated, for a text that cannot be, and ValueError for one
-        text in place of a list.
+        `progress` is called after each batch with the number of texts done. Raises EmptyTextError or TooLongError,
+        before anything is translated, for a text that cannot be, and ValueError for one text in place of a list.
         """
-        texts = [self.addressed(text, target_language, source_language) for text in self._texts(texts)]
-        sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
-        strategy = strategy or strategy_for(beam)
-        batch = max(1, _BATCH // strategy.size) if isinstance(strategy, Beam) else _BATCH
+        asked = Decoding.read(decoding, **options)
+        readings = [self._read(text, asked) for text in self._texts(texts)]
+        batch = max(1, _BATCH // asked.strategy.size) if isinstance(asked.strategy, Beam) else _BATCH
         translations: dict[int, str] = {}
-        for indices in batches_by_length(sources, batch):
-            some, prefixes = [sources[index] for index in indices], [given[index] for index in indices]
-            with intervened(self.model, interventions, means):
-                found = self._best_ids(some, strategy, prefixes)
+        for indices in batches_by_length([each.source_ids for each in readings], batch):
+            with intervened(self.model, asked.interventions, asked.means):
+                found = self._best_ids([readings[index] for index in indices], asked.strategy)
             for index, ids in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(ids)
             if progress:
                 progress(len(translations))
-        return [translations[index] for index in range(len(sources))]
+        return [translations[index] for index in range(len(readings))]
 
-    def best_ids(self, texts: Sequence[str], strategy: Strategy | None = None) -> list[tuple[int, ...]]:
+    def best_ids(
+        self, texts: Sequence[str], decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
+    ) -> list[tuple[int, ...]]:
         """The best translation of each of a few texts as token ids, decoded in one batch; raises as `translate`."""
-        sources, given = [self._source_ids(text) for text in texts], [self._given(text) for text in texts]
-        return [tuple(ids) for ids in self._best_ids(sources, strategy or Greedy(), given)]
+        asked = Decoding.read(decoding, **options)
+        readings = [self._read(text, asked) for text in self._texts(texts)]
+        with intervened(self.model, asked.interventions, asked.means):
+            return list(map(tuple, self._best_ids(readings, asked.strategy)))
 
     def hypotheses(
-        self,
-        text: str,
-        strategy: Strategy | None = None,
-        prefix: str | Ids = (),
-        *,
-        interventions: Asked = (),
-        means: HeadMeans | None = None,
+        self, text: str, decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[Hypothesis]:
         """The translations that the search found for one text, best first: one, or up to the beam's size."""
-        strategy = strategy or Greedy()
-        with intervened(self.model, interventions, means):
-            return self._search([self._source_ids(text)], strategy, [self._prefix_ids(prefix, text)])[0]
+        asked = Decoding.read(decoding, **options)
+        if isinstance(asked.strategy, Beam):
+            return list(self.beam_search(text, asked).ended[: asked.strategy.size])
+        sources, prefixes = self._checked_batch([self._read(text, asked)])
+        with intervened(self.model, asked.interventions, asked.means):
+            return decode(self.model, sources, asked.strategy, prefixes)
 
-    def beam_search(
-        self,
-        text: str,
-        beam: Beam,
-        prefix: str | Ids = (),
-        *,
-        interventions: Asked = (),
-        means: HeadMeans | None = None,
-    ) -> SearchRecord:
-        """All translations of one text that the search found, and what the beam held at each step."""
-        source, prefix_ids = self._source_ids(text), self._prefix_ids(prefix, text)
-        self._check_prefixes([source], [prefix_ids])
-        with intervened(self.model, interventions, means):
-            return recorded_beam_search(self.model, [source], beam, [prefix_ids])[0]
+    def beam_search(self, text: str, decoding: Decoding | Beam, **options: Unpack[DecodingOptions]) -> SearchRecord:
+        """All translations of one text that the search found, and what the beam held at each step.
+
+        Raises ValueError for another strategy than a beam.
+        """
+        asked = Decoding.read(decoding, **options)
+        if not isinstance(asked.strategy, Beam):
+            raise ValueError(f"a beam search expects a Beam, got {asked.strategy!r}")
+        sources, prefixes = self._checked_batch([self._read(text, asked)])
+        with intervened(self.model, asked.interventions, asked.means):
+            return recorded_beam_search(self.model, sources, asked.strategy, prefixes)[0]
 
     def trace(
         self,
         text: str,
+        decoding: Decoding | Strategy | None = None,
         *,
-        target: str | Ids | Hypothesis | None = None,
-        prefix: str | Ids = (),
-        beam: int = 1,
-        strategy: Strategy | None = None,
-        target_language: str | None = None,
-        source_language: str | None = None,
-        interventions: Asked = (),
-        means: HeadMeans | None = None,
+        target: Target | None = None,
+        **options: Unpack[DecodingOptions],
     ) -> Trace:
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
-        A decoded translation may be made to begin with `prefix` (text or ids). A target is a text, one of the
-        `hypotheses` that a search has found, or a translation's ids. The source is encoded once; the target is replayed
-        in one teacher-forced pass, which gives the same attention as its decoding did. All of it runs under the
-        `interventions`, given as such or as their texts, `trace.interventions` then (see `intervened`). Raises
-        EmptyTextError, TooLongError, InterventionError, and ValueError for a target and a prefix at once or ids that
-        are none or not the model's.
+        A target is a text, one of the `hypotheses` that a search has found, or a translation's ids. The source is
+        encoded once; the target is replayed in one teacher-forced pass, which gives the same attention as its decoding
+        did. All of it runs under the interventions, `trace.interventions` then. Raises EmptyTextError, TooLongError,
+        InterventionError, and ValueError for a target and a prefix at once or ids that are none or not the model's.
         """
-        text = self.addressed(text, target_language, source_language)
-        strategy = strategy or strategy_for(beam)
-        return self.recorded(
-            text, target=target, prefix=prefix, strategy=strategy, interventions=interventions, means=means
-        )[0]
+        return self.record(text, decoding, target=target, **options)[0]
 
-    def recorded(
+    def record(
         self,
         text: str,
+        decoding: Decoding | Strategy | None = None,
         *,
         keep: tuple[str, ...] = (),
-        target: str | Ids | Hypothesis | None = None,
+        target: Target | None = None,
         decoded: Ids | None = None,
-        prefix: str | Ids = (),
-        strategy: Strategy | None = None,
-        interventions: Asked = (),
-        means: HeadMeans | None = None,
+        **options: Unpack[DecodingOptions],
     ) -> tuple[Trace, Activations]:
         """A `trace`, and the pass that it was read from, which kept the calls of the modules in `keep` as well.
 
-        Of a text that names its languages itself, where the model has several. `decoded`: the ids of the translation,
-        where it has been decoded before. Raises as `trace`.
+        `decoded`: the ids of the translation, where it has been decoded before. Raises as `trace`.
         """
-        if target is not None and len(prefix):
-            raise ValueError("a trace takes a target or a prefix, not both")
-        pieces, source_ids, prefix_ids = self.pieces(text), self._source_ids(text), self._prefix_ids(prefix, text)
-        request, asked = Request(keep=(*ATTENTION, *keep)), read_all(interventions)
-        is_given = target is not None and not isinstance(target, Hypothesis)
-        origin = "target" if is_given else "prefix" if len(prefix) else "decoded"
-        target = decoded if target is None else target
-        target_ids = None if target is None else self._target_ids(target, text)
-        with intervened(self.model, asked, means):
-            encoder = record_encoder(self.model, [source_ids], request)
-            if target_ids is None:
-                (target_ids,) = self._best_ids([source_ids], strategy or Greedy(), [prefix_ids], encoder.memory)
-            fed = [self.tokenizer.begin_id, *target_ids[:-1]]
-            activations = record_decoder(self.model, encoder, [fed], request)
-        made = make_trace(
-            activations, self.tokenizer, text, pieces, target_ids, origin, asked, trace_class=self.trace_class
-        )
-        return made, activations
+        reading = self._read(text, asked := Decoding.read(decoding, **options), target)
+        if decoded is not None:
+            reading = replace(reading, target_ids=self._known_target(decoded))
+        (trace,), activations = self._record([reading], asked, Request(keep=(*ATTENTION, *keep)))
+        return trace, activations
 
     def trace_many(
-        self, texts: Sequence[str], beam: int = 1, *, progress: Callable[[int], None] | None = None
+        self,
+        texts: Sequence[str],
+        decoding: Decoding | Strategy | None = None,
+        *,
+        targets: Sequence[Target] | None = None,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[DecodingOptions],
     ) -> list[Trace]:
-        """The trace of each text's decoded translation, in batches, order kept; errors as `translate`."""
-        texts = self._texts(texts)
-        pieces, sources = [self.pieces(text) for text in texts], [self._source_ids(text) for text in texts]
+        """The `trace` of each text, in batches, order kept; targets: one a text. Errors as `translate` and `trace`."""
+        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
+        each_target = [None] * len(texts) if targets is None else targets
+        readings = [self._read(text, asked, target) for text, target in zip(texts, each_target, strict=True)]
         traces: dict[int, Trace] = {}
-        for indices in batches_by_length(sources, _TRACED):
-            batch, prefixes = [sources[index] for index in indices], [self._given(texts[index]) for index in indices]
-            encoder = record_encoder(self.model, batch)
-            ids = self._best_ids(batch, strategy_for(beam), prefixes, encoder.memory)
-            seen = record_decoder(self.model, encoder, [[self.tokenizer.begin_id, *each[:-1]] for each in ids])
-            for at, index in enumerate(indices):
-                traces[index] = make_trace(
-                    seen,
-                    self.tokenizer,
-                    texts[index],
-                    pieces[index],
-                    ids[at],
-                    "decoded",
-                    at=at,
-                    trace_class=self.trace_class,
-                )
+        for indices in batches_by_length([each.source_ids for each in readings], _TRACED):
+            found, _ = self._record([readings[index] for index in indices], asked, Request())
+            traces.update(zip(indices, found, strict=True))
             if progress:
                 progress(len(traces))
         return [traces[index] for index in range(len(texts))]
@@ -230,27 +189,63 @@ class Translator(TextReader):
         examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
         return measure_importance(self.model, examples, progress=progress)
 
-    def _target_ids(self, target: str | Ids | Hypothesis, text: str) -> list[int]:
+    def _read(self, text: str, asked: Decoding, target: Target | None = None) -> "_Reading":
+        """A text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
+        if target is not None and len(asked.prefix):
+            raise ValueError("a trace takes a target or a prefix, not both")
+        text = self.addressed(text, asked.target_language, asked.source_language)
+        source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(asked.prefix, text)
+        if target is None:
+            return _Reading(text, source_ids, prefix_ids, Origin.PREFIX if len(asked.prefix) else Origin.DECODED)
+        if isinstance(target, Hypothesis):
+            return _Reading(text, source_ids, prefix_ids, Origin.DECODED, self._known_target(target.ids))
+        return _Reading(text, source_ids, prefix_ids, Origin.TARGET, self._target_ids(target, text))
+
+    def _target_ids(self, target: str | Ids, text: str) -> list[int]:
         if not isinstance(target, str):
-            return self._known_target(target.ids if isinstance(target, Hypothesis) else target)
+            return self._known_target(target)
         ids = self._checked_ids(target, "target", self.tokenizer.encode_target)
         return [*self._given(text), *ids, self.tokenizer.end_id]
 
-    def _search(self, sources: Sequence[Ids], strategy: Strategy, prefixes: Sequence[Ids]) -> list[list[Hypothesis]]:
-        self._check_prefixes(sources, prefixes)
-        if isinstance(strategy, Beam):
-            return beam_search(self.model, sources, strategy, prefixes)
-        return [[hypothesis] for hypothesis in decode(self.model, sources, strategy, prefixes)]
+    def _record(
+        self, readings: Sequence["_Reading"], asked: Decoding, request: Request
+    ) -> tuple[list[Trace], Activations]:
+        """One batch: the targets that are not there are decoded, then all are replayed in one teacher-forced pass."""
+        with intervened(self.model, asked.interventions, asked.means):
+            encoder = record_encoder(self.model, [each.source_ids for each in readings], request)
+            given = [each.target_ids for each in readings if each.target_ids is not None]
+            targets = given or self._best_ids(readings, asked.strategy, encoder.memory)
+            decoder_inputs = [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets]
+            seen = record_decoder(self.model, encoder, decoder_inputs, request)
+        make, interventions = self.trace_class.from_activations, read_all(asked.interventions)
+        traces = [
+            make(seen.sentence(at), self.tokenizer, reading.text, ids, reading.origin, interventions)
+            for at, (reading, ids) in enumerate(zip(readings, targets, strict=True))
+        ]
+        return traces, seen
 
     def _best_ids(
-        self, sources: Sequence[Ids], strategy: Strategy, prefixes: Sequence[Ids], memory: torch.Tensor | None = None
-    ) -> list[list[int]]:
+        self, readings: Sequence["_Reading"], strategy: Strategy, memory: torch.Tensor | None = None
+    ) -> Sequence[Ids]:
         """The best hypothesis' ids of each sentence; `memory` is what the encoder made of them, if it has run."""
-        self._check_prefixes(sources, prefixes)
+        sources, prefixes = self._checked_batch(readings)
         return best_ids(self.model, sources, strategy, prefixes, memory)
 
-    def _check_prefixes(self, sources: Sequence[Ids], prefixes: Sequence[Ids]) -> None:
-        """Refuse a prefix that leaves a translation nothing to add."""
+    def _checked_batch(self, readings: Sequence["_Reading"]) -> tuple[list[Ids], list[Ids]]:
+        """Sources and prefixes; a prefix that leaves a translation nothing to add is refused."""
+        sources, prefixes = [each.source_ids for each in readings], [each.prefix_ids for each in readings]
         for limit, prefix in zip(length_limits(self.model, sources), prefixes, strict=True):
             if len(prefix) >= limit:
                 raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
+        return sources, prefixes
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text with its languages as the ids of its source, and of what its translation begins with or is."""
+
+    text: str
+    source_ids: Ids
+    prefix_ids: Ids
+    origin: Origin
+    target_ids: Ids | None = None

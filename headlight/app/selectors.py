@@ -36,7 +36,8 @@ def choose_step(trace: Trace) -> int:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         step = slider("Step", 1, steps, "logit_step", width=240) - 1 if steps > 1 else 0
         so_far = " ".join(trace.fed_tokens[: step + 1])
-        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. Next comes {quoted(trace.next_tokens[step])}."
+        comes = "Next comes" if step in trace.scored_steps else "Not chosen but given comes"
+        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. {comes} {quoted(trace.next_tokens[step])}."
         st.markdown(plain(words))
     return step
 

@@ -11,7 +11,6 @@ from support.rest import at_rest
 from headlight.components.bundle import bundle
 from headlight.views.decoding.content import decoding_steps
 from transformer import Beam
-from transformer.decoding.sampling import Greedy
 from transformer.interpret.trace import attention_map
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +93,7 @@ def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, add
 
 def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, shipped, trace):
     other = int(trace.candidate_ids[2, 1])
-    bent = shipped.hypotheses(SENTENCE, Greedy(), [*trace.next_ids[:2], other])[0]
+    bent = shipped.hypotheses(SENTENCE, prefix=[*trace.next_ids[:2], other])[0]
     words = shipped.tokenizer.decode(list(bent.ids))
     page.goto(f"{address}/decoding?step=3")
     expect(place(page)).to_contain_text("Step 3 of")

@@ -41,7 +41,7 @@ def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_take
         )
         step = int(said[1]) - 1
         entropies = [float(each) for each in trace.entropies]
-        assert step >= trace.given and entropies[step] == max(entropies[trace.given :])
+        assert step >= trace.num_forced and entropies[step] == max(entropies[trace.num_forced :])
         assert int(said[2]) == len(trace.next_ids)
         assert abs(float(said[3]) - np.exp(entropies[step])) <= 0.05 + 1e-4
         assert said[4] == trace.next_tokens[step] and is_printed(said[5], float(trace.next_probabilities[step]))
@@ -88,7 +88,7 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                 better = sum(float(each) > probability for each in trace.candidate_probabilities[step])
                 assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
                 assert said[5] == (
-                    ", forced by you" if forced else ", given, not chosen" if step < trace.given else None
+                    ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else None
                 )
                 rows = means[0][step], means[1][step][: step + 1]
                 for row, keys, at in zip(rows, (trace.source_tokens, trace.fed_tokens), (7, 9), strict=True):

@@ -24,7 +24,11 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
         )
         step = place_of(trace.next_tokens, said[1], said[2])
         chosen = [float(each) for each in trace.next_probabilities]
-        assert step >= trace.given and chosen[step] == min(chosen[trace.given :]) and is_printed(said[3], chosen[step])
+        assert (
+            step >= trace.num_forced
+            and chosen[step] == min(chosen[trace.num_forced :])
+            and is_printed(said[3], chosen[step])
+        )
         better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
         assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
@@ -38,7 +42,7 @@ def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
     written = json.loads((CHECKPOINT / "outputs.json").read_text())
     told = 0
     for trace in (*all_traces(), *odd_traces()):
-        chosen = [float(each) for each in trace.next_probabilities[trace.given :]]
+        chosen = [float(each) for each in trace.next_probabilities[trace.num_forced :]]
         mean = sum(map(np.log, chosen)) / len(chosen)
         lower = sum(each < mean for each in written["mean_log_probabilities"]) / usual.sentences
         spread = re.findall(r"(?:^|▁)[^▁]*", "\0".join(trace.source_tokens[:-1]))

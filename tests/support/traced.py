@@ -64,4 +64,4 @@ def odd_traces() -> tuple[Trace, ...]:
     tokenizer, shape = translator().tokenizer, {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 1}
     model = Transformer(small_config(vocab_size=translator().model.config.vocab_size, positions="none", **shape))
     trace = Translator(Checkpoint(model.eval(), tokenizer)).trace("I love my teacher.")
-    return trace, replace(trace, given=1)
+    return trace, replace(trace, num_forced=1)

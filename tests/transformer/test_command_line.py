@@ -93,7 +93,7 @@ def test_no_input_gives_no_output(monkeypatch, capsys, trained_folder):
 def test_translate_searches_with_a_beam(monkeypatch, capsys, trained_folder):
     sources = [source for source, _ in make_pairs(4, 5)]
     assert translate(monkeypatch, trained_folder, "\n".join(sources).encode(), "--beam", "3") == 0
-    expected = Translator.load(trained_folder, "cpu").translate(sources, 3)
+    expected = Translator.load(trained_folder, "cpu").translate(sources, beam=3)
     assert capsys.readouterr().out.splitlines() == expected
 
 

@@ -104,7 +104,7 @@ def test_its_history_ends_better_than_it_began(shipped):
 @pytest.mark.parametrize("beam", [1, 4])
 def test_it_translates_simple_sentences_sensibly(shipped, folder, beam):
     sentences = SENTENCES[folder.name]
-    for (source, words), found in zip(sentences.items(), shipped.translate(list(sentences), beam), strict=True):
+    for (source, words), found in zip(sentences.items(), shipped.translate(list(sentences), beam=beam), strict=True):
         assert all(word in found for word in words), f"{source} -> {found}"
         assert folder.name == "reverse" or found[-1] in ".?!"
 

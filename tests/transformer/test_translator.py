@@ -8,9 +8,10 @@ import pytest
 from support.ablated import zero_ablated
 from support.tiny import make_pairs
 
-from transformer import Beam, Sampling, Translator, UserError
+from transformer import Beam, Decoding, Greedy, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.intervention import Heads, Zero
 
 HOSTILE = [
     "\u200b\u200d",
@@ -38,7 +39,7 @@ def trained(trained_folder) -> Translator:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_trained_model_translates_and_keeps_the_order(trained, beam):
     pairs = make_pairs(70, 5)
-    found = trained.translate([source for source, _ in pairs], beam)
+    found = trained.translate([source for source, _ in pairs], beam=beam)
     right = sum(ours == target for ours, (_, target) in zip(found, pairs, strict=True))
     assert right >= 42, f"{right} of 70 right"
 
@@ -46,7 +47,7 @@ def test_a_trained_model_translates_and_keeps_the_order(trained, beam):
 def test_a_batch_translates_like_each_text_alone(trained):
     texts = [source for source, _ in make_pairs(12, 6)]
     for beam in (1, 3):
-        assert trained.translate(texts, beam) == [trained.translate([text], beam)[0] for text in texts]
+        assert trained.translate(texts, beam=beam) == [trained.translate([text], beam=beam)[0] for text in texts]
 
 
 def test_no_text_gives_no_translation(trained):
@@ -62,7 +63,7 @@ def test_progress_counts_up_to_all_texts(trained):
 def test_a_trace_shows_the_translation_that_translate_gives(trained):
     for beam in (1, 4):
         trace = trained.trace("small red cat.", beam=beam)
-        assert trace.target_text == trained.translate(["small red cat."], beam)[0]
+        assert trace.target_text == trained.translate(["small red cat."], beam=beam)[0]
         assert (trace.origin, trace.finished) == ("decoded", True)
 
 
@@ -205,10 +206,26 @@ def test_a_hypothesis_is_traced_as_it_was_found(translator):
         assert float(np.log(trace.next_probabilities).sum()) == pytest.approx(one.log_probability, abs=1e-3)
 
 
+def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
+    asked = Decoding(Beam(3), prefix=[8, 9], interventions="zero:cross.1.2")
+    assert asked == Decoding.read(None, beam=3, prefix=(8, 9), interventions=[Zero(Heads("cross", 1, 2))])
+    assert hash(asked) == hash(Decoding.read(asked)) and Decoding.read(asked, prefix=()).prefix == ()
+    assert Decoding.read(Beam(3)) == Decoding(Beam(3)) != Decoding.read(None, beam=1)
+    found = translator.hypotheses("red dog", asked)
+    assert [one.ids[:2] for one in found] == [(8, 9)] * 3
+    assert list(translator.beam_search("red dog", asked).ended[:3]) == found
+    assert translator.best_ids(["red dog"], asked) == [found[0].ids] == [translator.trace("red dog", asked).next_ids]
+    assert translator.translate(["red dog"], asked) == [translator.tokenizer.decode(found[0].ids)]
+    with pytest.raises(ValueError, match="a Beam, got Greedy"):
+        translator.beam_search("red dog", Greedy())
+    with pytest.raises(ValueError, match="strategy must be Greedy, Sampling or Beam, got 3"):
+        translator.translate(["red dog"], 3)
+
+
 def test_ids_that_were_given_are_a_target_and_not_the_models_own_translation(translator):
     trace = translator.trace("red dog", target=[8, 9])
     assert (trace.origin, trace.finished) == ("target", False)
-    assert translator.recorded("red dog", decoded=trace.next_ids)[0].origin == "decoded"
+    assert translator.record("red dog", decoded=trace.next_ids)[0].origin == "decoded"
 
 
 def test_a_text_in_place_of_a_list_of_texts_is_not_read_letter_by_letter(translator):

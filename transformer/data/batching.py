@@ -229,11 +229,17 @@ def open_padded(
 ) -> OpenedBatch:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
-    of_source, of_target = padding_mask(source, tokenizer.pad_id), input_mask(fed, tokenizer.pad_id)
-    masks = (of_source, of_target, causal_mask(fed.shape[1]), target_mask(fed, tokenizer.pad_id))
-    sources = piece_texts(source.tolist(), tokenizer.source_piece_text)
-    targets = (piece_texts(ids.tolist(), tokenizer.piece_text) for ids in (fed, following))
-    return OpenedBatch(sources, *targets, source_lengths, target_lengths, *map(to_array, masks))  # type: ignore[arg-type, call-arg]
+    return OpenedBatch(
+        source_tokens=piece_texts(source.tolist(), tokenizer.source_piece_text),
+        fed_tokens=piece_texts(fed.tolist(), tokenizer.piece_text),
+        next_tokens=piece_texts(following.tolist(), tokenizer.piece_text),
+        source_lengths=source_lengths,
+        target_lengths=target_lengths,
+        source_mask=to_array(padding_mask(source, tokenizer.pad_id)),
+        target_padding_mask=to_array(input_mask(fed, tokenizer.pad_id)),
+        causal_mask=to_array(causal_mask(fed.shape[1])),
+        target_mask=to_array(target_mask(fed, tokenizer.pad_id)),
+    )
 
 
 def piece_texts(rows: Sequence[Ids], piece_text: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:

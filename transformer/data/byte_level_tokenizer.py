@@ -70,15 +70,15 @@ class ByteLevelTokenizer(TextTokenizer):
         Of a vocabulary with one piece more than `size` the last, <mask>, is left out: BART's models that were made to
         write have no row for it.
         """
-        contents = []
+        contents = {}
         for name in BYTE_LEVEL_FILES:
             with reading(Path(folder) / name, "cannot be read"):
-                contents.append((Path(folder) / name).read_bytes())
+                contents[name] = (Path(folder) / name).read_bytes()
         if size is not None:
-            ids = read_vocabulary(contents[0], _SPECIAL)
+            ids = read_vocabulary(contents[VOCABULARY], _SPECIAL)
             if len(ids) == size + 1 and ids.get("<mask>") == size:
-                contents[0] = object_bytes({piece: id for piece, id in ids.items() if id < size})
-        return cls(*contents, begin_id, first_id)  # type: ignore[arg-type, call-arg]
+                contents[VOCABULARY] = object_bytes({piece: id for piece, id in ids.items() if id < size})
+        return cls(contents[VOCABULARY], contents[MERGES], begin_id, first_id)
 
     @property
     def files(self) -> dict[str, bytes]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import CheckpointError
-from ..files import reading
 from .tokenizer import Piece, TextTokenizer, is_addressed, read_processor
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
@@ -46,15 +45,16 @@ class MarianTokenizer(TextTokenizer):
     @classmethod
     def load(cls, folder: Path, begin_id: int | None = None) -> "MarianTokenizer":
         """Read source.spm, target.spm and vocab.json; raises CheckpointError when one is missing or damaged."""
-        contents = []
-        for name in MARIAN_FILES:
+
+        def content(name: str) -> bytes:
             try:
-                contents.append((Path(folder) / name).read_bytes())
+                return (Path(folder) / name).read_bytes()
             except OSError as error:
                 raise CheckpointError(f"{Path(folder) / name} cannot be read: {error.strerror}.") from error
-        path = Path(folder) / TARGET_VOCABULARY
-        with reading(path, "cannot be read"):
-            return cls(*contents, begin_id, path.read_bytes() if path.exists() else None)  # type: ignore[arg-type, call-arg]
+
+        source, target, vocabulary = map(content, MARIAN_FILES)
+        of_target = content(TARGET_VOCABULARY) if (Path(folder) / TARGET_VOCABULARY).exists() else None
+        return cls(source, target, vocabulary, begin_id, of_target)
 
     @property
     def files(self) -> dict[str, bytes]:

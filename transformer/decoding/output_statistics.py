@@ -24,8 +24,8 @@ _SENTENCES_A_BATCH = 50
 class OutputStatistics:
     """One entry a sentence of `pairs`, each tuple in rising order.
 
-    mean_log_probabilities: of the greedy translation's tokens, end of sentence included, in nats; split_shares: source
-    words in MANY_TOKENS tokens or more, from 0 to 1.
+    mean_log_probabilities: of the greedy translation's tokens, end of sentence included and forced ones left out, in
+    nats (`Trace.mean_log_probability`); split_shares: source words in MANY_TOKENS tokens or more, from 0 to 1.
     """
 
     pairs: str
@@ -77,7 +77,7 @@ def measure_outputs(
     for start in range(0, len(sources), _SENTENCES_A_BATCH):
         batch = sources[start : start + _SENTENCES_A_BATCH]
         found = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
-        means += [one.log_probability / len(one.ids) for one in found]
+        means += [one.log_probability / (len(one.ids) - model.config.num_forced) for one in found]
         for ids, _, _ in batch:
             split, words = split_words([tokenizer.source_piece_text(id) for id in ids])
             shares.append(split / max(1, words))

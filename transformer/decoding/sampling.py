@@ -52,7 +52,7 @@ class Hypothesis:
     """One translation as ids, end of sentence included when it was reached.
 
     `log_probability` is the sum of the model's own log-probabilities of these ids, in nats, but for a first one that is
-    given (`ModelConfig.first_is_given`); `score` is what the search ranked by: the same sum, divided by a length
+    forced (`ModelConfig.num_forced`); `score` is what the search ranked by: the same sum, divided by a length
     penalty in beam search.
     """
 
@@ -204,8 +204,8 @@ def _nothing_gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
 
 
 def is_given(model: Transformer, prefix: Ids, step: int) -> bool:
-    """True where a step's token is told to the model and counts in no score: a first one, such as a language."""
-    return step == 0 and model.config.first_is_given and len(prefix) > 0
+    """True where a step's token is forced on the model and counts in no score: a first one, such as a language."""
+    return step < model.config.num_forced and len(prefix) > step
 
 
 def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:

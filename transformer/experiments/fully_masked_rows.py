@@ -22,7 +22,10 @@ def fully_masked_row(scores: list[float]) -> FullyMaskedRow:
     row = torch.tensor(scores)
     mask = torch.zeros(len(scores), dtype=torch.bool)
     query, keys = torch.ones(1, 1), row[:, None]  # one dimension: query times key is the score itself
-    tensors = (x[None, None] for x in (query, keys, torch.eye(len(scores))))
-    fused = F.scaled_dot_product_attention(*tensors, mask[None])[0, 0, 0]  # type: ignore[arg-type, call-arg]
-    filled = (row.masked_fill(~mask, number).softmax(dim=-1) for number in (-math.inf, -1e9))
-    return FullyMaskedRow(*(tuple(weights.tolist()) for weights in (*filled, fused)))
+    values = torch.eye(len(scores))
+    fused = F.scaled_dot_product_attention(query[None, None], keys[None, None], values[None, None], mask[None])[0, 0, 0]
+    return FullyMaskedRow(
+        with_infinity=tuple(row.masked_fill(~mask, -math.inf).softmax(dim=-1).tolist()),
+        with_large_number=tuple(row.masked_fill(~mask, -1e9).softmax(dim=-1).tolist()),
+        fused=tuple(fused.tolist()),
+    )

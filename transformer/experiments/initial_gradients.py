@@ -35,7 +35,7 @@ def gradient_norms(config: ModelConfig, norm: Norm, layers: int, examples: Examp
         tokens = int((target != shape.pad_id).sum())
         loss = smoothed_cross_entropy(model(source, decoder_input), target, shape.pad_id, 0.1) / tokens
         loss.backward()
-    return GradientNorms(norm, *(_norms(stack) for stack in (model.encoder, model.decoder)), loss.item())  # type: ignore[arg-type, call-arg]
+    return GradientNorms(norm=norm, encoder=_norms(model.encoder), decoder=_norms(model.decoder), loss=loss.item())
 
 
 def _norms(stack: torch.nn.ModuleList) -> tuple[float, ...]:

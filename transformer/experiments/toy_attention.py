@@ -1,6 +1,6 @@
 """One attention block small enough to compute by hand: numbers from a seed, each to be replaced. NumPy only."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,10 +61,16 @@ def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) 
         return np.round(deviation * generator.standard_normal(size), 1) + 0.0  # no negative zeros
 
     x = draw(shape.batch, shape.tokens, d_model, deviation=1.0)
-    matrices = [draw(d_model, d_model, deviation=0.5) for _ in range(4)]
-    biases = [draw(d_model, deviation=0.1) for _ in range(4)]
-    gamma, beta = np.ones(d_model), np.zeros(d_model)
-    parameters = BlockParameters(*matrices, *biases, gamma, beta, 1e-5, shape.num_heads, shape.norm)  # type: ignore[arg-type, call-arg]
+    drawn = {name: draw(d_model, d_model, deviation=0.5) for name in _MATRICES.values()}
+    drawn |= {name: draw(d_model, deviation=0.1) for name in _ROWS["biases"]}
+    parameters = BlockParameters(
+        **drawn,
+        gamma=np.ones(d_model),
+        beta=np.zeros(d_model),
+        epsilon=1e-5,
+        num_heads=shape.num_heads,
+        norm=shape.norm,
+    )
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
     return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 
@@ -100,8 +106,8 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
 
 def single_precision(stages: Stages) -> Stages:
     """The same in float32, as a model holds it."""
-    arrays = (getattr(stages, field.name) for field in fields(Stages))
-    return Stages(*(value if value.dtype == bool else value.astype(np.float32) for value in arrays))
+    arrays = {name: value for name, value in vars(stages).items() if value.dtype != bool}
+    return replace(stages, **{name: value.astype(np.float32) for name, value in arrays.items()})
 
 
 def rounding_gaps(stages: Stages) -> dict[str, float]:

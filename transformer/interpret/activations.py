@@ -24,10 +24,10 @@ from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
 from .hooks import Change, changed, hooked, modules_named
 
-# What can be kept: query, key, value and mask of every head; token embeddings without positions and with them; and
-# besides these each sub-layer and the residual connection around it.
+# What can be kept: query, key, value and mask of every head; token embeddings without positions and with them, and what
+# the first layers are given; and besides these each sub-layer and the residual connection around it.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
-EMBEDDINGS = ("*positions",)
+EMBEDDINGS = ("*_input", "*_input.positions")
 RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_residual")
 
 
@@ -60,6 +60,12 @@ class Call:
     inputs: tuple
     output: Tensor
 
+    def sentence(self, number: int) -> "Call":
+        """The call as if it had been given one sentence of its batch; a mask that holds for all of them stays."""
+        batch, part = len(self.output), slice(number, number + 1)
+        inputs = (x[part] if isinstance(x, Tensor) and x.dim() > 2 and len(x) == batch else x for x in self.inputs)
+        return Call(tuple(inputs), self.output[part])
+
 
 @dataclass(frozen=True, eq=False)
 class EncoderActivations:
@@ -81,15 +87,11 @@ class Activations:
     hidden: Tensor
     calls: Mapping[str, tuple[Call, ...]]
 
-    def positions(self) -> tuple[Call, Call]:
-        """Of the encoder and of the decoder, which may share the module, the call that adds positions to embeddings.
-
-        Raises ValueError where they were not kept.
-        """
-        found = self.calls.get("positions", ())
-        if not found:
-            raise ValueError("the calls of 'positions' were not kept: ask for EMBEDDINGS")
-        return (*found, *self.calls["target_positions"]) if len(found) == 1 else found  # type: ignore[return-value]
+    def sentence(self, number: int) -> "Activations":
+        """The same of one sentence of the batch alone, its padding with it."""
+        part = slice(number, number + 1)
+        calls = {name: tuple(call.sentence(number) for call in some) for name, some in self.calls.items()}
+        return Activations(self.logits[part], self.memory[part], self.hidden[part], _frozen(calls))
 
     def call(self, name: str) -> Call:
         """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""
@@ -176,9 +178,10 @@ def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[d
     """Within the block, this thread's passes through a stack are changed as requested and leave their calls."""
     if model.training:
         raise ValueError("recording expects a model in eval mode, got one in training mode")
-    elsewhere = tuple(f"{other}." for other in Stack if other is not stack)
-    patterns = (pattern for pattern in request.keep if not pattern.startswith(elsewhere))
-    modules = {name: module for pattern in patterns for name, module in modules_named(model, pattern)}
+    modules = {name: module for pattern in request.keep for name, module in modules_named(model, pattern)}
+    # Both inputs may share modules: what one stack's name begins with is kept of its own half alone.
+    elsewhere = tuple(other for other in Stack if other is not stack)
+    modules = {name: module for name, module in modules.items() if not name.startswith(elsewhere)}
     calls: dict[str, list[Call]] = {name: [] for name in modules}
     with (
         torch.inference_mode(not request.gradients),

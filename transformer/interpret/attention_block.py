@@ -91,15 +91,27 @@ def stage_modules(kind: AttentionKind | str, layer: int | str) -> tuple[str, ...
 
 def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, layer: int) -> Stages:
     """The stages of one attention block in a recorded pass that kept its `stage_modules`."""
-    name = AttentionKind(kind).block_name(layer)
     block, core, around = (seen.call(module) for module in stage_modules(kind, layer))
-    merge = model.get_submodule(name).merge
     query, key, value, _ = core.inputs
+    merge = getattr(model.layer(AttentionKind(kind).stack, layer), AttentionKind(kind).sublayer).merge
     residual, output = around.inputs[0], block.output
-    products, scores, unmasked = query @ key.transpose(-2, -1), scores_of(core), unmasked_of(core)
-    read = (residual, *block.inputs[:2], merge(query), merge(key), merge(value))  # type: ignore[operator]  # in the order of the fields
-    given = (products, scores, unmasked, weights_of(core), merge(core.output), output, residual + output, around.output)  # type: ignore[operator]
-    return Stages(*map(to_array, read + given))
+    stages = {
+        "residual": residual,
+        "x": block.inputs[0],
+        "memory": block.inputs[1],
+        "query": merge(query),
+        "key": merge(key),
+        "value": merge(value),
+        "products": query @ key.transpose(-2, -1),
+        "scores": scores_of(core),
+        "unmasked": unmasked_of(core),
+        "weights": weights_of(core),
+        "concatenated": merge(core.output),
+        "output": output,
+        "total": residual + output,
+        "result": around.output,
+    }
+    return Stages(**{name: to_array(stage) for name, stage in stages.items()})
 
 
 def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) -> BlockParameters:
@@ -107,10 +119,18 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
     kind = AttentionKind(kind)
     owner = model.layer(kind.stack, layer)
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
-    matrices = [to_array(part.T) for part in (*block.query_key_value.weight.chunk(3), block.output.weight)]
-    biases = [to_array(part) for part in (*block.query_key_value.bias.chunk(3), block.output.bias)]
-    gamma, beta = to_array(norm.weight), to_array(norm.bias)
-    return BlockParameters(*matrices, *biases, gamma, beta, norm.eps, block.num_heads, model.config.norm)  # type: ignore[arg-type, call-arg]
+    names = ("query", "key", "value", "output")
+    weights = (*block.query_key_value.weight.chunk(3), block.output.weight)
+    biases = (*block.query_key_value.bias.chunk(3), block.output.bias)
+    return BlockParameters(
+        **{f"w_{name}": to_array(weight.T) for name, weight in zip(names, weights, strict=True)},
+        **{f"b_{name}": to_array(bias) for name, bias in zip(names, biases, strict=True)},
+        gamma=to_array(norm.weight),
+        beta=to_array(norm.bias),
+        epsilon=norm.eps,
+        num_heads=block.num_heads,
+        norm=model.config.norm,
+    )
 
 
 def compute_stages(
@@ -136,8 +156,22 @@ def compute_stages(
     output = concatenated @ parameters.w_output + parameters.b_output
     total = residual + output
     result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
-    read = (residual, x, memory, query, key, value)
-    return Stages(*read, products, scores, unmasked, weights, concatenated, output, total, result)
+    return Stages(
+        residual=residual,
+        x=x,
+        memory=memory,
+        query=query,
+        key=key,
+        value=value,
+        products=products,
+        scores=scores,
+        unmasked=unmasked,
+        weights=weights,
+        concatenated=concatenated,
+        output=output,
+        total=total,
+        result=result,
+    )
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ import torch
 from ..arrays import read_only, to_array
 from ..data.batching import Ids
 from ..model.attention import causal_mask
+from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record
 from .attention_block import BlockParameters, Stages, split_heads
@@ -52,7 +53,7 @@ def gradient_times_input(
     """
     request = Request(keep=EMBEDDINGS, change=(("*_embedding", _as_leaf),), logits_to_keep=1, gradients=True)
     seen = record(model, [source], [decoder_input], request)
-    embedded = [call.inputs[0] for call in seen.positions()]
+    embedded = [seen.call(f"{stack}_input.positions").inputs[0] for stack in Stack]
     with torch.inference_mode(False), torch.enable_grad():
         log_probability = _log_probability(seen.logits[0, -1], predicted, against)
         gradients = torch.autograd.grad(log_probability, embedded)

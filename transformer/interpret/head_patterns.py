@@ -90,17 +90,28 @@ def measure_heads(
     if len(keys) != weights.shape[-1]:
         raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
     kind, (layers, heads) = AttentionKind(kind), weights.shape[:2]
-    compared = kind == AttentionKind.CROSS and layers * heads > 1 and outputs is not None
-    aligned = aligned_keys(weights, keys, outputs) if compared else None  # type: ignore[arg-type]
+    several = kind == AttentionKind.CROSS and layers * heads > 1
+    aligned = aligned_keys(weights, keys, outputs) if several and outputs is not None else None
     shares = _all_shares(kind, weights, keys, aligned)
     entropies, certain, tied = _mean_entropies(weights), confidences(weights, keys), _tied(weights)
     measured = []
-    for place in np.ndindex(layers, heads):
+    for layer, head in np.ndindex(layers, heads):
+        place = layer, head
         counts = {pattern: Share(int(found[place]), int(rows[place])) for pattern, (found, rows) in shares.items()}
         reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
         label = None if tied[place] else next(reached, None)
-        numbers = (float(entropies[place]), float(certain[place]))
-        measured.append(HeadMeasures(kind, *place, counts, *numbers, label, bool(tied[place])))  # type: ignore[call-arg]
+        measured.append(
+            HeadMeasures(
+                kind=kind,
+                layer=layer,
+                head=head,
+                counts=counts,
+                entropy=float(entropies[place]),
+                confidence=float(certain[place]),
+                label=label,
+                tied=bool(tied[place]),
+            )
+        )
     return measured
 
 

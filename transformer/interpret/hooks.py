@@ -34,22 +34,27 @@ def modules_named(model: nn.Module, pattern: str) -> list[tuple[str, nn.Module]]
     return found
 
 
+class _OfThread:
+    """A hook that is called in the thread that made it, named in `thread`, and in no other."""
+
+    def __init__(self, hook: Hook):
+        self.hook, self.thread = hook, threading.get_ident()
+
+    def __call__(self, *call) -> Tensor | None:
+        return self.hook(*call) if threading.get_ident() == self.thread else None
+
+
 @contextlib.contextmanager
 def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     """Put each forward hook on its module for this thread alone, and take all away in the end.
 
     The model is shared by all users of a server: another thread's pass must neither be seen nor be changed.
     """
-    owner = threading.get_ident()
-
-    def own(hook: Hook) -> Hook:
-        return lambda *call: hook(*call) if threading.get_ident() == owner else None
-
     handles = []
     try:
         for module, hook in hooks:
             with _registry:
-                handles.append(module.register_forward_hook(own(hook)))
+                handles.append(module.register_forward_hook(_OfThread(hook)))
         yield
     finally:
         for handle in handles:

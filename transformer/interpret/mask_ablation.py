@@ -111,8 +111,9 @@ def _side_by_side(
 
 
 def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> OpenedBatch:
+    source, fed, following = sides
     lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
-    return open_padded(*sides, lengths, tokenizer)  # type: ignore[arg-type, call-arg]
+    return open_padded(source, fed, following, lengths, tokenizer)
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:
@@ -168,10 +169,20 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
     layers, batch, heads = captured.differences.shape
     for name, value, count in (("sentence", sentence, batch), ("layer", layer, layers), ("head", head, heads)):
         require_index(name, value, count)
-    tokens = (side[sentence] for side in (run.source_tokens, run.fed_tokens, run.next_tokens))
-    place, labels = (layer, sentence, head), row_and_column_labels(kind, *tokens)
-    return MaskedHead(  # type: ignore[misc]
-        *(kind, layer, head, layers, heads, captured.weights[place], *labels),
+    place = layer, sentence, head
+    fed, predicted, keys = row_and_column_labels(
+        kind, run.source_tokens[sentence], run.fed_tokens[sentence], run.next_tokens[sentence]
+    )
+    return MaskedHead(
+        kind=kind,
+        layer=layer,
+        head=head,
+        layers=layers,
+        heads=heads,
+        weights=captured.weights[place],
+        fed=fed,
+        predicted=predicted,
+        keys=keys,
         sentence=sentence,
         scores=captured.scores[place],
         unmasked=captured.unmasked[sentence],

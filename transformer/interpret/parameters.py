@@ -10,7 +10,7 @@ from torch import nn
 from ..arrays import cosine, require_index, softmax, to_array
 from ..config import ModelConfig, Norm, Positions
 from ..files import stored_name
-from ..model.layers import Residual
+from ..model.layers import Residual, StackInput
 from ..model.names import Name, Stack
 from ..model.transformer import Transformer
 from .residual import ResidualStream, SubLayer, sublayers_of
@@ -72,11 +72,12 @@ def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared
     stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
     own = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
     yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with)
-    positions = model.positions if name == Stack.ENCODER else model.target_positions
-    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, _count(positions))
-    first = getattr(model, f"{name}_embedding_norm")
-    if isinstance(first, nn.LayerNorm):
-        yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, None, stream.summed, stream.start, _count(first))
+    entry: StackInput = getattr(model, f"{name}_input")
+    count = _count(entry.positions)
+    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, count)
+    if isinstance(entry.norm, nn.LayerNorm):
+        count = _count(entry.norm)
+        yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, None, stream.summed, stream.start, count)
     for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
         yield from _sublayer_blocks(name, module, residual, sublayer)
     last = getattr(model, f"{name}_norm")
@@ -121,7 +122,12 @@ class ParameterRow:
 def parameter_rows(model: Transformer) -> list[ParameterRow]:
     """Every parameter of every module; one that is used again is listed again, with a count of 0."""
     rows, first_names = [], dict[torch.nn.Parameter, str]()
+    inputs = tuple(
+        f"{stack}_input." for stack in Stack
+    )  # whose parts have names of their own, under which they are stored
     for name, parameter in model.named_parameters(remove_duplicate=False):
+        if name.startswith(inputs):
+            continue
         name = stored_name(name)
         first = first_names.setdefault(parameter, name)
         count, shared_with = (parameter.numel(), None) if first == name else (0, first)

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import cosine, to_array
 from ..config import Positions, require
 from ..data.batching import Ids
-from ..model.layers import MULTIPLIED_BASE, sinusoidal_positions
+from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record_encoder
@@ -93,8 +93,8 @@ def model_encoding(model: Transformer) -> Encoding:
 
 def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.ndarray:
     """What a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
-    side = model.positions if stack == Stack.ENCODER else model.target_positions
-    return to_array(side.table.detach().clone())
+    entry: StackInput = getattr(model, f"{Stack(stack)}_input")
+    return to_array(entry.positions.table.detach().clone())
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:
@@ -167,7 +167,7 @@ class EmbeddingSum:
 
 def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
     """The encoder's input for ids that end with end of sentence; raises ValueError for a model in training mode."""
-    (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["positions"]
+    (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["encoder_input.positions"]
     positions = position_rows(model)[: len(ids)]
     parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
     config = model.config

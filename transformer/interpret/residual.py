@@ -15,7 +15,7 @@ from ..data.batching import Ids
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Call, Predictions, Request, predict, record
+from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record
 
 LENS_CANDIDATES = 5  # kept a layer and step
 
@@ -37,22 +37,16 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class StackStream:
-    """One side of the model. embedded: rows of the embedding, times sqrt(d_model) where they are scaled; start: plus
-    positions, what the first layer is given; end: what the stack gives, after its last LayerNorm where it has one; all
-    [tokens, d_model]. Where a LayerNorm stands after the positions, before_norm is the sum that it was given. Arrays
-    are float32 and read-only.
+    """One side of the model. embedded: rows of the embedding, times sqrt(d_model) where they are scaled; summed: plus
+    positions; start: what the first layer is given, their LayerNorm where one stands there; end: what the stack gives,
+    after its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only.
     """
 
     embedded: np.ndarray
+    summed: np.ndarray
     start: np.ndarray
     sublayers: tuple[SubLayer, ...]
     end: np.ndarray
-    before_norm: np.ndarray | None = None
-
-    @property
-    def summed(self) -> np.ndarray:
-        """Embeddings plus positions: [tokens, d_model]."""
-        return self.start if self.before_norm is None else self.before_norm
 
     def of_layer(self, layer: int) -> tuple[SubLayer, ...]:
         """The sub-layers of a layer, counted from 0."""
@@ -79,11 +73,10 @@ def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) 
 
 def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:
     """The residual stream of the first sentence of a pass that kept `RESIDUAL_STREAM`."""
-    encoder, decoder = seen.positions()
     return ResidualStream(
-        _stack_stream(model, Stack.ENCODER, seen, encoder, seen.memory),
-        _stack_stream(model, Stack.DECODER, seen, decoder, seen.hidden),
-        to_array(seen.logits[0]),
+        encoder=_stack_stream(model, Stack.ENCODER, seen, seen.memory),
+        decoder=_stack_stream(model, Stack.DECODER, seen, seen.hidden),
+        logits=to_array(seen.logits[0]),
     )
 
 
@@ -95,17 +88,21 @@ def sublayers_of(model: Transformer, stack: Stack | str) -> Iterator[tuple[int, 
                 yield number, name, getattr(layer, name), getattr(layer, f"{name}_residual")
 
 
-def _stack_stream(model: Transformer, stack: Stack, seen: Activations, positions: Call, end: Tensor) -> StackStream:
+def _stack_stream(model: Transformer, stack: Stack, seen: Activations, end: Tensor) -> StackStream:
     sublayers = []
     for layer, kind, *_ in sublayers_of(model, stack):
         name = f"{stack}.{layer}.{kind}"
         around, change = seen.call(f"{name}_residual"), seen.call(name).output
         vectors = (to_array(each[0]) for each in (around.inputs[0], change, around.output))
         sublayers.append(SubLayer(kind, layer, *vectors))
-    embedded, summed = to_array(positions.inputs[0][0]), to_array(positions.output[0])
-    before_norm = summed if model.config.embedding_norm else None
-    start = summed if before_norm is None else sublayers[0].before
-    return StackStream(embedded, start, tuple(sublayers), to_array(end[0]), before_norm)
+    positions = seen.call(f"{stack}_input.positions")
+    return StackStream(
+        embedded=to_array(positions.inputs[0][0]),
+        summed=to_array(positions.output[0]),
+        start=to_array(seen.call(f"{stack}_input").output[0]),
+        sublayers=tuple(sublayers),
+        end=to_array(end[0]),
+    )
 
 
 def record_hidden_units(
@@ -148,18 +145,19 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     points: list[tuple[str, int | None]] = [("embedding", None), ("positions", None)]
     vectors = [stack.embedded[token], stack.summed[token]]
     changes = [np.full_like(vectors[0], np.nan), vectors[1] - vectors[0]]
-    if stack.before_norm is not None:
-        points.append(("embedding_norm", None))
-        changes.append(stack.start[token] - vectors[-1])
-        vectors.append(stack.start[token])
+
+    def add_norm(name: str, after: np.ndarray) -> None:
+        if not np.array_equal(after, vectors[-1]):  # where there is none, the vector is the same
+            points.append((name, None))
+            changes.append(after - vectors[-1])
+            vectors.append(after)
+
+    add_norm("embedding_norm", stack.start[token])
     for sublayer in stack.sublayers:
         points.append((sublayer.name, sublayer.layer))
         vectors.append(sublayer.after[token])
         changes.append(sublayer.change[token])
-    if not np.array_equal(stack.end[token], vectors[-1]):
-        points.append(("norm", None))
-        changes.append(stack.end[token] - vectors[-1])
-        vectors.append(stack.end[token])
+    add_norm("norm", stack.end[token])
     rows = np.asarray(vectors, dtype=np.float64)
     return Trajectory(
         points=tuple(points),

@@ -45,7 +45,11 @@ def half_and_half(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray) -
     Each decoder layer then takes half of every row from the memory, so after l layers the source has 1 - 0.5^l of each
     row, whatever the weights: only a measured mixing lets `Rollout.source_share` differ from step to step.
     """
-    return Mixing(*(np.full((len(maps), maps.shape[2]), 0.5) for maps in (encoder, decoder, cross)))
+
+    def half(maps: np.ndarray) -> np.ndarray:
+        return np.full((len(maps), maps.shape[2]), 0.5)
+
+    return Mixing(encoder=half(encoder), decoder=half(decoder), cross=half(cross))
 
 
 def measured_mixing(stream: ResidualStream) -> Mixing:
@@ -55,9 +59,9 @@ def measured_mixing(stream: ResidualStream) -> Mixing:
     Two vectors of norm 0 mix half and half.
     """
     return Mixing(
-        _measured(stream.encoder, SubLayerKind.SELF_ATTENTION),
-        _measured(stream.decoder, SubLayerKind.SELF_ATTENTION),
-        _measured(stream.decoder, SubLayerKind.CROSS_ATTENTION),
+        encoder=_measured(stream.encoder, SubLayerKind.SELF_ATTENTION),
+        decoder=_measured(stream.decoder, SubLayerKind.SELF_ATTENTION),
+        cross=_measured(stream.decoder, SubLayerKind.CROSS_ATTENTION),
     )
 
 
@@ -72,8 +76,8 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
         raise ValueError(f"decoder {decoder.shape} and cross {cross.shape} must have the same layers and rows")
     mixing = mixing or half_and_half(encoder, decoder, cross)
     means = [np.asarray(maps, dtype=np.float64).mean(axis=1) for maps in (encoder, decoder, cross)]
-    own = [_chain(means[0], mixing.encoder), _chain(means[1], mixing.decoder)]
-    memory = own[0][-1]
+    of_encoder = _chain(means[0], mixing.encoder)
+    memory = of_encoder[-1]
     source, target = memory.shape[0], decoder.shape[2]
     shares = np.hstack([np.zeros((target, source)), np.eye(target)])
     across = []
@@ -82,7 +86,7 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
         read = np.hstack([reads_memory @ memory, np.zeros((target, target))])
         shares = _mixed(shares, read, mixing.cross[layer])
         across.append(shares)
-    return Rollout(*own, np.stack(across))  # type: ignore[call-arg]
+    return Rollout(encoder=of_encoder, decoder=_chain(means[1], mixing.decoder), across=np.stack(across))
 
 
 def _chain(layers: np.ndarray, parts: np.ndarray) -> np.ndarray:

@@ -9,10 +9,10 @@ import torch
 
 from ..arrays import require_index, to_array
 from ..data.batching import Ids
-from ..data.tokenizer import Piece, TextTokenizer
+from ..data.tokenizer import Piece, TextTokenizer, well_formed
 from ..model.names import AttentionKind, Name
-from .activations import Activations, Call, predict
-from .trace_file import load_fields, save_fields
+from .activations import Activations, predict
+from .trace_file import Origin, load_fields, save_fields
 from .what_if.intervention import Intervention
 from .what_if.running import rewritten_weights
 
@@ -32,17 +32,17 @@ class Trace:
     what follows it in the target, `next_tokens[t]`, to which the model gave `next_probabilities[t]` and the rank
     `next_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
-    `origin` tells where the target came from: "decoded", "target" (given) or "prefix" (its beginning given).
+    `origin` tells where the target came from: "decoded", "target" or "prefix", see `Origin`.
     `finished` is False for a target without its end of sentence: a decoded one met the length limit, or ids were given.
-    `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `given` tokens
-    were told to the model, such as the language that it is to write; the others it chose, or a target or a prefix has.
+    `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `num_forced`
+    tokens are forced, such as the language that it is to write: nothing is chosen there, and no score counts them.
     `interventions` are those that the pass ran under. Where they rewrite attention, the maps show the weights
     afterwards; an ablated head's map shows the weights whose result was not used.
     """
 
     source_text: str
     target_text: str
-    origin: str
+    origin: Origin
     finished: bool
     source_pieces: tuple[Piece, ...]
     source_tokens: tuple[str, ...]
@@ -60,7 +60,7 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_probabilities: np.ndarray
     candidate_tokens: tuple[tuple[str, ...], ...]
-    given: int = 0
+    num_forced: int = 0
     interventions: tuple[Intervention, ...] = ()
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
@@ -71,10 +71,89 @@ class Trace:
         """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
         return self.source_ids, self.fed_ids[: step + 1], self.next_ids[step]
 
+    @classmethod
+    def from_activations(
+        cls,
+        seen: Activations,
+        tokenizer: TextTokenizer,
+        source_text: str,
+        target_ids: Ids,
+        origin: Origin,
+        interventions: tuple[Intervention, ...] = (),
+    ) -> Self:
+        """The trace of the one sentence of a recorded pass, which may be padded.
+
+        target_ids: what follows begin of sentence, [target]; interventions: those that the pass was recorded under.
+        """
+        before, after = tokenizer.frame(source_text)
+        pieces = [Piece(id, tokenizer.source_piece_text(id), 0, 0) for id in before]
+        pieces += tokenizer.pieces(well_formed(source_text))
+        source_ids = [*(piece.id for piece in pieces), *after]
+        decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
+        source, target = len(source_ids), len(target_ids)
+        sizes = {
+            AttentionKind.ENCODER: (source, source),
+            AttentionKind.DECODER: (target, target),
+            AttentionKind.CROSS: (target, source),
+        }
+        logits = seen.logits[0, :target]  # target vocab
+        predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
+        return cls(
+            source_text=source_text,
+            target_text=tokenizer.decode(target_ids),
+            origin=origin,
+            finished=target_ids[-1] == tokenizer.end_id,
+            source_pieces=tuple(pieces),
+            source_tokens=tuple(map(tokenizer.source_piece_text, source_ids)),
+            source_ids=tuple(source_ids),
+            fed_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
+            fed_ids=tuple(decoder_input),
+            next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
+            next_ids=tuple(target_ids),
+            **{kind.value: to_array(_weights(seen, kind, interventions, size)) for kind, size in sizes.items()},
+            next_probabilities=predicted.probabilities,
+            next_ranks=predicted.ranks,
+            entropies=predicted.entropies,
+            candidate_ids=predicted.best_ids,
+            candidate_probabilities=predicted.best_probabilities,
+            candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
+            interventions=interventions,
+            num_forced=len(tokenizer.given(source_text)),
+        )
+
+    @property
+    def scored_steps(self) -> range:
+        """The steps whose token was open to choice, the model's or a given target's: all but the forced first ones."""
+        return range(self.num_forced, len(self.next_ids))
+
+    @property
+    def log_probabilities(self) -> np.ndarray:
+        """log P of each target token in nats, exactly 0 for a forced one: [target], float64."""
+        found = np.log(np.maximum(self.next_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
+        found[: self.num_forced] = 0.0
+        return found
+
+    @property
+    def log_probability(self) -> float:
+        """log P of the target in nats, as `Hypothesis.log_probability` has it."""
+        return float(self.log_probabilities.sum())
+
+    @property
+    def mean_log_probability(self) -> float:
+        """The mean of log P in nats over the tokens that were not forced."""
+        return self.log_probability / max(1, len(self.scored_steps))
+
     @property
     def never_chosen(self) -> frozenset[str]:
         """The tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
         return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})  # with which some models begin and all end
+
+    @property
+    def is_greedy(self) -> np.ndarray:
+        """True where the target has the token that greedy decoding would go on with, or a forced one: [target]."""
+        never = np.isin(np.array(self.candidate_tokens), list(self.never_chosen))
+        above = never & (self.candidate_probabilities > self.next_probabilities[:, None])
+        return (self.next_ranks - above.sum(axis=1) == 1) | (np.arange(len(self.next_ids)) < self.num_forced)
 
     def runner_up(self, step: int) -> int:
         """The place among a step's candidates of the most probable one that the target might have had instead."""
@@ -134,72 +213,13 @@ def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | 
     }
 
 
-def make_trace(
-    seen: Activations,
-    tokenizer: TextTokenizer,
-    source_text: str,
-    source_pieces: list[Piece],
-    target_ids: Ids,
-    origin: str,
-    interventions: tuple[Intervention, ...] = (),
-    at: int = 0,
-    trace_class: type[Trace] = Trace,
-) -> Trace:
-    """A trace of one sentence of a recorded pass; target_ids: what follows begin of sentence, [target].
-
-    interventions: those that the pass was recorded under; at: the sentence's place in the pass's batch.
-    """
-    before, after = tokenizer.frame(source_text)
-    source_pieces = [*(Piece(id, tokenizer.source_piece_text(id), 0, 0) for id in before), *source_pieces]
-    source_ids = [*(piece.id for piece in source_pieces), *after]
-    decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
-    source, target = len(source_ids), len(target_ids)
-    sizes = {
-        AttentionKind.ENCODER: (source, source),
-        AttentionKind.DECODER: (target, target),
-        AttentionKind.CROSS: (target, source),
-    }
-    logits = seen.logits[at, :target]  # target vocab
-    predicted = predict(logits, torch.tensor(target_ids, device=logits.device), TOP_K)
-    return trace_class(
-        source_text=source_text,
-        target_text=tokenizer.decode(target_ids),
-        origin=origin,
-        finished=target_ids[-1] == tokenizer.end_id,
-        source_pieces=tuple(source_pieces),
-        source_tokens=tuple(map(tokenizer.source_piece_text, source_ids)),
-        source_ids=tuple(source_ids),
-        fed_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
-        fed_ids=tuple(decoder_input),
-        next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
-        next_ids=tuple(target_ids),
-        **{kind.value: to_array(_weights(seen, kind, interventions, at, size)) for kind, size in sizes.items()},
-        next_probabilities=predicted.probabilities,
-        next_ranks=predicted.ranks,
-        entropies=predicted.entropies,
-        candidate_ids=predicted.best_ids,
-        candidate_probabilities=predicted.best_probabilities,
-        candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
-        interventions=interventions,
-        given=len(tokenizer.given(source_text)),
-    )
-
-
 def _weights(
-    seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...], at: int, size: tuple[int, int]
+    seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...], size: tuple[int, int]
 ) -> torch.Tensor:
-    """The weights that the pass went on with in one sentence, without its padding: [layers, heads, queries, keys]."""
-    cores = [_of_sentence(core, at) for core in seen.attention(kind)]
+    """The weights that the pass went on with, without padding: [layers, heads, queries, keys]."""
+    cores = seen.attention(kind)
     weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
     return torch.stack(weights)[..., : size[0], : size[1]]
-
-
-def _of_sentence(core: Call, at: int) -> Call:
-    """A call as if it had been given one sentence of its batch; a mask that holds for all stays."""
-    *vectors, mask = core.inputs
-    if mask is not None and mask.ndim == 4 and len(mask) > 1:
-        mask = mask[at : at + 1]
-    return Call((*(each[at : at + 1] for each in vectors), mask), core.output)
 
 
 SPECIAL_TOKENS = ("<s>", "</s>", "<pad>")
@@ -259,8 +279,19 @@ def attention_map(
             require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    labels = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
-    return AttentionMap(kind, layer, head, layers, heads, chosen.mean(axis=(0, 1)), *labels, row_label)  # type: ignore[call-arg]
+    fed, predicted, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    return AttentionMap(
+        kind=kind,
+        layer=layer,
+        head=head,
+        layers=layers,
+        heads=heads,
+        weights=chosen.mean(axis=(0, 1)),
+        fed=fed,
+        predicted=predicted,
+        keys=keys,
+        row_label=row_label,
+    )
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
@@ -275,7 +306,9 @@ def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
 
 
-def row_and_column_labels(kind: AttentionKind, source: Labels, fed: Labels, following: Labels) -> tuple:
+def row_and_column_labels(
+    kind: AttentionKind, source: Labels, fed: Labels, following: Labels
+) -> tuple[Labels, Labels | None, Labels]:
     """What each row reads, what it predicts (None for the encoder), and the columns."""
     if kind == AttentionKind.ENCODER:
         return source, None, source

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
+from ..model.names import Name
 from .what_if.parsing import parse
 
 _MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
@@ -24,7 +25,7 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "target_text": (_TEXT, ()),
     "origin": (_TEXT, ()),
     "finished": (_YES_OR_NO, ()),
-    "given": (_WHOLE, ()),
+    "num_forced": (_WHOLE, ()),
     "source_tokens": (_TEXT, ("source",)),
     "source_ids": (_WHOLE, ("source",)),
     "source_spans": (_WHOLE, ("pieces", "ends")),
@@ -43,6 +44,7 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "candidate_tokens": (_TEXT, ("target", "candidates")),
     "interventions": (_TEXT, ("interventions",)),
 }
+FORMER_NAMES = {"given": "num_forced"}  # in files of earlier versions
 _WEIGHTS = ("encoder", "decoder", "cross")
 _STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "candidate_ids", "candidate_probabilities")
 # What damaged archives and headers, and lies about sizes, lead to.
@@ -51,6 +53,14 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
 )
 _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
+
+
+class Origin(Name):
+    """Where a trace's target came from: the model's decoding, a target that was given, or one whose beginning was."""
+
+    DECODED = "decoded"
+    TARGET = "target"
+    PREFIX = "prefix"
 
 
 def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
@@ -81,15 +91,17 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     with zipfile.ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
             raise ValueError("it is too large")
-        names = {member.filename.removesuffix(".npy") for member in archive.infolist()}
-        if names != _LAYOUT.keys():
-            raise ValueError(f"it lacks, or has too much of: {', '.join(sorted(names ^ _LAYOUT.keys())[:5])}")
-        return {name: _array(archive, name) for name in _LAYOUT}
+        stored = [member.filename.removesuffix(".npy") for member in archive.infolist()]
+        members = {FORMER_NAMES.get(name, name): name for name in stored}
+        if members.keys() != _LAYOUT.keys():
+            differing = sorted(members.keys() ^ _LAYOUT.keys())
+            raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
+        return {name: _array(archive, name, members[name]) for name in _LAYOUT}
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, name: str, member: str) -> np.ndarray:
     """An array as NumPy's format has it, but of numbers and texts alone: an object would be a pickle."""
-    with archive.open(f"{name}.npy") as file:
+    with archive.open(f"{member}.npy") as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version")
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
@@ -121,6 +133,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
 
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
+    fields["origin"] = Origin(fields["origin"])
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)

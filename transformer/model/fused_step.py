@@ -5,6 +5,7 @@ these. Here are the same operations on the same weights, so the logits are those
 no module is called for no hook sees: a decoder with hooks takes its steps through its modules.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,16 +33,11 @@ def decoding_step(model: Transformer) -> Step:
 
 
 def _is_observed(model: Transformer) -> bool:
-    parts = (
-        model.target_embedding,
-        model.target_positions,
-        model.decoder_embedding_norm,
-        model.decoder,
-        model.decoder_norm,
-    )
-    modules = (module for part in parts for module in part.modules())
-    hooked = any(module._forward_hooks or module._forward_pre_hooks for module in modules)
-    return hooked or torch.nn.modules.module._has_any_global_hook()
+    """Whether a hook would see this thread's steps: one that names another `thread`, as `interpret.hooks` does, not."""
+    modules = (module for part in (model.decoder_input, model.decoder, model.decoder_norm) for module in part.modules())
+    hooks = (hook for each in modules for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
+    this = threading.get_ident()
+    return any(getattr(hook, "thread", this) == this for hook in hooks) or nn.modules.module._has_any_global_hook()
 
 
 @dataclass(frozen=True)
@@ -80,9 +76,9 @@ class _FusedStep:
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
-        self.embedding, self.scale = model.target_embedding.weight, model.target_embedding.scale
-        self.positions = model.target_positions
-        self.first_norm = _norm(model.decoder_embedding_norm) if config.embedding_norm else None
+        first = model.decoder_input
+        self.embedding, self.scale, self.positions = first.embedding.weight, first.embedding.scale, first.positions
+        self.first_norm = _norm(first.norm) if config.embedding_norm else None
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:

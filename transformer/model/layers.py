@@ -89,6 +89,23 @@ class TokenEmbedding(nn.Module):
         return self.embedding(ids) * self.scale
 
 
+class StackInput(nn.Module):
+    """Make what a stack's first layer is given: token embeddings plus positions, normalised where a LayerNorm follows.
+
+    Each stack has its own, even where both share the embedding or the positions, so that one name means one call.
+    """
+
+    def __init__(self, embedding: TokenEmbedding, positions: PositionalEncoding, norm: nn.Module):
+        super().__init__()
+        self.embedding = embedding
+        self.positions = positions
+        self.norm = norm
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """ids: [batch, length], the first of them at position `start` -> [batch, length, d_model]."""
+        return self.norm(self.positions(self.embedding(ids), start))
+
+
 class FeedForward(nn.Module):
     """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2), or with another activation than ReLU."""
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from ..arrays import require_index
 from ..config import ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
-from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, TokenEmbedding
+from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, StackInput, TokenEmbedding
 from .names import Stack
 from .output_projection import OutputProjection
 
@@ -21,6 +21,7 @@ class Transformer(nn.Module):
         self.config = config
         width = config.d_model, config.scale_embeddings
         one_table = config.share_embeddings and not config.target_vocab_size
+        # Checkpoints have these parts under these names, which come first; both inputs are made of them.
         self.source_embedding = TokenEmbedding(config.vocab_size, *width)
         self.target_embedding = self.source_embedding if one_table else TokenEmbedding(config.output_size, *width)
         self.positions = PositionalEncoding(config)
@@ -29,6 +30,8 @@ class Transformer(nn.Module):
         first_norm = nn.LayerNorm if config.embedding_norm else nn.Identity
         self.encoder_embedding_norm = first_norm(config.d_model)
         self.decoder_embedding_norm = first_norm(config.d_model)
+        self.encoder_input = StackInput(self.source_embedding, self.positions, self.encoder_embedding_norm)
+        self.decoder_input = StackInput(self.target_embedding, self.target_positions, self.decoder_embedding_norm)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.
@@ -67,25 +70,17 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""
-        x = self.enter_encoder(source)
+        x = self.encoder_input(source)
         for layer in self.encoder:
             x = layer(x, source_mask)
         return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
         """[batch, target] -> the vectors before the output projection, [batch, target, d_model]."""
-        x = self.enter_decoder(target)
+        x = self.decoder_input(target)
         for layer in self.decoder:
             x = layer(x, memory, target_mask, source_mask)
         return self.decoder_norm(x)
-
-    def enter_encoder(self, source: Tensor) -> Tensor:
-        """What the first encoder layer is given: [batch, source] -> [batch, source, d_model]."""
-        return self.encoder_embedding_norm(self.positions(self.source_embedding(source)))
-
-    def enter_decoder(self, target: Tensor, start: int = 0) -> Tensor:
-        """What the first decoder layer is given for tokens, [batch, new], of which the first stands at `start`."""
-        return self.decoder_embedding_norm(self.target_positions(self.target_embedding(target), start))
 
     def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
         """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
@@ -97,7 +92,7 @@ class Transformer(nn.Module):
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
-        x = self.enter_decoder(target, start=length - new)
+        x = self.decoder_input(target, start=length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask)  # type: ignore[operator]
         return self.output_projection(self.decoder_norm(x[:, -1]))

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from ..config import ModelConfig, check_bounds, check_types, require
+from ..config import ModelConfig, Norm, Positions, check_bounds, check_types, require
 from .tasks import SYMBOLS, Task, ToyTokenizer
 
 STATUS_FILE = "status.json"
@@ -47,8 +46,8 @@ class ToySettings:
     d_model: int = 64
     num_layers: int = 2
     num_heads: int = 8
-    norm: str = "pre"
-    positions: str = "sinusoidal"
+    norm: Norm = Norm.PRE
+    positions: Positions = Positions.SINUSOIDAL
     schedule: ToySchedule = ToySchedule.NOAM
     warmup_steps: int = 200
     rate_factor: float = 0.4
@@ -69,16 +68,22 @@ class ToySettings:
 
     def model_config(self) -> ModelConfig:
         """The model's shape; its dropout is 0, for there is always a new example."""
-        tokenizer, layers = self.tokenizer(), self.num_layers
-        special: dict[str, Any] = {name: getattr(tokenizer, name) for name in ("pad_id", "begin_id", "end_id")}
-        size = (len(tokenizer), layers, layers, self.num_heads, self.d_model, 4 * self.d_model)
-        kind: dict[str, Any] = {
-            "dropout": 0.0,
-            "max_length": self.length + 1,
-            "norm": self.norm,
-            "positions": self.positions,
-        }
-        return ModelConfig(*size, **kind, **special)  # type: ignore[misc]
+        tokenizer = self.tokenizer()
+        return ModelConfig(
+            vocab_size=len(tokenizer),
+            num_encoder_layers=self.num_layers,
+            num_decoder_layers=self.num_layers,
+            num_heads=self.num_heads,
+            d_model=self.d_model,
+            d_ff=4 * self.d_model,
+            dropout=0.0,
+            max_length=self.length + 1,
+            norm=self.norm,
+            positions=self.positions,
+            pad_id=tokenizer.pad_id,
+            begin_id=tokenizer.begin_id,
+            end_id=tokenizer.end_id,
+        )
 
     def tokenizer(self) -> ToyTokenizer:
         """The tokens of its task."""

@@ -151,7 +151,7 @@ def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
 @_cached(max_entries=32, show_spinner="Searching …")
 def search(choice: Choice) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
-    return translator(choice.checkpoint).beam_search(choice.source, choice.strategy, choice.prefix)
+    return translator(choice.checkpoint).beam_search(choice.source, choice.strategy, prefix=choice.prefix)
 
 
 @_cached(max_entries=32, show_spinner="Searching …")
@@ -159,7 +159,7 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
     """The translations that the strategy found, best first; of a beam at most its size."""
     if isinstance(choice.strategy, Beam):
         return search(choice).ended[: choice.strategy.size]
-    return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, choice.prefix))
+    return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, prefix=choice.prefix))
 
 
 @_cached(max_entries=TRACES, show_spinner="Translating …")
@@ -175,7 +175,7 @@ def trace(choice: Choice) -> Trace:
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
 def recorded(choice: Choice) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
-    record = functools.partial(translator(choice.checkpoint).recorded, choice.source, keep=RESIDUAL_STREAM)
+    record = functools.partial(translator(choice.checkpoint).record, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
         others = [] if made_ahead.works else waiting(choice.checkpoint)
         if not greedy.is_alone(choice, others):
@@ -184,7 +184,7 @@ def recorded(choice: Choice) -> tuple[Trace, Activations]:
         greedy.put(choice, found[0].next_ids)
         return found
     if not isinstance(choice.strategy, Beam):
-        return record(strategy=choice.strategy, prefix=choice.prefix)
+        return record(choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
     return record(target=found[min(choice.rank, len(found)) - 1])
 

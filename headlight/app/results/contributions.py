@@ -20,12 +20,12 @@ def contributions(choice: Choice) -> Rollout:
 
 @_cached(max_entries=16, show_spinner="Measuring what is usual …")
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
-    """The source's share by ALTI+ in each output token of one of USUAL_PARTS parts of the first sentence pairs, the
-    references fed: [tokens].
+    """The source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the first
+    sentence pairs, the references fed: [tokens].
     """
     model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_A_PART]
     found = [alti(model, pair.source, pair.target[:-1]).source_share()[-1] for pair in pairs[part::USUAL_PARTS]]
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate([np.empty(0), *(shares[model.config.num_forced :] for shares in found)])
 
 
 @_cached(max_entries=64, show_spinner=False)

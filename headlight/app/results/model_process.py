@@ -78,7 +78,7 @@ def answers(requests: Sequence[DecodingRequest]) -> Iterator[Answer | None]:
         for request in requests:
             with _failures_told():
                 texts[request] = own.addressed(*request[3:])
-        if not own.model.config.first_is_given:
+        if not own.model.config.num_forced:
             short = [text for request, text in texts.items() if request[0] == EARLY_LAYERS and len(text) <= SHORT]
             early = decoded_early(own, short)
         ids = {text: layers[-1].ids for text, layers in early.items()}
@@ -90,7 +90,7 @@ def answers(requests: Sequence[DecodingRequest]) -> Iterator[Answer | None]:
             if request[0] == EARLY_LAYERS:
                 answer = early.get(text)
             elif text in ids:
-                answer, _ = own.recorded(text, decoded=ids[text])
+                answer, _ = own.record(text, decoded=ids[text])
         yield answer
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer import Beam, Translator
+from transformer import Beam, Decoding, Translator
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
@@ -79,21 +79,21 @@ def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLo
 def changed_trace(choice: Choice, asked: str) -> Trace:
     """The translation that the same search finds under interventions, best first."""
     own = translator(choice.checkpoint)
-    return own.trace(choice.source, strategy=choice.strategy, prefix=choice.prefix, **_under(choice, asked))
+    return own.trace(choice.source, _under(choice, asked), strategy=choice.strategy, prefix=choice.prefix)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
 def same_target_trace(choice: Choice, asked: str) -> Trace:
     """The unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
     own, sentence = translator(choice.checkpoint), trace(choice)
-    return own.recorded(choice.source, decoded=sentence.next_ids, **_under(choice, asked))[0]
+    return own.record(choice.source, _under(choice, asked), decoded=sentence.next_ids)[0]
 
 
 @_cached(max_entries=64, show_spinner=False)
 def next_probabilities(choice: Choice, asked: str, step: int) -> np.ndarray:
     """Of every token, how probable it is after a step of the unchanged translation, from 0, under interventions."""
     own, sentence, under = translator(choice.checkpoint), trace(choice), _under(choice, asked)
-    with intervened(own.model, under["interventions"], under["means"]):
+    with intervened(own.model, under.interventions, under.means):
         request = Request(keep=(), logits_to_keep=1)
         seen = record(own.model, [sentence.source_ids], [sentence.fed_ids[: step + 1]], request)
     return to_array(seen.logits[0, -1].softmax(dim=-1))
@@ -168,16 +168,16 @@ def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     is stopped some tokens after the last layer's translation.
     """
     model = translator(choice.checkpoint).model
-    if is_greedy(choice) and not model.config.first_is_given:
+    if is_greedy(choice) and not model.config.num_forced:
         made = made_ahead.take(as_request(EARLY_LAYERS, choice))
         found = made if isinstance(made, list) else _early.result(choice, _with_early_layers(choice))
         sentence = trace(choice)
-        own = float(np.log(sentence.next_probabilities.astype(np.float64)).sum())
-        last = Hypothesis(sentence.next_ids, own, own, sentence.next_ids[-1] == model.config.end_id)
+        total = sentence.log_probability
+        last = Hypothesis(sentence.next_ids, total, total, sentence.finished)
         return (*found[:-1], last)
     sentence = trace(choice)
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    prefix = choice.prefix or sentence.next_ids[: int(model.config.first_is_given)]
+    prefix = choice.prefix or sentence.next_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
@@ -230,7 +230,7 @@ def _fitting(own: Translator, text: str) -> str:
     return text
 
 
-def _under(choice: Choice, asked: str) -> dict:
+def _under(choice: Choice, asked: str) -> Decoding:
     interventions = parse_all(asked)
     needs_means = any(isinstance(each, Mean) for each in interventions)
-    return {"interventions": interventions, "means": head_means(choice.checkpoint) if needs_means else None}
+    return Decoding(interventions=interventions, means=head_means(choice.checkpoint) if needs_means else None)

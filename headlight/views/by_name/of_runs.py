@@ -113,7 +113,7 @@ def _logit_kinds(translator: Translator, trace: Trace, step=0):
 
 def _source_or_prefix(translator: Translator, trace: Trace, step=0):
     found = [_rolled(translator, trace, residual).source_share()[-1] for residual in (ALTI, MEASURED)]
-    return source_or_prefix_figure(SourceShares(trace.next_tokens, *found), step)
+    return source_or_prefix_figure(SourceShares(trace.next_tokens, *found, num_forced=trace.num_forced), step)
 
 
 def _logits(translator: Translator, trace: Trace, step=0):

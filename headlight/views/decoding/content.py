@@ -96,7 +96,7 @@ def _bytes(weights: np.ndarray) -> str:
 
 def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, forced: bool = False) -> str:
     """Return one step in words: input token, next token with its probability, and what the maps attend to most."""
-    reason = ", forced by you" if forced else ", given, not chosen" if step < trace.given else ""
+    reason = ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else ""
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
     return (
         f"With input {quoted(trace.fed_tokens[step])} the model gives {quoted(trace.next_tokens[step])} "
@@ -118,7 +118,7 @@ def entropy_words(entropy: float) -> str:
 
 def hardest_step(trace: Trace) -> str:
     """Return the step of the highest entropy, and what to try there; that of the lowest probability may be another."""
-    step = trace.given + int(trace.entropies[trace.given :].argmax())
+    step = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
     index = trace.runner_up(step)
     other, probability = quoted(trace.candidate_tokens[step][index]), trace.candidate_probabilities[step, index]
     attempt = f" Go there, force {other} instead, and see how the rest changes."

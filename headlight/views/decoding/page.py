@@ -92,7 +92,7 @@ def _choose_hypothesis(choice: Choice, beam: Beam) -> int:
     st.caption(
         "log P is the sum of the tokens' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
         f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
-        + (" The first token, which is given, is not in the sum." if results.trace(choice).given else "")
+        + (" The first token, which is given, is not in the sum." if results.trace(choice).num_forced else "")
     )
     rank = one_number("Hypothesis to step through", len(found), "hypothesis")
     greedy = results.hypotheses(replace(choice, strategy=Greedy()))[0]
@@ -126,7 +126,7 @@ def _show_player(choice: Choice) -> None:
     )
     offer_page(lambda: decoding_page(steps, first, trace, choice.checkpoint.name), "decoding.html")
     show_finding(hardest_step(trace))
-    if trace.given:
+    if trace.num_forced:
         st.caption(plain(given_words(trace)))
     st.caption(
         "The decoder writes one token at a time: it is fed what stands already, gives every token of its vocabulary a "

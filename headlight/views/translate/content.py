@@ -47,7 +47,7 @@ def _digits(values: np.ndarray) -> list[float]:
 
 def least_probable_token(trace: Trace) -> str:
     """Return the chosen token of the lowest probability, with the best one that was not chosen."""
-    step = trace.given + int(trace.next_probabilities[trace.given :].argmin())
+    step = trace.num_forced + int(trace.next_probabilities[trace.num_forced :].argmin())
     other = trace.runner_up(step)
     return (
         f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, "
@@ -65,7 +65,7 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
     """
     if usual is None:
         return ""
-    mean = float(np.log(np.asarray(trace.next_probabilities[trace.given :], dtype=np.float64)).mean())
+    mean = float(np.log(np.asarray(trace.next_probabilities[trace.num_forced :], dtype=np.float64)).mean())
     split, words = split_words(trace.source_tokens[:-1])
     share, lower, findings = split / max(1, words), usual.less_sure(mean), []
     if lower <= _RARE and not drawn:

@@ -10,7 +10,7 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads
 
-from .ablation_text import head_words, is_greedys
+from .ablation_text import head_words
 
 _HEAD = re.compile(rf"({'|'.join(KIND_NAMES)})\.([0-9]{{1,4}})\.([0-9]{{1,4}})")
 
@@ -51,7 +51,7 @@ def switches_payload(found: HeadImportance, trace: Trace) -> dict:
                 "name": name,
                 "losses": totals[kind].round(4).tolist(),
                 "digits": [[two_digits(loss) for loss in row] for row in totals[kind]],
-                "turned": (found.turned[kind] & is_greedys(trace)).tolist(),
+                "turned": (found.turned[kind] & trace.is_greedy.all()).tolist(),
                 "words": [
                     [head_words(found, trace, Heads(kind, layer, head)) for head in range(totals[kind].shape[1])]
                     for layer in range(len(totals[kind]))

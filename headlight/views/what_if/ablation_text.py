@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from headlight.plots.text import KIND_NAMES, counted, kind_head_name
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
@@ -22,7 +20,7 @@ _NAMED = 3  # heads that a sentence names one by one
 
 def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:
     """One head: what is lost without it, where most, and whether greedy decoding then finds another translation."""
-    turned = found.turned[heads.kind][heads.layer, heads.head] and is_greedys(trace)
+    turned = found.turned[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
     end = " Greedy decoding then finds another translation." if turned else ""
     losses = found.of(heads.kind)[heads.layer, heads.head]
     return f"Without {kind_head_name(heads)} log P of the translation {moved_words(losses, trace.next_tokens)}.{end}"
@@ -34,7 +32,7 @@ def describe_ranking(found: HeadImportance, trace: Trace) -> str:
     count, (first, loss) = len(ranked), ranked[0]
     breaking = sum(int(found.turned[kind].sum()) for kind in KIND_NAMES)
     little = sum(abs(each) < LITTLE for _, each in ranked)
-    if not is_greedys(trace):
+    if not trace.is_greedy.all():
         sentences = [f"What is each of the {count} heads worth, ablated alone?"]
     elif breaking:
         does, without = ("does", "it") if breaking == 1 else ("do", "any one of these")
@@ -65,8 +63,3 @@ def heads_words(heads: Sequence[Heads]) -> str:
     named = "; ".join(map(kind_head_name, heads[:_NAMED]))
     rest = f" and {counted(len(heads) - _NAMED, 'more head')}" if len(heads) > _NAMED else ""
     return f"{named}{rest}" or "any change"
-
-
-def is_greedys(trace: Trace) -> bool:
-    """Whether each token was the most probable one, so that greedy decoding finds this translation."""
-    return bool((np.asarray(trace.next_ranks) == 1).all())

@@ -18,12 +18,12 @@ def outcome_words(before: Trace, forced: Trace, after: Trace) -> str:
     outcome = (
         f"the model {'still finds the same translation, token for token' if same else 'finds another translation'}"
     )
-    old, new = (log_probabilities(each) for each in (before, forced))
+    old, new = (each.log_probabilities for each in (before, forced))
     sums = f", from {signed(old.sum(), 2)} to {signed(new.sum(), 2)}"
     text = f"{outcome}. With the same tokens fed, log P of the unchanged translation"
     text += f" {moved_words(old - new, before.next_tokens, sums)}."
     if not same:
-        text += f" The new translation has log P {signed(log_probabilities(after).sum(), 2)} under the change."
+        text += f" The new translation has log P {signed(after.log_probability, 2)} under the change."
     return text
 
 
@@ -40,8 +40,3 @@ def moved_words(losses: np.ndarray, tokens: Sequence[str], sums: str = "") -> st
         f", most at {quoted_at(tokens, most, 'output token')} (by {abs(losses[most]):.2f})" if len(losses) > 1 else ""
     )
     return f"{'falls' if total > 0 else 'rises'} by {abs(total):.2f} nats{sums}{place}"
-
-
-def log_probabilities(trace: Trace) -> np.ndarray:
-    """log P of each output token, in nats: [target], float64."""
-    return np.log(np.maximum(np.asarray(trace.next_probabilities, dtype=np.float64), np.finfo(np.float32).tiny))

@@ -9,8 +9,6 @@ import numpy as np
 from headlight.plots.text import signed
 from transformer.interpret.trace import Trace
 
-from .change_text import log_probabilities
-
 
 def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     """A table: the unchanged translation with log P of its tokens before and after a change, under it the new one.
@@ -18,18 +16,20 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     forced: the unchanged translation teacher-forced under the change. Tokens that are the same in both stand under one
     another; a new one has a frame. A cell of log P is orange for what the change took, blue for what it gave.
     """
-    old, moved, new = map(log_probabilities, (before, forced, after))
+    old, moved, new = (each.log_probabilities for each in (before, forced, after))
     columns = list(aligned(before.next_ids, after.next_ids))
+    # A forced token has no cell of log P: nothing was chosen there.
+    scored = [[at if at in before.scored_steps else None for at in column] for column in columns]
     limit = max(1.0, float(np.abs(old - moved).max()))
     rows = [
         row_html("unchanged", [token_html(before.next_tokens, place, False) for place, _ in columns]),
-        row_html("log P", [number_html(old, place) for place, _ in columns]),
-        row_html("log P, changed", [_moved(old, moved, place, limit) for place, _ in columns]),
+        row_html("log P", [number_html(old, place) for place, _ in scored]),
+        row_html("log P, changed", [_moved(old, moved, place, limit) for place, _ in scored]),
         row_html(
             "changed",
             [token_html(after.next_tokens, place, other is None) for other, place in _told(columns, before, after)],
         ),
-        row_html("log P", [number_html(new, place) for _, place in columns]),
+        row_html("log P", [number_html(new, place) for _, place in scored]),
     ]
     return table_html("Both translations token under token, with the log-probability of each token", rows)
 

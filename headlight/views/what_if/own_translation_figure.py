@@ -8,8 +8,6 @@ from headlight.plots.palette import BLUE, BRIGHT_ORANGE
 from headlight.plots.text import signed, token_label
 from transformer.interpret.trace import Trace
 
-from .change_text import log_probabilities
-
 _HEIGHT = 260  # pixels
 
 
@@ -27,7 +25,7 @@ def sums_figure(own: Trace, model: Trace) -> go.Figure:
 
 
 def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
-    sums = np.concatenate([[0.0], log_probabilities(trace).cumsum()])
+    sums = np.concatenate([[0.0], trace.log_probabilities.cumsum()])
     tokens = [f"<br>after “{token_label(token)}”" for token in trace.next_tokens]
     hover = [f"{name}{token}: <b>{signed(value, 2)}</b>" for token, value in zip(["", *tokens], sums, strict=True)]
     look = {"line": {"color": colour}, "marker": {"color": colour, "symbol": symbol, "size": 8}}

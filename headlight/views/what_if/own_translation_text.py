@@ -5,14 +5,12 @@ import numpy as np
 from headlight.plots.text import LEAST_SHOWN, chance_words, counted, quoted, quoted_at, scientific, signed
 from transformer.interpret.trace import Trace
 
-from .change_text import log_probabilities
-
 
 def describe_own(own: Trace, model: Trace) -> str:
     """Log P of both, in all and a token, and how many times as probable one of them is to the model."""
     if own.next_ids == model.next_ids:
         return f"This is the model's own translation, token for token: {_sums(own)}."
-    given, found = (float(log_probabilities(each).sum()) for each in (own, model))
+    given, found = own.log_probability, model.log_probability
     sums = f"Your translation has {_sums(own)}; the model's has {_sums(model)}"
     if abs(given - found) < LEAST_SHOWN:
         return f"{sums}. To the model both are equally probable."
@@ -23,15 +21,16 @@ def describe_own(own: Trace, model: Trace) -> str:
 
 def describe_where(own: Trace) -> str:
     """At how many tokens the model would have gone another way, and the least probable of these."""
-    other = np.flatnonzero(np.asarray(own.next_ranks) > 1)
+    other = np.flatnonzero(~own.is_greedy)
     if not len(other):
         return "Each token is the model's first candidate."
-    values = log_probabilities(own)
+    values = own.log_probabilities
     most = int(other[values[other].argmin()])
-    first, chance = own.candidate_tokens[most][0], float(own.candidate_probabilities[most][0])
+    best = own.runner_up(most)
+    first, chance = own.candidate_tokens[most][best], float(own.candidate_probabilities[most][best])
     which = "this is" if len(other) == 1 else "the least probable of these is"
     return (
-        f"The model would have written another token at {len(other)} of {counted(len(values), 'token')}; "
+        f"The model would have written another token at {len(other)} of {counted(len(own.scored_steps), 'token')}; "
         f"{which} {quoted_at(own.next_tokens, most, 'output token')} (log P "
         f"{signed(values[most], 2)}, rank {own.next_ranks[most]:,}), where its first candidate is {quoted(first)} "
         f"({chance_words(chance)})."
@@ -39,8 +38,8 @@ def describe_where(own: Trace) -> str:
 
 
 def _sums(trace: Trace) -> str:
-    values = log_probabilities(trace)
-    return f"log P {signed(values.sum(), 2)} over {counted(len(values), 'token')}, {signed(values.mean(), 2)} a token"
+    total, mean = signed(trace.log_probability, 2), signed(trace.mean_log_probability, 2)
+    return f"log P {total} over {counted(len(trace.scored_steps), 'token')}, {mean} a token"
 
 
 def _times(difference: float) -> str:

@@ -106,7 +106,8 @@ class Rewriting:
         """The step whose candidates tell most: the chosen row, for the encoder the one where most probability moves."""
         if self.kind != "encoder":
             return self.row
-        return int(np.abs(np.subtract(before.next_probabilities, forced.next_probabilities)).argmax())
+        moved = np.abs(np.subtract(before.next_probabilities, forced.next_probabilities))
+        return max(before.scored_steps, key=lambda step: moved[step])
 
 
 def telling_place(trace: Trace, head: tuple[str, int, int]) -> tuple[int, int]:

@@ -13,9 +13,12 @@ _LEAST = 0.005  # what two digits do not show
 
 
 def most_doubtful(trace: Trace) -> int:
-    """The step, from 0, whose best other candidate has the highest probability."""
-    best = [max(chance for _, chance in other_candidates(trace, step).values()) for step in range(len(trace.next_ids))]
-    return best.index(max(best))
+    """The step, from 0, whose best other candidate has the highest probability, of those that are not forced."""
+
+    def best_other(step: int) -> float:
+        return max(chance for _, chance in other_candidates(trace, step).values())
+
+    return max(trace.scored_steps, key=best_other)
 
 
 def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:

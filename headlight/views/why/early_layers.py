@@ -54,7 +54,7 @@ def _show_parts(choice: Choice) -> None:
             "The runner-up is the most probable other token of the step.",
         )
         step = choose_step(trace)
-    other = captions.runner_up_of(trace, step, translator.model.config.never_chosen) if of == LEAD else None
+    other = int(trace.candidate_ids[step][trace.runner_up(step)]) if of == LEAD else None
     found = what_if.logit_parts(choice, step, other)
     against = None if other is None else translator.tokenizer.piece_text(other)
     what = captions.logit_words(trace.next_tokens[step], against)

@@ -7,7 +7,6 @@ import numpy as np
 
 from headlight.plots.text import counted, kind_head_name, quoted, signed
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
@@ -64,12 +63,6 @@ def logit_words(token: str, against: str | None) -> str:
     """What the parts add up to: "the model's logit of “▁a”", or its lead over that of another token."""
     lead = f" minus that of {quoted(against)}" if against is not None else ""
     return f"the model's logit of {quoted(token)}{lead}"
-
-
-def runner_up_of(trace: Trace, step: int, never: Sequence[int]) -> int:
-    """The id of the most probable token that a step might have had instead of its own."""
-    others = (id for id in trace.candidate_ids[step].tolist() if id != trace.next_ids[step] and id not in never)
-    return next(others)
 
 
 def describe_parts(found: LogitAttribution, what: str) -> str:

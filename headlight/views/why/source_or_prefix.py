@@ -27,7 +27,7 @@ def show(choice: Choice) -> None:
     mixing = measured_mixing(results.residual_stream(choice))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
     alti, rollout = (each.source_share()[-1] for each in (found, rolled))
-    shares = SourceShares(trace.next_tokens, alti, rollout, _usual(choice))
+    shares = SourceShares(trace.next_tokens, alti, rollout, _usual(choice), trace.num_forced)
     left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
     with left:
         step = choose_output_token(trace, "share_of", shares.least_word)

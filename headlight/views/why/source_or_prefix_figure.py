@@ -20,23 +20,40 @@ _WIDTH = 0.4  # of a bar; a token has 1
 class SourceShares:
     """The source's share of each output token, [target]: by ALTI+ and by rollout; the prefix has the rest of 1.
 
-    usual: the mean by ALTI+ over sentence pairs, None where it is not known.
+    usual: the mean by ALTI+ over sentence pairs, None where it is not known. The first `num_forced` tokens are forced,
+    and count in no mean and no comparison.
     """
 
     tokens: Sequence[str]
     alti: np.ndarray
     rollout: np.ndarray
     usual: float | None = None
+    num_forced: int = 0
+
+    @property
+    def mean_alti(self) -> float:
+        """The mean share by ALTI+."""
+        return float(self.alti[self.num_forced :].mean())
+
+    @property
+    def mean_rollout(self) -> float:
+        """The mean share by rollout."""
+        return float(self.rollout[self.num_forced :].mean())
 
     @property
     def least(self) -> int:
         """The output token of the lowest share by ALTI+."""
-        return int(self.alti.argmin())
+        return self.num_forced + int(self.alti[self.num_forced :].argmin())
+
+    @property
+    def most(self) -> int:
+        """The output token of the highest share by ALTI+."""
+        return self.num_forced + int(self.alti[self.num_forced :].argmax())
 
     @property
     def least_word(self) -> int:
         """The same of the tokens with letters, if there are any: a word tells more than the end of a sentence."""
-        words = [place for place, token in enumerate(self.tokens) if _is_word(token)]
+        words = [place for place in range(self.num_forced, len(self.tokens)) if _is_word(self.tokens[place])]
         return min(words, key=lambda place: self.alti[place]) if words else self.least
 
 
@@ -48,7 +65,7 @@ def shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
     ]
     ends = [-0.5, len(shares.tokens) - 0.5]
     for value, name, dash in (
-        (float(shares.alti.mean()), "mean of this sentence", "solid"),
+        (shares.mean_alti, "mean of this sentence", "solid"),
         (shares.usual, "mean over sentence pairs", "dot"),
     ):
         if value is not None:

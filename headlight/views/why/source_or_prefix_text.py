@@ -10,11 +10,9 @@ from .source_or_prefix_figure import SourceShares
 
 def describe_shares(shares: SourceShares) -> str:
     """The source's mean share by both methods and over sentence pairs, and the tokens that have least and most."""
-    means = (
-        f"By ALTI+ the source contributes {shares.alti.mean():.2f} on average, by rollout {shares.rollout.mean():.2f}"
-    )
+    means = f"By ALTI+ the source contributes {shares.mean_alti:.2f} on average, by rollout {shares.mean_rollout:.2f}"
     usual = "" if shares.usual is None else f"; over sentence pairs of this checkpoint, ALTI+ has {shares.usual:.2f}"
-    least, most = shares.least, int(shares.alti.argmax())
+    least, most = shares.least, shares.most
     low, high = apart(float(shares.alti[least]), float(shares.alti[most]))
     if low == high:
         return f"{means}{usual}."

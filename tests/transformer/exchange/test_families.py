@@ -136,7 +136,7 @@ def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(b
     for strategy in (Greedy(), Beam(3)):
         one = ours.hypotheses("red dog", strategy)[0]
         trace = ours.trace("red dog", target=one)
-        assert one.ids[: len(given)] == given and trace.given == len(given) and trace.next_ids == one.ids
+        assert one.ids[: len(given)] == given and trace.num_forced == len(given) and trace.next_ids == one.ids
         expected = sum(math.log(p) for p in trace.next_probabilities[len(given) :])
         assert one.log_probability == pytest.approx(expected, abs=1e-5)
         assert trace.fed_ids == (ours.tokenizer.begin_id, *one.ids[:-1])

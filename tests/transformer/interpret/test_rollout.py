@@ -198,7 +198,7 @@ def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
 def test_vectors_of_length_0_mix_half_and_half():
     nothing = SubLayer("self_attention", 0, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))
     crossing = dataclasses.replace(nothing, name="cross_attention")
-    stack = StackStream(np.zeros((2, 3)), np.zeros((2, 3)), (nothing, crossing), np.zeros((2, 3)))
+    stack = StackStream(*np.zeros((3, 2, 3)), (nothing, crossing), np.zeros((2, 3)))
     assert (measured_mixing(ResidualStream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
 
 

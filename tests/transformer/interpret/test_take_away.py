@@ -44,7 +44,7 @@ def test_what_is_saved_is_loaded(saved, trace):
 
 def test_a_trace_of_an_unfinished_translation_and_strange_texts_survives(trace, tmp_path):
     strange = dataclasses.replace(
-        trace, finished=False, source_text="'\"<\n🙂 ", target_text="", given=2, source_pieces=()
+        trace, finished=False, source_text="'\"<\n🙂 ", target_text="", num_forced=2, source_pieces=()
     )
     strange.save(tmp_path / "strange.npz")
     assert_equal(Trace.load(str(tmp_path / "strange.npz")), strange)
@@ -144,16 +144,29 @@ def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
     np.testing.assert_allclose(frame.groupby(["kind", "layer", "head", "query"])["weight"].sum(), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("beam", [1, 3])
-def test_traces_made_together_are_those_made_alone(shipped, beam):
+@pytest.mark.parametrize(
+    "options", [{}, {"beam": 3}, {"prefix": "Das", "interventions": ["forbid:cross.*.*:1@2-"]}], ids=str
+)
+def test_traces_made_together_are_those_made_alone(shipped, options):
     texts = ["I love my teacher.", "No.", "The old man next door says that he has seen a garden.", "We don't know him."]
     done = []
-    together = shipped.trace_many(texts, beam, progress=done.append)
+    together = shipped.trace_many(texts, progress=done.append, **options)
     assert done == [4]
     for text, found in zip(texts, together, strict=True):
-        alone = shipped.trace(text, beam=beam)
+        alone = shipped.trace(text, **options)
         assert found.target_text == alone.target_text
         for kind in AttentionKind:
             np.testing.assert_allclose(found.attention(kind), alone.attention(kind), rtol=0, atol=1e-5)
         np.testing.assert_allclose(found.next_probabilities, alone.next_probabilities, rtol=0, atol=1e-5)
-        assert (found.source_pieces, found.next_ids, found.origin) == (alone.source_pieces, alone.next_ids, "decoded")
+        for name in ("source_pieces", "next_ids", "origin", "interventions"):
+            assert getattr(found, name) == getattr(alone, name)
+
+
+def test_targets_that_are_given_are_traced_together_each_with_its_text(shipped):
+    texts, targets = ["No.", "I love my teacher."], ["Ja, gern.", shipped.hypotheses("I love my teacher.")[0]]
+    together = shipped.trace_many(texts, targets=targets, interventions="uniform:cross.*.*")
+    assert [found.origin for found in together] == ["target", "decoded"]
+    for text, target, found in zip(texts, targets, together, strict=True):
+        alone = shipped.trace(text, target=target, interventions="uniform:cross.*.*")
+        assert found.next_ids == alone.next_ids
+        np.testing.assert_allclose(found.next_probabilities, alone.next_probabilities, rtol=0, atol=1e-5)

@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from support.made import made_trace
 from support.small import record_one
 
 from transformer.interpret.activations import record
-from transformer.interpret.trace import TOP_K, make_trace
+from transformer.interpret.trace import TOP_K, Trace
+from transformer.interpret.trace_file import FORMER_NAMES, Origin
 from transformer.model.names import AttentionKind
 
 TEXT = "big red dog."
@@ -100,6 +102,33 @@ def test_a_saved_trace_has_every_field_without_pickle(trace, tmp_path):
         assert "".join(spans) == TEXT.replace(" ", "")
 
 
+def test_a_trace_that_was_saved_under_former_names_can_be_read(trace, tmp_path):
+    trace.save(tmp_path / "trace.npz")
+    former = {new: old for old, new in FORMER_NAMES.items()}
+    with np.load(tmp_path / "trace.npz") as stored:
+        np.savez(tmp_path / "former.npz", **{former.get(name, name): stored[name] for name in stored.files})
+    again = Trace.load(tmp_path / "former.npz")
+    for field in dataclasses.fields(trace):
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(trace, field.name))
+
+
+def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
+    tokens, probabilities = ("<pad>", "▁a", "<s>", "▁b"), [0.4, 0.3, 0.2, 0.1]
+    trace = made_trace(
+        next_ids=(4, 5, 5),
+        next_probabilities=np.array([0.3, 0.1, 0.1]),
+        next_ranks=np.array([2, 4, 4]),
+        candidate_ids=np.tile([0, 4, 2, 5], (3, 1)),
+        candidate_tokens=(tokens,) * 3,
+        candidate_probabilities=np.tile(probabilities, (3, 1)),
+    )
+    assert trace.is_greedy.tolist() == [True, False, False]
+    assert [trace.runner_up(step) for step in range(3)] == [3, 1, 1]
+    forced = dataclasses.replace(trace, num_forced=2)
+    assert forced.is_greedy.tolist() == [True, True, False] and list(forced.scored_steps) == [2]
+    assert forced.log_probability == forced.mean_log_probability == pytest.approx(np.log(0.1))
+
+
 def test_saving_keeps_the_very_name_it_is_given(trace, tmp_path):
     trace.save(tmp_path / "trace.out")
     assert [path.name for path in tmp_path.iterdir()] == ["trace.out"]
@@ -109,7 +138,7 @@ def test_a_target_cut_off_is_not_finished(translator, tokenizer):
     pieces, ids = tokenizer.pieces("dog"), tokenizer.encode("Hund Katze")
     source = [*(piece.id for piece in pieces), tokenizer.end_id]
     recording = record(translator.model, [source], [[tokenizer.begin_id, *ids[:-1]]])
-    trace = make_trace(recording, tokenizer, source_text="dog", source_pieces=pieces, target_ids=ids, origin="decoded")
+    trace = Trace.from_activations(recording, tokenizer, "dog", ids, Origin.DECODED)
     assert not trace.finished and trace.target_text == "Hund Katze"
 
 

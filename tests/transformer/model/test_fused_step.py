@@ -1,6 +1,7 @@
 """The decoder's step without its modules: the same logits to the last bit, and nothing that a hook would miss."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
 from transformer.interpret.hooks import hooked
-from transformer.model.fused_step import decoding_step
+from transformer.model.fused_step import _FusedStep, decoding_step
 from transformer.model.transformer import Transformer
 
 SHAPES = [
@@ -65,6 +66,18 @@ def test_a_decoder_with_a_hook_takes_its_steps_through_its_modules():
         assert seen == [module] * len(ids[0])
         seen.clear()
     assert decode_ids(model, SOURCES[:1], Greedy()) == ids
+
+
+def test_another_threads_hooks_neither_slow_nor_change_a_step():
+    model = made()
+    with torch.inference_mode():
+        expected = decode_ids(model, SOURCES, Greedy())
+    with hooked([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)]):
+        assert not isinstance(decoding_step(model), _FusedStep)
+        changed = decode_ids(model, SOURCES, Greedy())
+        with ThreadPoolExecutor(1) as other:
+            assert isinstance(other.submit(decoding_step, model).result(), _FusedStep)
+            assert other.submit(decode_ids, model, SOURCES, Greedy()).result() == expected != changed
 
 
 @torch.inference_mode()

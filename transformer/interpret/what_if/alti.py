@@ -74,13 +74,17 @@ def multiply(encoder: list[np.ndarray], decoder: list[np.ndarray], cross: list[n
     source + 1] a layer, each row summing to 1, the last column of the latter the row's own.
     """
     source, target = len(encoder[0]), len(decoder[0])
-    of_encoder, of_decoder = (np.stack(_products(layers)) for layers in (encoder, decoder))
+    of_encoder = np.stack(_products(encoder))
     shares, across = np.hstack([np.zeros((target, source)), np.eye(target)]), []
     for reads_prefix, reads_memory in zip(decoder, cross, strict=True):
         read = np.hstack([reads_memory[:, :source] @ of_encoder[-1], np.zeros((target, target))])
         shares = read + reads_memory[:, source:] * (reads_prefix @ shares)
         across.append(shares)
-    return Rollout(*map(read_only, (of_encoder, of_decoder, np.stack(across))))
+    return Rollout(
+        encoder=read_only(of_encoder),
+        decoder=read_only(np.stack(_products(decoder))),
+        across=read_only(np.stack(across)),
+    )
 
 
 def _products(layers: list[np.ndarray]) -> list[np.ndarray]:

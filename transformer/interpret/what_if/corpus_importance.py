@@ -57,7 +57,7 @@ def measure_importance(
     processes: Processes | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> HeadImportance:
-    """The mean loss of a target token's log P without each head, targets teacher-forced.
+    """The mean loss of a scored target token's log P without each head, targets teacher-forced.
 
     `progress` is told how many sentences are done. saved: a file for what is done so far, deleted in the end; with
     `resume` it is gone on with, where it is there. With several processes all call this alike, each takes its share of
@@ -87,7 +87,7 @@ def measure_importance(
     processes.wait()
     if store is not None and processes.first:
         store.path.unlink(missing_ok=True)
-    return mean_importance(model, sums, sum(len(each.target) - 1 for each in examples))
+    return mean_importance(model, sums, sum(len(each.target) - 1 - model.config.num_forced for each in examples))
 
 
 def _fingerprint(model: Transformer, examples: Examples, ablate: Ablate, processes: int) -> int:

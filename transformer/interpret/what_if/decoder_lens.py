@@ -55,8 +55,7 @@ def decoder_lenses(
 
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
     """What the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
-    layers = [f"encoder.{layer}" for layer in range(len(model.encoder))]
-    calls = [each[0] for each in record_encoder(model, sources, Request(keep=tuple(layers))).calls.values()]
-    outputs = torch.stack([calls[0].inputs[0], *(call.output for call in calls)])
+    calls = record_encoder(model, sources, Request(keep=("encoder_input", "encoder.*"))).calls
+    outputs = torch.stack([call.output for (call,) in calls.values()])
     with torch.inference_mode():
         return model.encoder_norm(outputs)

@@ -31,7 +31,8 @@ _LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of wit
 
 @dataclass(frozen=True, eq=False)
 class HeadImportance:
-    """What log P lost without each head, in nats; a negative loss says that the translation became likelier.
+    """What log P lost without each head, in nats; a negative loss says that the translation became likelier. A first
+    token that is forced (`ModelConfig.num_forced`) counts in no number: of one sentence it has 0 everywhere.
 
     encoder, decoder, cross: [layers, heads, target] for the tokens of one sentence, [layers, heads] for the mean over
     the tokens of a corpus. log_probabilities: with all heads, [target]; the mean of a corpus, []. turned: of one
@@ -121,23 +122,25 @@ def head_losses(
     mask = causal_mask(fed.shape[1], model.device)
 
     with intervened_side_by_side(model, [(), *([ablate(head)] for head in copies)], means):
-        memory = model.enter_encoder(sources)
+        memory = model.encoder_input(sources)
         for number, layer in enumerate(model.encoder):
             memory = layer(_with_copies(memory, of_encoder, number), None)
         memory = model.encoder_norm(memory)
         memory = torch.cat([memory, memory[:1].expand(len(of_decoder), -1, -1)])
 
-        hidden = model.enter_decoder(fed).expand(1 + len(of_encoder), -1, -1)
+        hidden = model.decoder_input(fed).expand(1 + len(of_encoder), -1, -1)
         for number, layer in enumerate(model.decoder):
             hidden = _with_copies(hidden, of_decoder, number)
             hidden = layer(hidden, memory[: len(hidden)], mask, None)
         hidden = model.decoder_norm(hidden)
 
+    forced = model.config.num_forced
     scored = [
         ((_most_probable(logits, model) != ids).any(dim=-1), _log_probabilities(logits, ids))
-        for logits, ids in _logits(model, hidden, following.expand(len(hidden), -1))
+        for logits, ids in _logits(model, hidden[:, forced:], following[:, forced:].expand(len(hidden), -1))
     ]
     turned, found = (to_array(torch.cat(parts)) for parts in zip(*scored, strict=True))
+    found = np.pad(found, ((0, 0), (forced, 0)))
     row_of = {head: row for row, head in enumerate(copies, start=1)}
     rows = [row_of[head] for head in heads]
     losses = found[:1].astype(np.float64) - found[rows]
@@ -200,18 +203,19 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
 def summed_losses(
     model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: HeadMeans | None = None
 ) -> np.ndarray:
-    """The sum over a batch's target tokens of what each loses without each head; last, that of their log P itself.
+    """The sum over a batch's scored tokens of what each loses without each head; last, that of their log P itself.
 
     -> [heads of all kinds + 1], float64, to be added up over batches and then given to `mean_importance`.
     """
     sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
     following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
     lengths = torch.tensor([len(row) for row in fed], device=model.device)
-    real = torch.arange(following.shape[1], device=model.device) < lengths[:, None]
+    places = torch.arange(following.shape[1], device=model.device)
+    scored = (places >= model.config.num_forced) & (places < lengths[:, None])
 
     def total(encoder: EncoderActivations) -> float:
         seen = record_decoder(model, encoder, fed, _NOTHING)
-        return float(to_array(target_log_probabilities(model, seen.hidden, following)[real]).sum(dtype=np.float64))
+        return float(to_array(target_log_probabilities(model, seen.hidden, following)[scored]).sum(dtype=np.float64))
 
     encoder = record_encoder(model, sources, _NOTHING)
     whole, sums = total(encoder), []

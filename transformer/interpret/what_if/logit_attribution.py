@@ -85,17 +85,17 @@ def attribution_of(
             columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
             heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
             biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
-    positions = seen.calls["positions"][-1]
-    embedded, start = _at(positions.inputs[0], step), _at(positions.output, step)
-    if isinstance(model.decoder_embedding_norm, nn.LayerNorm):
-        direction, constant = _through(model.decoder_embedding_norm, direction, start)
+    positions = seen.call("decoder_input.positions")
+    embedded, summed = _at(positions.inputs[0], step), _at(positions.output, step)
+    if isinstance(model.decoder_input.norm, nn.LayerNorm):
+        direction, constant = _through(model.decoder_input.norm, direction, summed)
         biases += constant
     return LogitAttribution(
         decoder=read_only(heads[AttentionKind.DECODER.sublayer]),
         cross=read_only(heads[AttentionKind.CROSS.sublayer]),
         feed_forward=read_only(feed_forward),
         embedding=float(direction @ embedded),
-        position=float(direction @ (start - embedded)),
+        position=float(direction @ (summed - embedded)),
         biases=float(biases),
         logit=logit,
     )

@@ -31,9 +31,10 @@ class MinimalPair:
         pieces = {tokenizer.piece_text(id): id for id in range(tokenizer.target_size)}
         if not pieces.keys() >= set(self.tokens):
             raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
-        sources = (tuple(source_ids(tokenizer, sentence)) for sentence in self.sentences)
+        clean, corrupted = (tuple(source_ids(tokenizer, sentence)) for sentence in self.sentences)
         fed = (tokenizer.begin_id, *tokenizer.given(self.sentences[0]), *tokenizer.encode_target(self.prefix))
-        return Question(*sources, fed, tuple(pieces[token] for token in self.tokens))  # type: ignore[arg-type, call-arg]
+        of_clean, of_corrupted = (pieces[token] for token in self.tokens)
+        return Question(clean=clean, corrupted=corrupted, fed=fed, tokens=(of_clean, of_corrupted))
 
 
 def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
@@ -58,7 +59,8 @@ def sentences_like(text: str) -> list[str]:
 
 
 def _pair(table: dict) -> MinimalPair:
-    both = [tuple(map(str, table[name])) for name in ("sentences", "tokens")]
-    if [len(each) for each in both] != [2, 2]:
-        raise ValueError("two sentences and two tokens expected")
-    return MinimalPair(str(table["name"]), both[0], str(table["prefix"]), both[1])  # type: ignore[arg-type]
+    one, other = map(str, table["sentences"])  # ValueError unless there are two
+    of_one, of_other = map(str, table["tokens"])
+    return MinimalPair(
+        name=str(table["name"]), sentences=(one, other), prefix=str(table["prefix"]), tokens=(of_one, of_other)
+    )

@@ -36,7 +36,7 @@ _RUNS_AT_ONCE = 128  # patched side by side, a copy of the sentence each: more a
 class Site(Name):
     """What is taken from the clean run at a cell.
 
-    The residual stream of a position after a layer, layer 0 being the sum of embedding and position; what an attention
+    The residual stream of a position after a layer, layer 0 being what the first layer is given; what an attention
     adds to the residual stream at a position, all heads together; or the output of one head, at all positions.
     """
 
@@ -70,7 +70,7 @@ class Cell:
     def module(self) -> str:
         """The module whose output is patched."""
         if self.site == Site.RESIDUAL:
-            return f"{self.part}.{self.layer - 1}" if self.layer else "positions"
+            return f"{self.part}.{self.layer - 1}" if self.layer else f"{self.part}_input"
         block = AttentionKind(self.part).block_name(self.layer)
         return f"{block}.core" if self.site == Site.HEAD else block
 
@@ -208,11 +208,7 @@ def _changes(runs: Sequence[Collection[Cell]], stack: Stack, clean: Activations)
         for cell in cells:
             if cell.stack == stack:
                 by_module.setdefault(cell.module, []).append((row, cell.index))
-    changes = []
-    for module, places in by_module.items():
-        calls = clean.calls[module]  # one, but both stacks run through the positions
-        changes.append((module, partial(_put, places, calls[0 if stack == Stack.ENCODER else -1].output)))
-    return tuple(changes)
+    return tuple((module, partial(_put, places, clean.call(module).output)) for module, places in by_module.items())
 
 
 def _put(places: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:

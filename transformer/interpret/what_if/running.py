@@ -84,7 +84,7 @@ class _Change:
             return self._changed(self.by_sentence[None], Call(inputs, output))
         output = output.clone()
         for number, interventions in self.by_sentence.items():
-            output[number] = self._changed(interventions, _sentence(Call(inputs, output), number))[0]  # type: ignore[arg-type]
+            output[number] = self._changed(interventions, Call(inputs, output).sentence(number))[0]  # type: ignore[arg-type]
         return output
 
     def _changed(self, interventions: Sequence[Intervention], core: Call) -> Tensor:
@@ -116,13 +116,6 @@ def _hooks(model: Transformer, by_sentence: _BySentence, means: HeadMeans | None
                 mean = None if means is None else means.of(kind)[layer].to(model.device)
                 hooks.append((getattr(block, kind.sublayer).core, _Change(kind, own, rows, mean)))
     return hooks
-
-
-def _sentence(core: Call, number: int) -> Call:
-    """The call for one sentence of the batch; a mask that is the same for all of them stays as it is."""
-    batch, part = core.output.shape[0], slice(number, number + 1)
-    inputs = (x[part] if x is not None and x.dim() == 4 and len(x) == batch else x for x in core.inputs)
-    return Call(tuple(inputs), core.output[part])
 
 
 def _concerning(interventions: Iterable[Intervention], kind: AttentionKind, layer: int) -> list[Intervention]:

@@ -2,10 +2,10 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.made import made_trace
 from support.pages import components, open_page, page_text
 
 from headlight.plots.text import two_digits
@@ -28,8 +28,14 @@ def importance(turned=()):
 
 
 def trace(tokens=("▁a", "b"), ids=(5, 6), probabilities=(0.5, 0.25), ranks=(1, 1)):
-    return SimpleNamespace(
-        next_tokens=tokens, next_ids=ids, next_probabilities=np.array(probabilities), next_ranks=np.array(ranks)
+    candidates = {"candidate_tokens": (tokens[:1],) * 2, "candidate_ids": np.full((2, 1), ids[0])}
+    return made_trace(
+        next_tokens=tokens,
+        next_ids=ids,
+        next_probabilities=np.array(probabilities),
+        next_ranks=np.array(ranks),
+        candidate_probabilities=np.zeros((2, 1)),
+        **candidates,
     )
 
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.made import made_trace
 from support.pages import components, numbers, open_page, page_text, specs
 from support.streams import loaded, trace_of
 
@@ -22,12 +22,13 @@ TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
 
 
 def trace(tokens, ids, probabilities, ranks):
-    return SimpleNamespace(
+    return made_trace(
         next_tokens=tokens,
         next_ids=ids,
         next_probabilities=np.array(probabilities),
         next_ranks=np.array(ranks),
-        candidate_tokens=[("<b>", "▁z")] * len(ids),
+        candidate_ids=np.tile([90, 91], (len(ids), 1)),
+        candidate_tokens=(("<b>", "▁z"),) * len(ids),
         candidate_probabilities=np.array([[0.625, 0.25]] * len(ids)),
     )
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from headlight.views.why.early_layers_text import (
     kept_places,
     layer_names,
     logit_words,
-    runner_up_of,
 )
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
@@ -94,11 +92,6 @@ def test_the_parts_of_a_logit_in_words():
     assert logit_words("▁a", "▁b") == "the model's logit of “▁a” minus that of “▁b”"
     own = parts(decoder=np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]]))
     assert "masked decoder self-attention layer 1, head 3 does: 5.00" in describe_parts(own, "x")
-
-
-def test_the_runner_up_is_the_best_other_token_that_may_be_chosen():
-    trace = SimpleNamespace(candidate_ids=np.array([[5, 0, 7], [0, 7, 5]]), next_ids=(5, 7))
-    assert runner_up_of(trace, 0, (0,)) == 7 and runner_up_of(trace, 1, (0,)) == 5 and runner_up_of(trace, 1, ()) == 0
 
 
 def test_the_bars_are_the_kinds_and_the_map_has_every_head():

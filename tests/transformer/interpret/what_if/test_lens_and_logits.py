@@ -68,19 +68,6 @@ def test_the_last_layer_of_the_lens_is_the_models_own_translation():
         assert decoder_lens(loaded(name).model, trace.source_ids)[-1].ids == trace.next_ids
 
 
-@pytest.mark.parametrize("step", [1, 4])
-@pytest.mark.parametrize("against", [None, 11])
-def test_the_parts_of_a_logit_add_up_to_it(model, step, against):
-    found = attribute_logit(model, SOURCE, FED[:step], 5, against)
-    with torch.inference_mode():
-        logits = model(torch.tensor([SOURCE]), torch.tensor([FED[:step]]))[0, -1]
-    expected = float(logits[5]) - (0 if against is None else float(logits[against]))
-    assert found.logit == pytest.approx(expected, abs=1e-4)
-    assert found.total == pytest.approx(expected, abs=1e-4)
-    assert found.decoder.shape == found.cross.shape == (3, 4) and found.feed_forward.shape == (3,)
-    assert min(np.abs(found.decoder).max(), np.abs(found.cross).max(), np.abs(found.feed_forward).max()) > 0.05
-
-
 @pytest.mark.parametrize("name", ["en-de", "reverse"])
 def test_they_add_up_in_the_shipped_checkpoints_too(name):
     trace = trace_of(name, "I love my teacher.")

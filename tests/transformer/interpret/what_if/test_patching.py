@@ -90,16 +90,13 @@ def difference_with(model, site, part, layer, index):
         block = module.cross_attention if part == "cross" else module.self_attention
         module = block.core if site == "head" else block
     elif layer == 0:
-        module = model.positions
-    calls, wanted = [], 1 if (site, layer, stack) == ("residual", 0, "decoder") else 0
+        module = getattr(model, f"{part}_input")
+    calls = []
 
     def keep(_, inputs, output):
         calls.append(output)
 
     def put(_, inputs, output):
-        calls.append(output)
-        if len(calls) - 1 != wanted:
-            return None
         output = output.clone()
         output[:, index] = clean[:, index]
         return output
@@ -107,7 +104,7 @@ def difference_with(model, site, part, layer, index):
     handle = module.register_forward_hook(keep)
     logits(model, ONE)
     handle.remove()
-    clean, calls = calls[wanted], []
+    (clean,) = calls
     handle = module.register_forward_hook(put)
     found = logits(model, OTHER)
     handle.remove()

@@ -1,0 +1,188 @@
+"""Laws that hold in every shape of model: each kind of positions, norm, embedding and vocabulary with each other."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pytest
+import torch
+from support.small import small_model
+
+from transformer.decoding.sampling import Greedy, Hypothesis, decode
+from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
+from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.parameters import parameters_at
+from transformer.interpret.positions import embedding_sum
+from transformer.interpret.residual import ResidualStream, logit_lens, record_residual_stream, trajectory
+from transformer.interpret.what_if.alti import alti
+from transformer.interpret.what_if.decoder_lens import decoder_lens
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.logit_attribution import attribution_of
+from transformer.interpret.what_if.patching import Question, every_cell, patched_logits
+from transformer.interpret.what_if.running import intervened
+from transformer.model.names import AttentionKind
+from transformer.model.transformer import Transformer
+
+SHAPES = {
+    "positions": ("sinusoidal", "learned", "none", "multiplied"),
+    "norm": ("post", "pre"),
+    "embedding_norm": (False, True),
+    "share_embeddings": (True, False),
+    "target_vocab_size": (0, 19),
+    "begin_id": (0, 3),  # padding, and the end of sentence; elsewhere it is a token of its own
+    "first_is_given": (False, True),
+}
+SOURCE, WORDS = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10]  # more words than source tokens
+LANGUAGE, TOKEN = 8, 7
+Law = Callable[["Case"], Iterator[tuple[object, object, float]]]  # pairs that are equal, and how nearly
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model of one shape, and what several laws ask of it."""
+
+    model: Transformer
+
+    @property
+    def fed(self) -> list[int]:
+        return [self.model.config.begin_id, *WORDS]
+
+    @cached_property
+    def logits(self) -> torch.Tensor:  # target vocab
+        return self.replay(self.fed)
+
+    @cached_property
+    def stream(self) -> ResidualStream:
+        return record_residual_stream(self.model, SOURCE, self.fed)
+
+    @cached_property
+    def greedy(self) -> Hypothesis:
+        return self.decoded()
+
+    @property
+    def prefix(self) -> list[int]:
+        return [LANGUAGE] * self.model.config.num_forced
+
+    @torch.inference_mode()
+    def replay(self, fed: list[int]) -> torch.Tensor:
+        return self.model(torch.tensor([SOURCE]), torch.tensor([fed]))[0]
+
+    def decoded(self) -> Hypothesis:
+        return decode(self.model, [SOURCE], Greedy(), [self.prefix])[0]
+
+    def log_probability(self, ids: tuple[int, ...]) -> float:
+        """Of what was chosen, in one teacher-forced pass."""
+        scores = self.replay([self.model.config.begin_id, *ids[:-1]]).log_softmax(-1)
+        return float(sum(scores[step, id] for step, id in enumerate(ids) if step >= len(self.prefix)))
+
+
+@cache
+def cases() -> dict[str, Case]:
+    found = {}
+    for values in itertools.product(*SHAPES.values()):
+        shape = dict(zip(SHAPES, values, strict=True))
+        found[" ".join(map(str, values))] = Case(small_model(dropout=0.0, output_bias=True, **shape))
+    return found
+
+
+def parts_add_up_to_the_logit(case):
+    keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
+    seen = record(case.model, [SOURCE], [case.fed], Request(keep=keep))
+    for step in (0, 3, len(WORDS)):
+        for against, logit in ((None, 0.0), (9, case.logits[step, 9])):
+            found = attribution_of(case.model, seen, step, TOKEN, against)
+            yield found.logit, case.logits[step, TOKEN] - logit, 1e-4
+            yield found.total, found.logit, 1e-3
+
+
+def the_residual_stream_ends_in_the_logits(case):
+    yield case.stream.logits, case.logits, 1e-4
+    for stack in (case.stream.encoder, case.stream.decoder):
+        yield trajectory(stack, 3).norms[-1], np.linalg.norm(stack.end[3]), 1e-4
+
+
+def the_logit_lens_ends_in_the_prediction(case):
+    lens = logit_lens(case.model, case.stream, [TOKEN] * len(case.fed))
+    yield lens.probabilities[-1], case.logits.softmax(-1)[:, TOKEN], 1e-5
+
+
+def contributions_are_shares(case):
+    yield alti(case.model, SOURCE, case.fed).across.sum(-1), 1, 1e-9
+
+
+def every_vector_patched_is_the_clean_run(case):
+    question = Question(tuple(SOURCE), (5, 8, 9, 11, 3), tuple(case.fed), (TOKEN, 9))
+    for stack, layer in (("encoder", 0), ("decoder", 3)):
+        cells = every_cell(case.model, question, "residual", stack)[layer]
+        clean, _, patched = patched_logits(case.model, question, [cells])
+        yield patched, clean, 1e-5
+
+
+def a_block_recomputed_in_numpy_is_the_models(case):
+    for kind in AttentionKind:
+        shown, parameters = record_stages(case.model, SOURCE, case.fed, kind, 1), block_parameters(case.model, kind, 1)
+        memory = shown.memory if kind == AttentionKind.CROSS else None
+        computed = compute_stages(shown.residual, memory, shown.unmasked, parameters)
+        yield max(differences(shown, computed).values()), 0, 1e-3
+
+
+def attributions_start_from_the_same_log_probability(case):
+    expected = case.logits[-1].log_softmax(-1)[TOKEN]
+    for method in (gradient_times_input, leave_one_out):
+        found = method(case.model, SOURCE, case.fed, TOKEN)
+        yield found.log_probability, expected, 1e-4
+        yield (found.source.shape, found.prefix.shape), ((len(SOURCE),), (len(case.fed),)), 0
+
+
+def embeddings_and_positions_sum_to_what_is_read(case):
+    found = embedding_sum(case.model, SOURCE, list("abcde"))
+    yield found.embeddings + found.positions, found.total, 1e-5
+    yield found.total, case.stream.encoder.summed, 1e-5
+
+
+def decoding_has_the_log_probability_of_its_replay(case):
+    yield case.greedy.log_probability, case.log_probability(case.greedy.ids), 1e-3
+    importance = head_importance(case.model, SOURCE, case.greedy.ids)
+    yield importance.log_probabilities.sum(), case.greedy.log_probability, 1e-3
+
+
+def so_it_has_under_interventions(case):
+    with intervened(case.model, ["forbid:cross.*.*:1", "zero:decoder.1.2"]):
+        found = case.decoded()
+        yield found.log_probability, case.log_probability(found.ids), 1e-3
+
+
+def the_decoder_lens_ends_in_the_translation(case):
+    yield decoder_lens(case.model, SOURCE, Greedy(), case.prefix)[-1].ids, case.greedy.ids, 0
+
+
+def parameters_are_counted_from_the_shape(case):
+    width = case.model.config.d_model
+    yield parameters_at(case.model.config, [width])[width], case.model.count_parameters(), 0
+
+
+LAWS = (
+    parts_add_up_to_the_logit,
+    the_residual_stream_ends_in_the_logits,
+    the_logit_lens_ends_in_the_prediction,
+    contributions_are_shares,
+    every_vector_patched_is_the_clean_run,
+    a_block_recomputed_in_numpy_is_the_models,
+    attributions_start_from_the_same_log_probability,
+    embeddings_and_positions_sum_to_what_is_read,
+    decoding_has_the_log_probability_of_its_replay,
+    so_it_has_under_interventions,
+    the_decoder_lens_ends_in_the_translation,
+    parameters_are_counted_from_the_shape,
+)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_it_holds_in_every_shape(law: Law):
+    assert len(cases()) == 256
+    for name, case in cases().items():
+        for found, expected, tolerance in law(case):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)

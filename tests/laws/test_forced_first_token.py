@@ -1,0 +1,111 @@
+"""A model that is told its first token, such as the language to write, did not choose it: no number counts it."""
+
+import numpy as np
+import pytest
+from headlight.views.translate.text import least_probable_token
+from support.families import write_family
+from support.small import small_model
+
+from headlight.views.what_if.change_text import outcome_words
+from headlight.views.what_if.own_translation_text import describe_own, describe_where
+from headlight.views.why.contrast_text import most_doubtful
+from headlight.views.why.source_or_prefix_figure import SourceShares
+from transformer import Beam, Trace, Translator
+from transformer.arrays import to_array
+from transformer.data.batching import Example
+from transformer.decoding.output_statistics import measure_outputs
+from transformer.interpret.activations import Request, record
+from transformer.interpret.what_if.corpus_importance import measure_importance
+from transformer.interpret.what_if.head_means import measure_means
+from transformer.interpret.what_if.importance import head_importance
+
+TEXTS = ("red dog", "small cat", "the old house is red")
+
+
+@pytest.fixture(scope="module", params=["nllb", "bart-cnn", "mbart50"])
+def translator(request, tmp_path_factory) -> Translator:
+    folder = tmp_path_factory.mktemp(request.param)
+    write_family(folder, request.param)
+    return Translator.import_from(folder, "cpu")
+
+
+@pytest.fixture(scope="module")
+def traces(translator) -> list[Trace]:
+    return [translator.trace(text) for text in TEXTS]
+
+
+def test_log_p_is_that_of_the_search(translator, traces):
+    for trace in traces:
+        for strategy in (None, Beam(3)):
+            one = translator.hypotheses(trace.source_text, strategy)[0]
+            again = translator.trace(trace.source_text, target=one)
+            assert again.log_probability == pytest.approx(one.log_probability, abs=1e-3)
+        assert trace.num_forced == 1 and trace.log_probabilities[0] == 0 and trace.scored_steps[0] == 1
+        assert trace.is_greedy.all()
+
+
+def test_a_saved_trace_keeps_what_was_forced(traces, tmp_path):
+    traces[0].save(tmp_path / "trace.npz")
+    again = Trace.load(tmp_path / "trace.npz")
+    assert again.num_forced == 1 and again.log_probability == traces[0].log_probability
+
+
+def test_only_a_token_that_was_chosen_can_turn(translator, traces):
+    """A head turns a translation where greedy decoding from the forced token on goes another way without it."""
+    turned = []
+    for trace in traces:
+        found = head_importance(translator.model, trace.source_ids, trace.next_ids)
+        assert found.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
+        for heads, _ in found.ranked():
+            assert found.of(heads.kind)[heads.layer, heads.head, 0] == 0
+            without = translator.trace(trace.source_text, interventions=[f"zero:{heads}"])
+            changed = found.turned[heads.kind][heads.layer, heads.head]
+            assert changed == (without.next_ids != trace.next_ids)
+            turned.append(changed)
+    assert not all(turned)
+
+
+def test_sentences_speak_of_tokens_that_were_chosen(traces):
+    for trace in traces:
+        chosen = trace.log_probabilities[1:]
+        total, mean = (f"{value:.2f}".replace("-", "−") for value in (chosen.sum(), chosen.mean()))
+        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace)
+        assert f"{mean} a token" in describe_own(trace, trace)
+        assert describe_where(trace) == "Each token is the model's first candidate."
+        assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
+        assert most_doubtful(trace) >= 1
+        least = trace.next_tokens[1 + int(chosen.argmin())]
+        assert f"“{least}”" in least_probable_token(trace)
+
+
+def test_shares_of_the_forced_token_count_in_no_mean():
+    shares = SourceShares(
+        ("▁x", "▁a", "▁b", "</s>"), np.array([0, 0.8, 0.2, 0.5]), np.array([1, 0.5, 0.5, 0.2]), None, 1
+    )
+    assert shares.mean_alti == pytest.approx(0.5) and shares.mean_rollout == pytest.approx(0.4)
+    assert (shares.least, shares.least_word, shares.most) == (2, 2, 1)
+
+
+def test_a_corpus_is_measured_without_it(translator, traces):
+    found = measure_outputs(translator.model, translator.tokenizer, [trace.source_text for trace in traces], "made")
+    np.testing.assert_allclose(
+        found.mean_log_probabilities, sorted(trace.mean_log_probability for trace in traces), atol=1e-4
+    )
+
+
+def test_importance_and_means_of_a_corpus_leave_it_out():
+    model = small_model(first_is_given=True)
+    examples = [Example((5, 6, 3), (2, 9, 8, 7, 3)), Example((7, 4, 8, 3), (2, 9, 6, 3))]
+    rows, outputs, losses = [], [], []
+    for each in examples:
+        fed = [each.target[:-1]]
+        seen = record(model, [each.source], fed, Request(keep=("decoder.*.cross_attention.core",)))
+        outputs += [to_array(core.output[0, :, 1:]) for core in seen.attention("cross")[:1]]
+        scores = to_array(seen.logits[0].log_softmax(-1))
+        rows += [scores[step, id] for step, id in enumerate(each.target[1:]) if step]
+        losses.append(head_importance(model, each.source, each.target[1:]).total("cross"))
+    found = measure_importance(model, examples)
+    assert found.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
+    np.testing.assert_allclose(found.cross, sum(losses) / len(rows), atol=1e-5)
+    means = measure_means(model, examples).cross[0]
+    np.testing.assert_allclose(means, np.concatenate(outputs, axis=1).mean(axis=1), atol=1e-6)
