@@ -1,236 +1,322 @@
-"""Sentences on a training replay, and what they are computed from: how sharply each head attends, by snapshot."""
+"""What a training replay shows and says: the plain values that the player draws, and sentences on them."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from headlight.plots.text import counted, head_name, pattern_words, percent, sentence_case, short_weight
+from headlight.components.standalone import Words, standalone
+from headlight.plots.text import (
+    KIND_NAMES,
+    counted,
+    head_name,
+    pattern_words,
+    percent,
+    sentence_case,
+    short_weight,
+)
+from transformer.interpret.head_development import Focus, measure_focus
 from transformer.interpret.head_patterns import measure_head
 from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 MOST_WORDS, MOST_LETTERS = 16, 70  # early outputs repeat one word to the length limit
 NOTHING = "(nothing: it ended at once)"
-_LEAST_SNAPSHOTS = 3  # with fewer, there is nothing to compare a change with
+_SINGLE_KEY = "every row has a single key to read, so there is nothing to choose"
+_TICKS = 5  # labels along the axis of the steps
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # first digits of the upper end of an axis
+_LOOK_FOR = (
+    "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Point at a small map "
+    "and its weights are read out. To see another head large takes the app."
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Focus:
-    """The largest weight of a row, mean over the rows that have more than one key, of all heads of a kind.
+@dataclass(frozen=True)
+class ShownHead:
+    """The head that is drawn large: a kind of attention, layer and head, both counted from 0."""
 
-    steps: [snapshots]; values: [snapshots, layers, heads], from 0 to 1, NaN where no row has a choice; `uniform` is
-    the baseline, what a head would have that spreads every row evenly.
-    """
-
-    steps: np.ndarray
-    values: np.ndarray
-    uniform: float
-
-    @property
-    def known(self) -> bool:
-        """Whether any row has more than one key to attend to."""
-        return bool(np.isfinite(self.uniform))
-
-    def changes(self) -> np.ndarray:
-        """Difference of each snapshot to the one before it: [snapshots - 1, layers, heads]."""
-        return np.diff(self.values, axis=0)
-
-    def most_changed(self) -> tuple[int, int]:
-        """The head, counted from 0, whose value differs most between the first snapshot and the last."""
-        difference = np.abs(self.values[-1] - self.values[0])
-        layer, head = np.unravel_index(difference.argmax(), difference.shape)
-        return int(layer), int(head)
+    kind: str
+    layer: int
+    head: int
 
 
 def attention_maps(trajectory: ProbeTrajectory, kind: str) -> np.ndarray:
-    """All maps of a kind, [snapshots, layers, heads, queries, keys], cells that the causal mask disallows as NaN."""
+    """Return a kind's maps, [snapshots, layers, heads, queries, keys], NaN where the causal mask disallows."""
     return blank_masked(getattr(trajectory, kind), kind)
 
 
 def focus_of(replay: TrainingReplay, trajectory: ProbeTrajectory, kind: str) -> Focus:
-    """The focus of every head of a kind at every snapshot."""
+    """Return the focus of every head of a kind at every snapshot."""
+    return measure_focus(replay.steps, attention_maps(trajectory, kind))
+
+
+def replay_page(payload: dict, step: int, checkpoint: str) -> str:
+    """Return one HTML file of a replay, which needs no server, at the snapshot nearest to a training step."""
+    words = Words("The replay of a training", payload["source"], payload["target"], checkpoint, _LOOK_FOR)
+    return standalone("replay_player/player", {**payload, "step": step, "following": False}, words)
+
+
+def replay_payload(
+    replay: TrainingReplay, trajectory: ProbeTrajectory, focus: Focus, shown: ShownHead, names: tuple[str, str]
+) -> dict:
+    """Return everything the player shows of one trajectory and one kind of attention, ready for JSON.
+
+    `weights` are the maps of all snapshots and heads, [snapshots, layers, heads, queries, keys], as 65535ths in uint16:
+    bytes in base64, exact to four decimals. A curve's x is the number of a snapshot, a step between two snapshots lying
+    between them: early and late snapshots take the same room, as they do on the slider. `names` are those of source
+    and target.
+    """
+    kind, layer, head = shown.kind, shown.layer, shown.head
     maps = attention_maps(trajectory, kind)
-    unmasked = (~np.isnan(maps[0, 0, 0])).sum(axis=-1)
-    rows = unmasked > 1
-    if not rows.any():
-        return Focus(replay.steps, np.full(maps.shape[:3], np.nan), float("nan"))
-    values = np.nanmax(maps[..., rows, :], axis=-1).mean(axis=-1)
-    return Focus(replay.steps, values, float((1 / unmasked[rows]).mean()))
+    snapshots, layers, heads = maps.shape[:3]
+    loss = _loss_curve(replay)
+    curves = [loss, _score_curve(replay), _focus_curve(focus, layer, head)]
+    texts = _texts(replay, trajectory, loss["said"], _head_texts(trajectory, maps, focus, shown))
+    return {
+        "steps": replay.steps.tolist(),
+        "texts": texts,
+        "queries": list(trajectory.source_tokens if kind == "encoder" else trajectory.fed_tokens),
+        "predicts": None if kind == "encoder" else list(trajectory.next_tokens),
+        "keys": _keys(trajectory, kind),
+        "causal": kind == "decoder",
+        "layers": layers,
+        "heads": heads,
+        "layer": layer,
+        "head": head,
+        "kind": KIND_NAMES[kind],
+        "axes": axes_text(kind, *names),
+        "name": head_name(layer, head, layers, heads),
+        "weights": base64.b64encode(np.rint(np.nan_to_num(maps) * 65535).astype("<u2").tobytes()).decode("ascii"),
+        "source": trajectory.source_text,
+        "target": trajectory.target_text,
+        "next": list(trajectory.next_tokens),
+        "chances": [[(round(float(p), 4), short_weight(p)) for p in row] for row in trajectory.probabilities],
+        "curves": [curve for curve in curves if curve["lines"]],
+        "ticks": _step_ticks(replay),
+        "length": max(1.0, snapshots - 1.0, *_positions(replay, replay.losses[-1:, 0])),
+    }
+
+
+def _keys(trajectory: ProbeTrajectory, kind: str) -> list[str]:
+    return list(trajectory.fed_tokens if kind == "decoder" else trajectory.source_tokens)
+
+
+def _head_texts(trajectory: ProbeTrajectory, maps: np.ndarray, focus: Focus, shown: ShownHead) -> list[str]:
+    """Return a sentence on the head for each snapshot."""
+    keys, index = tuple(_keys(trajectory, shown.kind)), (slice(None), shown.layer, shown.head)
+    return [
+        head_text(weights, shown.kind, keys, value, focus.uniform)
+        for weights, value in zip(maps[index], focus.values[index], strict=True)
+    ]
+
+
+def _texts(replay: TrainingReplay, trajectory: ProbeTrajectory, losses: list[str], heads: list[str]) -> list[dict]:
+    """Return the texts of each snapshot: its step, the output, the head, and all for those who hear the slider."""
+    texts = []
+    for step, output, loss, head in zip(replay.steps, trajectory.outputs, losses, heads, strict=True):
+        written, more = output_text(output)
+        progress, known = f"step {step:,} of {replay.steps[-1]:,}", f"loss {loss}" if loss else "no loss yet"
+        texts.append(
+            {
+                "place": sentence_case(progress),
+                "wrote": written,
+                "more": more,
+                "right": output.split() == trajectory.target_text.split(),
+                "spoken": f"{progress}: {known}, wrote: {written} {more}".rstrip(),
+                "head": head,
+            }
+        )
+    return texts
+
+
+def _loss_curve(replay: TrainingReplay) -> dict:
+    steps, losses = replay.losses.T
+    known = np.isfinite(losses)
+    steps, losses = steps[known], losses[known]
+    if not len(steps):
+        return _curve("Training loss", [], 1.0, [None] * len(replay.steps), [""] * len(replay.steps))
+    now = np.interp(replay.steps, steps, losses, left=np.nan)
+    at = [None if np.isnan(loss) else (snapshot, loss) for snapshot, loss in enumerate(now.tolist())]
+    texts = ["" if np.isnan(loss) else loss_text(loss) for loss in now]
+    return _curve("Training loss", [_line(_positions(replay, steps), losses)], _ceiling(losses.max()), at, texts)
+
+
+def _score_curve(replay: TrainingReplay) -> dict:
+    """Return the score as it was measured, a dot each time; at a snapshot, the latest measured by then."""
+    steps, scores = replay.scores.T
+    positions = _positions(replay, steps)
+    latest = np.searchsorted(steps, replay.steps, side="right") - 1
+    at = [None if index < 0 else (float(positions[index]), float(scores[index])) for index in latest]
+    texts = ["" if index < 0 else score_text(scores[index], replay.score_name) for index in latest]
+    share = replay.score_name == "exact match"
+    high = 1.0 if share else _ceiling(scores.max(initial=0))
+    title = f"{sentence_case(replay.score_name)} on held-out data"
+    ticks = [(value, score_text(value, replay.score_name) if share else f"{value:g}") for value in (0, high / 2, high)]
+    lines = [_line(positions, scores) | {"dots": True}] if len(steps) else []
+    return _curve(title, lines, high, at, texts) | {"ticks": ticks}
+
+
+def _focus_curve(focus: Focus, layer: int, head: int) -> dict:
+    """Return the focus of the chosen head before those of all others of its kind."""
+    if not focus.known:
+        return _curve("", [], 1.0, [], [])
+    snapshots, layers, heads = focus.values.shape
+    chosen = focus.values[:, layer, head]
+    positions = np.arange(snapshots)
+    others = [
+        _line(positions, focus.values[:, other, number]) | {"faint": True}
+        for other, number in np.ndindex(layers, heads)
+        if (other, number) != (layer, head)
+    ]
+    at = list(enumerate(chosen.round(4).tolist()))
+    texts = list(map(short_weight, chosen))
+    title = "A row's largest weight, on average: this head, and faint the others"
+    return _curve(title, [*others, _line(positions, chosen)], 1.0, at, texts)
+
+
+def _curve(title: str, lines: list[dict], high: float, at: list, texts: list[str]) -> dict:
+    """Return a curve from 0 to `high`: `at` is its dot (x, y) at each snapshot, `texts` its value there, written."""
+    ticks = [(value, f"{value:g}") for value in (0, high / 2, high)]
+    return {"title": title, "lines": lines, "high": high, "ticks": ticks, "at": at, "said": texts}
+
+
+def _line(positions: np.ndarray, values: np.ndarray) -> dict:
+    return {"x": np.round(positions, 3).tolist(), "y": np.round(values, 4).tolist()}
+
+
+def _positions(replay: TrainingReplay, steps: np.ndarray) -> np.ndarray:
+    """Return where steps lie among the snapshots, from 0; after the last one as far apart as before it."""
+    kept = replay.steps.astype(float)
+    last = len(kept) - 1
+    spacing = kept[-1] - kept[-2] if last else max(1.0, replay.losses[-1:, 0].max(initial=0) - kept[0])
+    return np.where(steps > kept[-1], last + (steps - kept[-1]) / spacing, np.interp(steps, kept, np.arange(last + 1)))
+
+
+def _step_ticks(replay: TrainingReplay) -> list[tuple[int, str]]:
+    chosen = np.linspace(0, len(replay.steps) - 1, min(_TICKS, len(replay.steps))).round().astype(int)
+    return [(int(snapshot), f"{replay.steps[snapshot]:,}") for snapshot in chosen]
+
+
+def _ceiling(value: float) -> float:
+    """Return a round number not below a positive value."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-6)))
+    return float(next(first * power for first in _ROUND if first * power >= value * (1 - 1e-9)))
 
 
 def axes_text(kind: str, source: str, target: str) -> str:
-    """What the rows and the columns of a map are; source and target are names such as "English" and "French"."""
+    """Name a map's rows and columns; source and target are names such as "English" and "French"."""
     if kind == "cross":
         return f"rows: {target}, as it was fed to the decoder; columns: {source}"
     return f"rows and columns: {source}" if kind == "encoder" else f"rows and columns: {target}, as it was fed"
 
 
-def step_text(step: int) -> str:
-    """A step as people write it: "step 1,250"."""
-    return f"step {step:,}"
-
-
-def progress_text(replay: TrainingReplay, snapshot: int) -> str:
-    """Where in training a snapshot is: "Step 400 of 5,000"."""
-    step = int(replay.steps[snapshot])
-    return f"Step {step:,} of {replay.steps[-1]:,}"
-
-
 def output_text(text: str) -> tuple[str, str]:
-    """An output as it can be shown, and how many words of it are left out ("" for none)."""
+    """Return an output cut to what can be shown, and how many words are left out ("" for none)."""
     words = text.split()
-    if not words:
-        return NOTHING, ""
-    shown = words[0] if len(words[0]) <= MOST_LETTERS else f"{words[0][:MOST_LETTERS]}…"
-    taken = 1
-    for word in words[1:MOST_WORDS]:
-        if len(shown) + len(word) >= MOST_LETTERS:
-            break
-        shown, taken = f"{shown} {word}", taken + 1
-    more = len(words) - taken
-    return shown, f"… and {counted(more, 'more word')}" if more else ""
+    shown = ""
+    for taken, word in enumerate(words):
+        longer = f"{shown} {word}".lstrip()
+        if taken == MOST_WORDS or (taken and len(longer) > MOST_LETTERS):
+            return shown, f"… and {counted(len(words) - taken, 'more word')}"
+        shown = longer if len(longer) <= MOST_LETTERS else f"{longer[:MOST_LETTERS]}…"
+    return shown or NOTHING, ""
 
 
 def loss_text(loss: float) -> str:
-    """A loss with two decimals, one that they would round away with its first digit."""
+    """Write a loss with two decimals, one that they would round away with its first digit."""
     return f"{loss:.2f}" if loss >= 0.095 else f"{loss:.1g}"
 
 
 def score_text(value: float, name: str) -> str:
-    """A score as its readers write it: exact match in per cent, others with one decimal."""
+    """Write exact match in per cent, other scores with one decimal."""
     return percent(value) if name == "exact match" else f"{value:.1f}"
 
 
-def spoken_text(replay: TrainingReplay, trajectory: ProbeTrajectory, snapshot: int, loss: str) -> str:
-    """A snapshot for those who hear the slider: step, loss, and what the model wrote."""
-    written, more = output_text(trajectory.outputs[snapshot])
-    known = f"loss {loss}" if loss else "no loss yet"
-    return f"step {replay.steps[snapshot]:,} of {replay.steps[-1]:,}: {known}, wrote: {written} {more}".rstrip()
-
-
 def head_text(weights: np.ndarray, kind: str, keys: tuple[str, ...], focus: float, uniform: float) -> str:
-    """One head at one snapshot: how sharply it attends, beside the uniform baseline, and its pattern, if any."""
+    """Describe a head at a snapshot: how sharply it attends, beside the uniform baseline, and its pattern, if any."""
     if not np.isfinite(uniform):
-        return "Every row has a single key to read, so there is nothing to choose."
+        return f"{sentence_case(_SINGLE_KEY)}."
     sharp = f"A row's largest weight is {short_weight(focus)} on average (spread evenly: {short_weight(uniform)})."
     measured = measure_head(kind, weights, keys)
     return sharp if measured.label is None else f"{sharp} {sentence_case(pattern_words(measured, measured.label))}."
 
 
 def head_story(focus: Focus, layer: int, head: int) -> str:
-    """A head over the whole training: from what to what, and between which two snapshots it changed most."""
+    """Describe a head over the training: from what to what, and between which two snapshots it changed most."""
     name = sentence_case(head_name(layer, head, *focus.values.shape[1:]))
     if not focus.known:
-        return f"{name}: every row has a single key to read, so its weights are 1 from the first snapshot to the last."
+        return f"{name}: {_SINGLE_KEY}."
     values = focus.values[:, layer, head]
-    first, last = (step_text(int(focus.steps[snapshot])) for snapshot in (0, -1))
-    if len(values) == 1:
-        return f"{name}: a row's largest weight is {short_weight(values[0])} on average at {first}."
-    story = (
-        f"{name}: a row's largest weight is {short_weight(values[0])} on average at {first} (spread evenly it would be "
-        f"{short_weight(focus.uniform)}) and {short_weight(values[-1])} at {last}."
-    )
-    if len(values) < _LEAST_SNAPSHOTS:
-        return story
-    jump = int(np.abs(focus.changes()[:, layer, head]).argmax())
-    low, high = (short_weight(values[snapshot]) for snapshot in (jump, jump + 1))
-    if low == high:
-        return f"{story} Between no two neighbouring snapshots does it change by 0.01 or more."
-    before, after = (step_text(int(focus.steps[snapshot])) for snapshot in (jump, jump + 1))
-    return f"{story} Of all neighbouring snapshots it changes most between {before} and {after}: from {low} to {high}."
+
+    def change(first: int, last: int) -> str:
+        (start, end), (low, high) = focus.steps[[first, last]], map(short_weight, values[[first, last]])
+        return f"from {low} at step {start:,} to {high} at step {end:,}"
+
+    jump = int(np.abs(np.diff(values)).argmax()) if len(values) > 2 else 0
+    most = f"; the largest change: {change(jump, jump + 1)}" if len(values) > 2 else ""
+    even = short_weight(focus.uniform)
+    return f"{name}: a row's largest weight goes {change(0, -1)}, on average (spread evenly: {even}){most}."
 
 
 def heads_story(focus: Focus) -> str:
-    """Which head of the kind changed most, and by when each layer's heads did; "" where nothing can be compared."""
+    """Say which head of the kind changed most, and by when each layer's heads did; "" if nothing can be compared."""
     snapshots, layers, heads = focus.values.shape
-    if not focus.known or snapshots < _LEAST_SNAPSHOTS or layers * heads < 2:
+    if not focus.known or snapshots < 3 or layers * heads < 2:
         return ""
     layer, head = focus.most_changed()
-    first, last = (short_weight(focus.values[snapshot, layer, head]) for snapshot in (0, -1))
-    if first == last:
-        return "No head of this kind differs by 0.01 or more between the first snapshot and the last."
-    story = (
-        f"Of all {counted(layers * heads, 'head')} of this kind, {head_name(layer, head, layers, heads)} differs most "
-        f"between the first snapshot and the last: {first} and {last}."
-    )
-    if layers == 1 or heads == 1:
-        return story
+    first, last = (short_weight(value) for value in focus.values[[0, -1], layer, head])
+    halves = [f"step {step:,} (layer {number})" for number, step in enumerate(focus.step_of_half(), start=1)]
     return (
-        f"{story} At least half of a layer's heads have their largest change between neighbouring snapshots behind "
-        f"them by {_listed([f'{step} in layer {number}' for number, step in enumerate(_halves(focus), start=1)])}."
+        f"Of all {counted(layers * heads, 'head')} {head_name(layer, head, layers, heads)} changes most, from {first} "
+        f"to {last}. At least half of a layer's heads have their largest change behind them by {', '.join(halves)}."
     )
 
 
 def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> str:
-    """When the model first wrote the target of its own accord, and since when always."""
+    """Say when the model first wrote the target of its own accord, and how often since."""
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
-    last = step_text(int(replay.steps[-1]))
     if not right.any():
-        written, more = output_text(trajectory.outputs[-1])
-        wrote = f"“{written}” {more}".rstrip()
-        return f"At none of these snapshots does the model write the target; at {last} it writes {wrote}."
+        wrote = " ".join(output_text(trajectory.outputs[-1])).rstrip()
+        return f"At none of these snapshots does the model write the target; at the last it writes: {wrote}"
     first = int(right.argmax())
-    since = len(right) - int((~right[::-1]).argmax()) if not right.all() else 0
-    if first == len(right) - 1:
-        return f"The model writes the target at the last snapshot, {last}, and at none before."
-    start = f"The model writes the target for the first time at {step_text(int(replay.steps[first]))}"
-    if since == len(right):
-        return f"{start}, but no longer at the last snapshot, {last}."
-    if since == first:
-        return f"{start}, and at every snapshot kept from then on."
-    return f"{start}, and at every snapshot kept from {step_text(int(replay.steps[since]))} on; in between it wavers."
-
-
-def _halves(focus: Focus) -> list[str]:
-    """For each layer the step by which at least half of its heads made their largest change."""
-    jumps = np.abs(focus.changes()).argmax(axis=0) + 1  # layers heads
-    middle = (jumps.shape[1] + 1) // 2 - 1
-    return [step_text(int(focus.steps[snapshots[middle]])) for snapshots in np.sort(jumps, axis=1)]
-
-
-def _listed(texts: list[str]) -> str:
-    return f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return (
+        f"The model first writes the target at step {replay.steps[first]:,}; from there on at {int(right.sum())} of "
+        f"{counted(len(right) - first, 'snapshot')}, at the last it {'does' if right[-1] else 'does not'}."
+    )
 
 
 def earlier_steps(training: Mapping, last: int) -> list[int]:
-    """The steps at which the trainings of a joined replay ended but the last, as training.json has them; none where
-    what it has makes no sense.
-    """
+    """Return the steps at which a joined replay's trainings but the last ended, from training.json; [] for nonsense."""
     given = training.get("earlier_steps")
-    found = given if isinstance(given, list) else [given]
-    whole = all(type(step) is int for step in found)
-    return found if whole and all(before < after for before, after in pairwise([0, *found, last])) else []
+    steps = given if isinstance(given, list) else [given]
+    whole = all(type(step) is int for step in steps)
+    return steps if whole and all(before < after for before, after in pairwise([0, *steps, last])) else []
 
 
 def begins_at_random(training: Mapping) -> bool:
-    """Whether step 0 of the replay is a model with random weights, although the last training had a warm start: the
-    replay shows the earlier trainings too, from the first on.
-    """
+    """Return whether step 0 has random weights although the last training had a warm start: a joined replay."""
     return training.get("replay_start") == "random weights"
 
 
 def earlier_words(earlier: Sequence[int]) -> str:
-    """That a replay shows several trainings, and where each but the first began."""
-    count = {1: "Two", 2: "Three", 3: "Four", 4: "Five"}.get(len(earlier), f"{len(earlier) + 1}")
-    steps = [f"{step:,}" for step in earlier]
-    where, whose = (f"step {steps[0]}", "first one") if len(earlier) == 1 else (f"steps {_listed(steps)}", "one before")
+    """Say that a replay shows several trainings, and where each but the first began."""
     return (
-        f"{count} trainings, one after the other: after {where} the learning rate rose anew, from the mean of the last "
-        f"saves of the {whose}. “learning-rate schedule” has the last one's."
+        f"{len(earlier) + 1} trainings, one after the other: after step {', '.join(f'{step:,}' for step in earlier)} "
+        "the learning rate rose anew, from the mean of the last saves of the one before. “learning-rate schedule” has "
+        "the last one's."
     )
 
 
 def averaging_words(training: Mapping) -> str:
-    """How the checkpoint was made from trainings, as training.json has it; empty where it is one's last weights."""
-    averaged = training.get("averaged_steps")
+    """Say how the checkpoint was made from trainings, from training.json; "" if it is one training's last weights."""
+    averaged, further = training.get("averaged_steps"), training.get("averaged_with")
     if not isinstance(averaged, list) or len(averaged) < 2:
         return ""
-    further = training.get("averaged_with")
     with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
     return (
-        "The replay shows the sentences it was recorded with, not the one above, and the weights as they were at each "
-        f"step. The checkpoint of the other pages is the mean of {len(averaged)} saves of this training{with_it}; the "
-        "BLEU of the curve was measured with such means of saves. They may translate otherwise than the last snapshot."
+        "The replay shows the weights as they were at each step. The checkpoint of the other pages is the mean of "
+        f"{len(averaged)} saves of this training{with_it}, as for the curve of BLEU: it may translate otherwise than "
+        "the last snapshot."
     )
