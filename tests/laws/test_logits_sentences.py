@@ -1,4 +1,4 @@
-"""Laws of the captions on logits: each number and each claim, counted again from the raw logits and vectors."""
+"""Laws of the sentences on logits: each number and each claim, counted again from the raw logits and vectors."""
 
 import re
 
@@ -8,108 +8,85 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.views.logits.text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand
-from headlight.views.logits.text import softmax_by_hand as by_softmax
+from headlight.views.logits.content import (
+    describe_confidence,
+    describe_cut,
+    describe_lens,
+    lens_rows,
+    logit_by_hand,
+    softmax_by_hand,
+)
 from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.residual import logit_lens
 
 _CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))
-_NEVER = (0, 2)
 
 
 def _exps(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    scaled = logits.astype(np.float64) / temperature
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
     powers = np.exp(scaled - scaled.max())
     return powers / powers.sum()
 
 
-def _steps(text: str) -> range:
-    steps = len(trace_of("en-de", text).next_ids)
-    return range(0, steps, max(1, (steps + 1) // 2))
-
-
-@pytest.mark.parametrize("text", SENTENCES)
-def test_a_logit_by_hand_adds_up_and_names_its_largest_products(text):
+@pytest.mark.parametrize("text", SENTENCES[::2])
+def test_a_logit_and_its_probability_by_hand(text):
     weight = loaded("en-de").model.output_projection.weight.detach().numpy()
-    for step in _steps(text):
-        stream = stream_of("en-de", text)
-        best = int(stream.logits[step].argmax())
-        hidden, row = stream.decoder.end[step], weight[best]
-        said = logit_by_hand(hidden, row, stream.logits[step, best])
-        products = [float(one) * float(other) for one, other in zip(hidden, row, strict=True)]
+    trace, stream = trace_of("en-de", text), stream_of("en-de", text)
+    for step in {0, len(trace.next_ids) // 2}:
+        logits = stream.logits[step]
+        best = int(logits.argmax())
+        hidden, row = stream.decoder.end[step].astype(np.float64), weight[best].astype(np.float64)
+        said = logit_by_hand(stream.decoder.end[step], weight[best], logits[best], 0.5)
         named = re.findall(r"(−?[\d.]+) × (−?[\d.]+) \(dimension (\d+)\)", said)
         places = [int(place) - 1 for *_, place in named]
         for (one, other, _), place in zip(named, places, strict=True):
             assert as_printed(one, hidden[place]) and as_printed(other, row[place])
-        left = [abs(product) for place, product in enumerate(products) if place not in places]
-        assert len(places) == 4 and max(left) <= min(abs(products[place]) for place in places)
-        count, rest, total, model = re.search(
-            r"\+ (\d+) other products (−?[\d.]+) = (−?[\d.]+)\. The model has (−?[\d.]+)", said
+        products = hidden * row
+        left = np.delete(products, places)
+        assert len(places) == 4 and abs(left).max() <= abs(products[places]).min()
+        count, rest, bias, total, model = re.search(
+            r"\+ (\d+) other products (\S+) \+ bias (\S+) = (\S+)\. The model has (\S+), difference 5·10⁻¹\.$", said
         ).groups()
-        assert int(count) == len(products) - 4
-        assert as_printed(rest, sum(products) - sum(products[place] for place in places))
-        assert as_printed(total, sum(products)) and as_printed(model, stream.logits[step, best])
+        assert int(count) == len(left) and as_printed(rest, left.sum()) and bias == "0.5000"
+        assert as_printed(total, products.sum() + 0.5) and as_printed(model, logits[best])
 
-
-@pytest.mark.parametrize("text", SENTENCES)
-def test_softmax_by_hand_is_the_share_of_all_exponentials(text):
-    trace, logits = trace_of("en-de", text), stream_of("en-de", text).logits
-    for step in _steps(text):
-        id, largest = trace.next_ids[step], logits[step].max()
-        said = by_softmax(truncate(logits[step]), id, float(trace.next_probabilities[step]))
+        id, powers = trace.next_ids[step], np.exp(logits.astype(np.float64) - float(logits.max()))
         own, top, power, total, share, count, model = re.match(
             r"exp\((−?[\d.]+) − \(?(−?[\d.]+)\)?\) / Σ exp\(.*\) = ([\d.]+) / ([\d.]+) = ([\d.]+), over all ([\d,]+) "
             r"tokens\. The model has ([\d.]+),",
-            said,
+            softmax_by_hand(truncate(logits), id, float(trace.next_probabilities[step])),
         ).groups()
-        powers = np.exp(logits[step].astype(np.float64) - float(largest))
-        assert as_printed(own, logits[step, id]) and as_printed(top, largest) and number(count) == len(logits[step])
+        assert as_printed(own, logits[id]) and as_printed(top, logits.max()) and number(count) == len(logits)
         assert as_printed(power, powers[id]) and as_printed(total, powers.sum())
         assert as_printed(share, powers[id] / powers.sum()) and as_printed(model, trace.next_probabilities[step])
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-def test_a_cut_says_how_many_tokens_may_be_drawn_and_what_the_best_gets(text):
-    logits = stream_of("en-de", text).logits
-    for step in list(_steps(text))[-1:]:
-        for temperature, top_k, top_p in _CUTS:
-            _check_cut(logits[step], temperature, top_k, top_p, _NEVER)
+def _logits() -> list[np.ndarray]:
+    made = ([3.0, 1.0, 0.5, 0.2], [1.0, 1.0, 1.0, 1.0], [0.0, 40.0, -40.0, 0.0])
+    return [*map(np.array, made), *(stream_of("en-de", text).logits[-1] for text in SENTENCES[::8])]
 
 
-@pytest.mark.parametrize("never", [(), (0,), (0, 2)])
-@pytest.mark.parametrize("logits", [[3.0, 1.0, 0.5, 0.2], [1.0, 1.0, 1.0, 1.0], [0.0, 40.0, -40.0, 0.0]])
-def test_a_cut_is_told_truly_where_the_best_is_forbidden_or_tied(logits, never):
-    for temperature in (1.0, 0.1, 2.0):
-        for top_k in (0, 1, 2):
-            _check_cut(np.array(logits), temperature, top_k, 1.0, never)
-
-
-def _check_cut(logits, temperature, top_k, top_p, never):
-    said = describe_cut(truncate(logits, temperature, top_k, top_p, never), lambda id: f"#{id}", temperature)
-    own, scaled = _exps(logits), _exps(logits, temperature)
-    best = int(re.match(r"“#(\d+)” has", said)[1])
-    assert own[best] == own.max() and as_percent(re.search(rf"has ({PERCENT}) by the logits", said)[1], own[best])
-    kept = _kept(scaled, top_k, top_p, never)
-    if "Nothing is truncated" in said:
-        assert temperature == 1 and len(kept) == len(logits) - len(never)
-        assert [int(id) for id in re.findall(r"#(\d+)", said.split("all ")[1])] == list(never)
-        return
-    assert (temperature != 1) == ("at temperature" in said)
-    if temperature != 1:
-        assert as_percent(re.search(rf", ({PERCENT}) at temperature", said)[1], scaled[best])
-    count, of, noun = re.search(r"([\d,]+) (tokens?) of ([\d,]+) may still be drawn", said).group(1, 3, 2)
-    assert (number(count), number(of)) == (len(kept), len(logits)) and (noun == "token") == (len(kept) == 1)
-    mass = sum(scaled[id] for id in kept)
-    others = re.search(rf"the others had ({PERCENT}) of the mass, .* its own ({PERCENT}):", said)
-    assert bool(others) == (sum(scaled[id] for id in range(len(scaled)) if id not in kept) > 0)
-    if others:
-        assert as_percent(others[1], 1 - mass) or mass > 1 - 1e-6
-        assert as_percent(others[2], mass)
-    if best in kept:
-        assert as_percent(re.search(rf"is drawn with ({PERCENT})\.$", said)[1], scaled[best] / mass)
-    else:
-        assert best in never and said.endswith(f"“#{best}” is never chosen in decoding.")
+@pytest.mark.parametrize("temperature, top_k, top_p", _CUTS)
+@pytest.mark.parametrize("never", [(), (0, 2)])
+def test_a_cut_says_how_many_tokens_may_be_drawn_and_what_the_best_gets(temperature, top_k, top_p, never):
+    for logits in _logits():
+        said = describe_cut(truncate(logits, temperature, top_k, top_p, never), lambda id: f"#{id}", temperature)
+        own, scaled = _exps(logits), _exps(logits, temperature)
+        kept = _kept(scaled, top_k, top_p, never)
+        mass = sum(scaled[id] for id in kept)
+        count, of, best, drawn, plain, tempered, at, lost = re.match(
+            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT}): it has ({PERCENT}) by the logits, "
+            rf"({PERCENT}) at temperature (\S+)\. What is cut off held ({PERCENT}) of that mass\.",
+            said,
+        ).groups()
+        best = int(best)
+        assert (number(count), number(of), float(at)) == (len(kept), len(logits), temperature)
+        assert own[best] == own.max() and as_percent(plain, own[best]) and as_percent(tempered, scaled[best])
+        assert as_percent(drawn, scaled[best] / mass if best in kept else 0.0)
+        assert as_percent(lost, max(0.0, 1 - mass)) or mass > 1 - 1e-6
+        assert [int(id) for id in re.findall(r"#(\d+)", said)][1:] == list(never)
 
 
 def _kept(scaled, top_k, top_p, never) -> set[int]:
@@ -128,9 +105,8 @@ def _kept(scaled, top_k, top_p, never) -> set[int]:
 def _lens_probabilities(name: str, text: str) -> np.ndarray:
     """softmax of every layer's vectors times the embedding's rows, in float64: [layers + 1, steps, vocab]."""
     model, stream = loaded(name).model, stream_of(name, text)
-    count = 1 + len(model.decoder)
     rows = [stream.decoder.start]
-    for layer in range(count - 1):
+    for layer in range(len(model.decoder)):
         rows.append([part.after for part in stream.decoder.sublayers if part.layer == layer][-1])
     vectors = np.asarray(rows, dtype=np.float64)
     if name == "reverse":
@@ -141,7 +117,7 @@ def _lens_probabilities(name: str, text: str) -> np.ndarray:
     return np.stack([[_exps(step) for step in layer] for layer in logits])
 
 
-_LENSES = [*(("en-de", text) for text in SENTENCES[:-1]), ("reverse", "a b c d"), ("reverse", "x")]
+_LENSES = [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d"), ("reverse", "x")]
 
 
 @pytest.mark.parametrize(("name", "text"), _LENSES)
@@ -175,33 +151,35 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
             best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell).groups()
             assert probabilities[row, step, int(best)] >= probabilities[row, step].max() * (1 - 1e-4)
             assert abs(number(rank) - ranks[row, step]) <= max(1, 0.01 * ranks[row, step])
-            value = own[row, step]
-            assert as_percent(chance, value) or as_percent(chance, value * 1.0001) or as_percent(chance, value * 0.9999)
+            assert any(as_percent(chance, own[row, step] * near) for near in (0.9999, 1, 1.0001))
 
 
-def _confidences() -> list[Confidence]:
+def test_a_token_that_no_layer_expects_is_counted_apart():
+    trace = trace_of("en-de", "I love my teacher.")
+    lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.next_ids[::-1])
+    assert f"not even after the last layer in {len(trace.next_ids)} of" in describe_lens(lens, trace.next_tokens)
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
+def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_minimum(epsilon):
     generator = np.random.default_rng(1)
-    many = generator.beta(4, 1, 500)
-    own = [many, np.full(7, 0.9), np.array([0.99999]), np.array([0.2, 0.99996, 0.99999, 0.99998])]
-    return [Confidence(best, generator.random(len(best)) < best, best) for best in own]
-
-
-@pytest.mark.parametrize("measured", _confidences())
-@pytest.mark.parametrize(("epsilon", "reachable"), [(None, None), (0.0, None), (0.1, 0.9), (0.1, 0.90001)])
-def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_minimum(measured, epsilon, reachable):
-    said = describe_confidence(measured, epsilon, reachable)
-    best = sorted(float(value) for value in measured.best)
-    count, mean, right, ninetieth, highest = re.match(
-        rf"Over ([\d,]+) tokens? the .* probability of ([\d.]+) on average and is right in ({PERCENT}) of cases\. The "
-        r"90th percentile of that probability is ([\d.]+), the highest ([\d.]+)\.",
-        said,
-    ).groups()
-    assert number(count) == len(best) and as_printed(mean, sum(best) / len(best)) and as_printed(highest, best[-1])
-    assert as_percent(right, sum(map(bool, measured.right)) / len(best))
-    below = sum(value < number(ninetieth) - 5e-5 for value in best)
-    above = sum(value > number(ninetieth) + 5e-5 for value in best)
-    assert below <= 0.9 * len(best) + 1 and above <= 0.1 * len(best) + 1 and number(ninetieth) <= number(highest)
-    exceeding = re.search(rf"top-1 probability of ({PERCENT}) of the tokens is above", said)
-    assert bool(exceeding) == bool(epsilon)
-    if exceeding:
-        assert as_percent(exceeding[1], sum(value > reachable for value in best) / len(best))
+    for own in (generator.beta(4, 1, 500), np.full(7, 0.9), np.array([0.2, 0.99996, 0.99999, 0.99998])):
+        measured = Confidence(own, generator.random(len(own)) < own, own)
+        smoothing = None if epsilon is None else Smoothing(SmoothingForm.ALL, epsilon, 50)
+        said, best = describe_confidence(measured, smoothing), sorted(map(float, own))
+        right, count, mean, ninetieth, highest = re.match(
+            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens, with a mean probability of ([\d.]+) "
+            r"\(90th percentile ([\d.]+), highest ([\d.]+)\)\.",
+            said,
+        ).groups()
+        assert number(count) == len(best) and as_printed(mean, sum(best) / len(best)) and as_printed(highest, best[-1])
+        assert as_percent(right, sum(map(bool, measured.right)) / len(best))
+        below = sum(value < number(ninetieth) - 5e-5 for value in best)
+        above = sum(value > number(ninetieth) + 5e-5 for value in best)
+        assert below <= 0.9 * len(best) + 1 and above <= 0.1 * len(best) + 1
+        least = re.search(rf"ε = (\S+), its loss is least at .* ([\d.]+): ({PERCENT}) of the tokens lie above\.$", said)
+        assert bool(least) == (epsilon is not None)
+        if least:
+            bound = 1 - epsilon + epsilon / 50
+            assert float(least[1]) == epsilon and as_printed(least[2], bound)
+            assert as_percent(least[3], sum(value > bound for value in best) / len(best))

@@ -13,7 +13,6 @@ from support.sentences import SENTENCES
 from support.streams import loaded, stages_of, stream_of, trace_of
 
 from headlight.app.results import blocks
-from headlight.views.questions import content
 
 CASES = [("en-de", text) for text in SENTENCES[:39:2]] + [("reverse", text) for text in SENTENCES[:39:4]]
 

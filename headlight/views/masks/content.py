@@ -15,8 +15,8 @@ def describe_shapes(batch: OpenedBatch) -> str:
     sentences, source, target = len(batch.source_tokens), len(batch.source_tokens[0]), len(batch.fed_tokens[0])
     cells = sentences * (source + target)
     return (
-        f"source {[sentences, source]}, decoder input {[sentences, target]}, of these {cells} positions "
-        f"{cells - sum(batch.source_lengths) - sum(batch.target_lengths)} padding; source_mask "
+        f"source {[sentences, source]}, decoder input {[sentences, target]}, "
+        f"{cells - sum(batch.source_lengths) - sum(batch.target_lengths)} of {cells} positions padding; source_mask "
         f"{list(batch.source_mask.shape)}, the same for all heads and queries; target_mask "
         f"{list(batch.target_mask.shape)}, the target's padding mask {list(batch.target_padding_mask.shape)} and the "
         f"causal mask {list(batch.causal_mask.shape)} together."
@@ -32,9 +32,7 @@ def describe_masks(batch: OpenedBatch, sentence: int) -> str:
         f"Of {size * size} cells the padding mask covers {padding}, the causal mask {causal}, both together {together}."
     )
     if not padding:
-        return f"{counts} This sentence fills the batch: no padding to mask. Choose or type one of another length."
-    if not mask_ablation.padding_only_concerns_padding(batch, sentence):
-        return f"{counts} The padding mask covers cells of real tokens that the causal mask does not."
+        return f"{counts} None of its rows is padding: compare with a longer or shorter sentence."
     return (
         f"{counts} In the first {counted(real, 'row')}, of real tokens, the causal mask alone decides: padding is "
         "always later. Only rows of padding could attend to padding, and their output is discarded."
@@ -102,7 +100,7 @@ def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
     if not len(rows):
         return ""
     answer = disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
-    return f"The next token itself, one column right of the diagonal, gets {answer.mean():.2f} on average."
+    return f"In this head the next token itself, right of the diagonal, gets {answer.mean():.2f} on average."
 
 
 def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:

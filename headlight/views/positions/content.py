@@ -46,13 +46,12 @@ def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
 
 def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[int]) -> str:
     """Give the wavelengths of the first and the last chosen dimension, here and in the model."""
-    waves = [
-        f"{name}, dimension {dimension} repeats every {_wave(shown, dimension)} positions"
-        for name, shown in (("With these settings", settings), ("In this model", model))
-        for dimension in sorted({min(dimensions), max(dimensions)})
-        if dimension < shown.d_model
-    ]
-    return " ".join([*(f"{wave}." for wave in waves), "A pair's cosine runs a quarter of a wave ahead of its sine."])
+    told = ["A pair's cosine runs a quarter of a wave ahead of its sine."]
+    for name, shown in (("In this model", model), ("With these settings", settings)):
+        ends = sorted({min(dimensions), max(dimensions)} & set(range(shown.d_model)))
+        waves = [f"dimension {dimension} repeats every {_wave(shown, dimension)} positions" for dimension in ends]
+        told = [f"{name} {', '.join(waves)}.", *told] if waves else told
+    return " ".join(told)
 
 
 def describe_matrix(settings: Encoding, model: Encoding) -> str:

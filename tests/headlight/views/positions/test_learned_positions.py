@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from headlight.views.positions.learned_text import describe_absence, describe_likeness, describe_norms
 
 from headlight.views.positions.learned_figure import similarity_figure, table_figure
-from headlight.views.positions.learned_text import describe_absence, describe_likeness, describe_norms
 from headlight.views.positions.page import _OF_ENCODINGS
 
 TABLE = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, -2.0], [6.0, 8.0]])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from headlight.views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
 from support.small import small_model
 
 from headlight.plots.palette import diverging
@@ -20,7 +21,6 @@ from headlight.views.positions.figures import (
     rotation_figure,
     wavelengths_figure,
 )
-from headlight.views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
 from transformer.interpret.positions import (
     Encoding,
     distance_law,

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-
 from headlight.views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
 from headlight.views.positions.text import (
     ONE_PAIR,
@@ -21,6 +20,7 @@ from headlight.views.positions.text import (
     try_rotation,
     try_wavelengths,
 )
+
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, encoding
 
 SMALL, MODEL, PAIR = encoding(30, 8, 10000.0), encoding(64, 6, 10000.0), encoding(8, 2, 10000.0)

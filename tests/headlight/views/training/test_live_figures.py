@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from headlight.views.training.compare_figure import runs_figure
 from headlight.views.training.live_text import (
     best_reader,
     comparison,
@@ -16,6 +14,8 @@ from headlight.views.training.live_text import (
     task_text,
     time_left_text,
 )
+
+from headlight.views.training.compare_figure import runs_figure
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings, ToyStatus
 from transformer.toy.tasks import Task

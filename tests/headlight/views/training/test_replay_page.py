@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headlight.views.training.replay_text import averaging_words, earlier_steps, earlier_words, focus_of, output_story
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, open_page, page_text
 
 from headlight.app import results
 from headlight.components.replay_player import NEWEST
-from headlight.views.training.replay_text import averaging_words, earlier_steps, earlier_words, focus_of, output_story
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
 PAGE = "pages/training.py"

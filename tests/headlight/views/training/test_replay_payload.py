@@ -6,9 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from support.small import small_model
-from support.tiny import VOCABULARY
-
 from headlight.views.training.replay_payload import ShownHead, replay_payload
 from headlight.views.training.replay_text import (
     MOST_LETTERS,
@@ -25,6 +22,9 @@ from headlight.views.training.replay_text import (
     output_text,
     progress_text,
 )
+from support.small import small_model
+from support.tiny import VOCABULARY
+
 from transformer.interpret.head_patterns import mean_maximum
 from transformer.model.names import AttentionKind
 from transformer.training.replay import TrainingReplay
