@@ -47,8 +47,8 @@ def test_how_many_cells_each_mask_covers_and_how_much_is_padding(pair):
     padding = sum((source - len(one)) + (width - len(other)) for one, other in ids)
     assert content.describe_shapes(run) == (
         f"source [2, {source}], decoder input [2, {width}], {padding} of {2 * (source + width)} positions padding; "
-        f"source_mask [2, 1, 1, {source}], the same for all heads and queries; target_mask [2, 1, {width}, {width}], the "
-        f"target's padding mask [2, 1, 1, {width}] and the causal mask [{width}, {width}] together."
+        f"source_mask [2, 1, 1, {source}], the same for all heads and queries; target_mask [2, 1, {width}, {width}], "
+        f"the target's padding mask [2, 1, 1, {width}] and the causal mask [{width}, {width}] together."
     )
 
 
@@ -66,8 +66,8 @@ def test_what_softmax_would_give_to_masked_cells_and_how_a_row_adds_up(pair):
                 assert said.startswith(f"All {unmasked.size} cells are unmasked")
             else:
                 covered, cells, mean, highest, row = re.match(
-                    rf"The mask covers (\d+) of (\d+) cells\. .* give them ({PERCENT}) of a row's weight on average over "
-                    rf"rows with masked cells, and ({PERCENT}) in row (\d+) ",
+                    rf"The mask covers (\d+) of (\d+) cells\. .* give them ({PERCENT}) of a row's weight on average "
+                    rf"over rows with masked cells, and ({PERCENT}) in row (\d+) ",
                     said,
                 ).groups()
                 rows = [row for row in range(head.real_queries) if not unmasked[row].all()]
@@ -118,8 +118,8 @@ def test_what_a_disabled_mask_does_to_the_next_tokens(pair, disabled):
             continue
         step, has, had, count, mean_without, mean, rose, fell, other = re.match(
             rf"Step (\d+) changed most: “.*” has ({PERCENT}) without the mask, ({PERCENT}) with it\. Over (\d+) steps? "
-            rf"the next token's probability is ({PERCENT}) on average without the mask, ({PERCENT}) with it; it rose in "
-            r"(\d+) and fell in (\d+)\. The top-1 prediction is another one at (\d+)\.$",
+            rf"the next token's probability is ({PERCENT}) on average without the mask, ({PERCENT}) with it; it rose "
+            r"in (\d+) and fell in (\d+)\. The top-1 prediction is another one at (\d+)\.$",
             said,
         ).groups()
         assert int(count) == steps and change[int(step) - 1] >= change.max() - 1e-9
