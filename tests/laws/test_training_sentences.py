@@ -286,5 +286,6 @@ def test_which_head_reads_the_symbol_to_be_written_and_since_when():
     before = sum(int(weights[0, 1, 2, row].argmax()) in keys for row, keys in enumerate(wanted))
     assert said == (
         "Layer 2, head 3 of the cross-attention reads the right symbol most often: its largest weight is on the one to "
-        f"be written in 4 of 4 steps at update 1,700, {before} at update 0, and for the first time that often at update 1,500."
+        f"be written in 4 of 4 steps at update 1,700, {before} at update 0, and for the first time that often at "
+        "update 1,500."
     )

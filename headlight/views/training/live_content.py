@@ -86,8 +86,8 @@ def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
     course = counts[:, layer, head]
     best, first = int(course[-1]), int((course >= course[-1]).argmax())
     return (
-        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} of the cross-attention reads the right symbol most "
-        f"often: its largest weight is on the one to be written in {best} of {len(positions)} steps at update "
+        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} of the cross-attention reads the right symbol "
+        f"most often: its largest weight is on the one to be written in {best} of {len(positions)} steps at update "
         f"{replay.steps[-1]:,}, {course[0]} at update {replay.steps[0]:,}, and for the first time that often at update "
         f"{replay.steps[first]:,}."
     )
