@@ -12,8 +12,7 @@ from support.alone import put_up, receive
 from support.rest import at_rest
 
 from headlight.plots.text import short_weight
-from headlight.views.training.replay_payload import ShownHead, replay_payload
-from headlight.views.training.replay_text import focus_of, output_text
+from headlight.views.training.replay_content import ShownHead, focus_of, output_text, replay_payload
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
 ROOT = Path(__file__).parents[2]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from headlight.views.translate.text import least_probable_token
 from support.families import write_family
 from support.small import small_model
 
+from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_text import outcome_words
 from headlight.views.what_if.own_translation_text import describe_own, describe_where
 from headlight.views.why.contrast_text import most_doubtful

@@ -138,8 +138,12 @@ def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[
 
 def mean_maximum(weights: np.ndarray) -> float:
     """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
-    largest = np.nan_to_num(weights, nan=-1.0).max(axis=-1)
-    return float(_mean(largest, rows_with_choice(weights)))
+    return float(mean_maxima(weights))
+
+
+def mean_maxima(weights: np.ndarray) -> np.ndarray:
+    """Return the `mean_maximum` of many maps at once: [..., queries, keys] -> [...]."""
+    return _mean(np.nan_to_num(weights, nan=-1.0).max(axis=-1), rows_with_choice(weights))
 
 
 def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:

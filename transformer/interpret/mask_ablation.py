@@ -221,9 +221,3 @@ def rows_that_may_leak(
     """
     gained = disabled.attention(kind).unmasked[sentence] & ~masked.attention(kind).unmasked[sentence]
     return gained[: masked.lengths(kind)[sentence]].any(axis=-1)
-
-
-def padding_only_concerns_padding(batch: OpenedBatch, sentence: int) -> bool:
-    """Whether the real rows of the target's mask are those of the causal mask alone, padding masking nothing more."""
-    rows = batch.target_lengths[sentence]
-    return bool((batch.target_mask[sentence, 0, :rows] == batch.causal_mask[:rows]).all())

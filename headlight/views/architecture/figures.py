@@ -21,7 +21,7 @@ from headlight.plots.text import signed, token_label
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.residual import Trajectory
 
-from .text import sublayer_names
+from .content import sublayer_names
 
 _UNITS = 24  # hidden units that are drawn
 _UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  # panels

@@ -1,43 +1,115 @@
-"""The page on the architecture: the diagram, a token's way, hidden units, where LayerNorm stands."""
+"""The page on architecture: the diagram, a token's way through a stack, feed-forward units, where LayerNorm stands."""
 
+import functools
+
+import pandas as pd
 import streamlit as st
 
-from headlight.app import results
+from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider, view_of
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice, measures
+from headlight.app.results import CheckpointFiles, Choice, measures
 from headlight.app.selectors import choose_side, choose_token, one_number
 from headlight.app.sentences import show_translation
-from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
-from headlight.plots.text import quoted
+from headlight.app.widgets import Panel, offer_table, plain, show_attempt, show_finding, show_panels, show_table
+from headlight.components.architecture_diagram import architecture_diagram
+from headlight.plots.text import counted, quoted, signed
 from transformer.config import Norm
-from transformer.interpret.parameters import nearest
+from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows
 from transformer.interpret.residual import trajectory
+from transformer.interpret.trace import Trace
 
-from . import diagram
-from .block_text import ACTIVATIONS
+from .content import describe_embedding, describe_gradients, describe_trajectory, describe_units, share_words, sum_words
+from .diagram_content import ACTIVATIONS, BlockText, block_text, diagram_payload, statistics
 from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
-from .text import describe_embedding, describe_gradients, describe_trajectory, describe_units, sum_words
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (
     (
         "Post-norm: the paper's",
         r"x \leftarrow \text{LayerNorm}(x + \text{Sublayer}(x))",
-        "LayerNorm stands on the residual connection: after every sub-layer all vectors have the same standard "
-        "deviation again.",
+        "LayerNorm stands on the residual connection: after every sub-layer it normalises the vectors again.",
     ),
     (
         "Pre-norm",
         r"x \leftarrow x + \text{Sublayer}(\text{LayerNorm}(x))",
-        "LayerNorm stands before the sub-layer, beside the residual connection: vectors grow, and a last one ends each "
-        "stack.",
+        "LayerNorm stands before the sub-layer, beside the residual connection: vectors grow, one more ends the stack.",
     ),
 )
 
 
+def _show_diagram(choice: Choice) -> None:
+    """Show the paper's figure for this checkpoint, the chosen block, and all parameters. Raises UserError."""
+    translator = results.translator(choice.checkpoint)
+    trace = results.trace(choice)
+    blocks = blocks_of(translator.model, results.residual_stream(choice))
+    show_translation(choice)
+    by_name = {block.name: block for block in blocks}
+    chosen = by_name.get(url_state.read("block"), by_name[url_state.PARAMETERS["block"].default])
+    config = translator.model.config
+    diagram, details = st.columns([11, 10], gap="large")
+    with diagram:
+        payload = diagram_payload(blocks, "source tokens", "target tokens, shifted right")
+        architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
+        st.caption(
+            f"{counted(config.num_encoder_layers, 'encoder layer')} and "
+            f"{counted(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, from the bottom to the top as "
+            "in the paper's figure 1. **Choose a block**, and another layer by its number."
+        )
+    with details:
+        _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
+    st.subheader("All parameters")
+    _show_parameters(choice.checkpoint)
+
+
+def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
+    place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
+    st.subheader(f"{text.title}{place}")
+    st.latex(text.formula)
+    st.markdown(f"{text.meaning} *{text.source}.*")
+    st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
+    tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
+    shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
+    st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
+    rows = []
+    for name, array in (("in", block.before), ("out", block.after)):
+        if array is not None:
+            values = statistics(array)
+            rows += [
+                (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
+                for what, line in zip(("mean", "std. dev.", "norm"), values, strict=True)
+            ]
+    show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
+    if block.kind == "softmax":
+        st.caption("Columns are the decoder's steps, each a distribution over the vocabulary with mean 1 / V.")
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _show_parameters(checkpoint: CheckpointFiles) -> None:
+    summary, frame = _parameters(checkpoint)
+    st.markdown(summary)
+    formats = {"values": "localized", "share": "percent"}
+    shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
+    st.dataframe(frame, hide_index=True, height=320, column_config=shown)
+    offer_table("Download as CSV", lambda: frame, "parameters.csv")
+
+
+@functools.lru_cache(maxsize=8)  # the same for every sentence
+def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
+    """Return how many parameters there are, in words, and the table of all."""
+    rows = parameter_rows(results.translator(checkpoint).model)
+    total = sum(row.count for row in rows)
+    columns = ["parameter", "shape", "values", "share", "shared with"]
+    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
+    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
+    return f"{total:,} values in {tensors}, as the file names them.", pd.DataFrame(cells, columns=columns)
+
+
 def _show_trajectory(choice: Choice) -> None:
-    """One token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
+    """Show one token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
     stream = results.residual_stream(choice)
     show_translation(choice)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -50,13 +122,13 @@ def _show_trajectory(choice: Choice) -> None:
     show_figure(trajectory_figure(followed), "trajectory", alt, see)
     show_finding(see)
     show_attempt(
-        "Try a full stop or the end of sentence beside a noun: which of them do the sub-layers change more? And a "
-        "checkpoint with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back on the way."
+        "Try a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint "
+        "with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back."
     )
 
 
 def _show_embeddings(choice: Choice) -> None:
-    """One token's way into the model: token, id, row, position, and the nearest tokens. Raises UserError."""
+    """Show one token's way into the model: id, row, position, and the nearest tokens. Raises UserError."""
     translator, trace = results.translator(choice.checkpoint), results.trace(choice)
     stream = results.residual_stream(choice)
     show_translation(choice)
@@ -87,7 +159,7 @@ def _show_embeddings(choice: Choice) -> None:
 
 
 def _show_feed_forward(choice: Choice) -> None:
-    """Hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
+    """Show hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
     model, trace = results.translator(choice.checkpoint).model, results.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
@@ -111,7 +183,7 @@ def _show_feed_forward(choice: Choice) -> None:
 
 
 def _show_norm_placement(choice: Choice) -> None:
-    """Both placements as formulas, then gradient norms of new models. Raises UserError."""
+    """Show both placements as formulas, then gradient norms of new models. Raises UserError."""
     config = results.translator(choice.checkpoint).model.config
     for column, (title, formula, meaning) in zip(st.columns(2), _PLACEMENTS, strict=True):
         with column:
@@ -131,20 +203,17 @@ def _show_norm_placement(choice: Choice) -> None:
         see=see,
     )
     st.caption(
-        f"Two new models in this checkpoint's width, with the same random matrices; {measures.PAIRS_FOR_GRADIENTS} of "
-        "its sentence pairs, one pass forward and one back, measured just now: the norm of the loss's gradient with "
-        f"respect to W₂ of each feed-forward. The losses are {measured[0].loss:.2f} ({Norm.POST}-norm) and "
-        f"{measured[1].loss:.2f} ({Norm.PRE}-norm) nats a token."
+        f"Two new models in this checkpoint's width with the same random matrices, {measures.PAIRS_FOR_GRADIENTS} of "
+        "its sentence pairs, measured just now: the norm of the loss's gradient with respect to W₂ of each "
+        f"feed-forward. Losses: {measured[0].loss:.2f} ({Norm.POST}-norm) and {measured[1].loss:.2f} ({Norm.PRE}-norm) "
+        "nats a token."
     )
     show_finding(see)
-    show_attempt(
-        "Try 12 layers, and then “compare runs” with the hyperparameter “norm” on the page Training, where both learn "
-        "side by side."
-    )
+    show_attempt("Try 12 layers, then “compare runs” with “norm” on the page Training: both learn side by side.")
 
 
 _SHOW = {
-    "diagram": diagram.show,
+    "diagram": _show_diagram,
     "trajectory": _show_trajectory,
     "embeddings": _show_embeddings,
     "feed-forward": _show_feed_forward,
@@ -154,5 +223,5 @@ VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
-    """The view that the address asks for. Raises UserError."""
+    """Show the view that the address asks for. Raises UserError."""
     _SHOW[view_of(VIEWS, "architecture")](choice)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.views.architecture import figures as architecture
-from headlight.views.architecture.block_text import ACTIVATIONS
-from headlight.views.architecture.text import sum_words
+from headlight.views.architecture.content import sum_words
+from headlight.views.architecture.diagram_content import ACTIVATIONS
 from headlight.views.attention.beyond_weights_figure import GRADIENT, LEFT_OUT, NORMED, RAW, measures_figure
 from headlight.views.attention.rollout_content import ALTI, FORMULAS, HALVES, MEASURED
 from headlight.views.attention.rollout_figure import parts_figure, raw_and_rolled, shares_figure

@@ -23,7 +23,7 @@ from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
 from transformer.interpret.activations import Predictions
 
-from .text import layer_names
+from .content import layer_names
 
 SHOWN = 20  # tokens of the vocabulary that are drawn, best first
 _BINS = 25

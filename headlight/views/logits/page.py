@@ -15,14 +15,14 @@ from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row
 
+from .content import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand
 from .figures import SHOWN, calibration_figure, histogram_figure, logits_figure, ranks_figure, truncation_figure
-from .text import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand
 
 _PARTS = 8
 
 
 def _show_step(choice: Choice) -> None:
-    """Output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
+    """Show output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
     translator, trace = results.translator(choice.checkpoint), results.trace(choice)
     stream = results.residual_stream(choice)
     show_translation(choice)
@@ -34,8 +34,8 @@ def _show_step(choice: Choice) -> None:
     width, rows = model.config.d_model, model.config.output_size
     shared = ", the same matrix that embeds the tokens" if model.config.share_embeddings else ""
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
-    plus = ", plus a number for each, its bias, which the paper does not have" if model.config.output_bias else ""
-    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product for each token (paper, 3.4){plus}."))
+    plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
+    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))
     alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.next_tokens[step])}"
     show_figure(logits_figure(own, name), "logits_bars", alt)
     row, bias = output_row(model, best)
@@ -51,21 +51,21 @@ def _show_step(choice: Choice) -> None:
     see = describe_cut(tempered, name, temperature)
     show_figure(truncation_figure(tempered, name), "cut_bars", alt, see)
     st.caption(
-        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross marks a token that is "
-        "cut off. First the logits are divided by the temperature, then top-k keeps the best, then top-p the fewest "
-        "of these that hold so much of their mass (Holtzman et al. 2020)."
+        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross: cut off. Logits are "
+        "divided by the temperature, top-k keeps the best, top-p the fewest of these that hold so much of their mass "
+        "(Holtzman et al. 2020)."
     )
     show_finding(see)
     taken = trace.next_ids[step]
     show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.next_probabilities[step]))}")
     show_attempt(
-        "Try temperature 0.1: the most probable token takes all, and sampling becomes greedy decoding. Then "
-        "temperature 2 with top-p 0.9: how many tokens would have to be let in?"
+        "Try temperature 0.1: sampling becomes greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
+        "does it let in?"
     )
 
 
 def _show_lens(choice: Choice) -> None:
-    """What each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
+    """Show what each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
     translator, trace = results.translator(choice.checkpoint), results.trace(choice)
     lens = results.lens(choice)
     show_translation(choice)
@@ -73,55 +73,50 @@ def _show_lens(choice: Choice) -> None:
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
+    see = describe_lens(lens, trace.next_tokens)
     with st.container():  # what is said of the table stays with it where the window is low
         st.markdown(
             f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed token "
-            "with its position, before any layer. **Bold** is that layer's top-1 prediction; below it stand "
-            "probability and rank of the token that comes in the end, and the bluer the cell, the more probable that "
-            "is."
+            "with its position. **Bold** is that layer's top-1 prediction; below it stand probability and rank of the "
+            "token that comes in the end: the bluer, the more probable."
         )
         show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
-        show_finding(describe_lens(lens, trace.next_tokens))
+        show_finding(see)
     st.subheader("How the final token rises")
     step = choose_step(trace)
     alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"
-    show_figure(ranks_figure(lens, trace.next_tokens, step), "ranks", alt, describe_lens(lens, trace.next_tokens))
-    caption = (
-        f"Blue: {quoted(trace.next_tokens[step])}. The lens reads each layer with an output projection that was "
-        "trained for the last one only: a layer whose prediction looks strange may know more than the lens can "
-        "read (Belrose et al. 2023)."
+    show_figure(ranks_figure(lens, trace.next_tokens, step), "ranks", alt, see)
+    st.caption(
+        plain(f"Blue: {quoted(trace.next_tokens[step])}.") + " The output projection was trained for the last layer "
+        "only: an earlier one may know more than the lens can read (Belrose et al. 2023)."
     )
-    st.caption(plain(caption))
 
 
 def _show_calibration(choice: Choice) -> None:
-    """How sure the model is and how often right, over the pairs that come with the checkpoint. Raises UserError."""
+    """Show how sure the model is and how often right, over the checkpoint's sentence pairs. Raises UserError."""
     translator = results.translator(choice.checkpoint)
     settings = translator.checkpoint.settings("label_smoothing")
-    epsilon = settings.label_smoothing if settings else None
-    reachable = Smoothing(SmoothingForm.ALL, epsilon, translator.model.config.output_size).right if epsilon else None
+    smoothing = None
+    if settings is not None:
+        smoothing = Smoothing(SmoothingForm.ALL, settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(choice.checkpoint)
     st.markdown(
-        "Every target token of the sentence pairs that come with this checkpoint, none of which it was trained on: the "
-        "reference is fed, and the **top-1 prediction**, the most probable next token, is compared with the "
-        "reference's."
+        "The sentence pairs that come with this checkpoint, on none of which it was trained: the reference is fed, and "
+        "the **top-1 prediction**, the most probable next token, is compared with the reference's."
     )
-    see = describe_confidence(measured, epsilon, reachable)
+    see = describe_confidence(measured, smoothing)
     show_panels(
         f"{choice.checkpoint.name} on its sentence pairs",
-        Panel("Confidence", histogram_figure(measured, reachable)),
+        Panel("Confidence", histogram_figure(measured, smoothing.right if smoothing and smoothing.epsilon else None)),
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
         see=see,
     )
     show_finding(see)
-    show_attempt(
-        "Try the other checkpoints, and compare with “label smoothing” on the page Training, where the least of the "
-        "loss is computed."
-    )
+    show_attempt("Try the other checkpoints, and “label smoothing” on the page Training.")
 
 
 def _measure(checkpoint: CheckpointFiles) -> Confidence:
-    """Part by part, each kept once it is there, so that leaving the page stops it."""
+    """Measure part by part, each cached once it is there, so that leaving the page stops it."""
     count = min(_PARTS, len(results.samples(checkpoint)))
     progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
     for part in range(count):
@@ -137,5 +132,5 @@ VIEWS = tuple(_SHOW)
 
 
 def show_page(choice: Choice) -> None:
-    """The view that the address asks for. Raises UserError."""
+    """Show the view that the address asks for. Raises UserError."""
     _SHOW[view_of(VIEWS, "logits")](choice)

@@ -19,15 +19,14 @@ from transformer import UserError
 from transformer.data.batching import OpenedBatch
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 
-from . import figures
-from . import text as captions
+from . import content, figures
 
 VIEWS = ("the three masks", "one head", "without the mask")
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What a view shows: a sentence of the batch, and the head, with the mask that is removed, or "nothing"."""
+    """A sentence of the batch, a head, and the mask that is removed, or "nothing"."""
 
     sentence: int
     kind: str = "decoder"
@@ -38,7 +37,7 @@ class _Chosen:
 
 
 def show_page(choice: Choice) -> None:
-    """A view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
+    """Show a view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
     view = view_of(VIEWS, "masks")
     left, right = st.columns(2)
     with left:
@@ -57,12 +56,12 @@ def show_page(choice: Choice) -> None:
         _show_masks(batch, chosen.sentence)
     else:
         run, disabled = (masks.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
-        place = chosen.kind, chosen.sentence, chosen.layer, chosen.head
-        head = masked_head(run, *place)
+        index = chosen.kind, chosen.sentence, chosen.layer, chosen.head
+        head = masked_head(run, *index)
         if view == "one head":
             _show_head(head, chosen.rows)
         else:
-            _show_without(run, disabled, head, masked_head(disabled, *place), chosen.rows)
+            _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
     st.subheader("The batch")
     show_doubts(second)
     _show_batch(batch)
@@ -70,7 +69,7 @@ def show_page(choice: Choice) -> None:
 
 
 def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
-    """What this view lets one choose."""
+    """Show the controls of this view, and return what is chosen."""
     if view == "the three masks":
         return _Chosen(sentence)
     kinds, lift = tuple(KIND_NAMES), "nothing"
@@ -84,30 +83,30 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
 
 
 def _show_batch(batch: OpenedBatch) -> None:
-    """The batch as the model reads it, padding hatched, and its shapes."""
+    """Show the batch as the model reads it, padding hatched, and its shapes."""
     for name, sentences, lengths in (
         ("source", batch.source_tokens, batch.source_lengths),
         ("target fed", batch.fed_tokens, batch.target_lengths),
     ):
-        width = range(len(sentences[0]))
+        positions = range(len(sentences[0]))
         show_table(
             f"The batch, {name}: the tokens of both sentences, filled up with padding",
             name,
-            [str(place + 1) for place in width],
+            [str(position + 1) for position in positions],
             [(f"sentence {number}", tokens) for number, tokens in enumerate(sentences, start=1)],
-            [[place >= length for place in width] for length in lengths],
+            [[position >= length for position in positions] for length in lengths],
         )
-    st.caption(plain(f"Shapes: {captions.describe_shapes(batch)}"))
+    st.caption(plain(f"Shapes: {content.describe_shapes(batch)}"))
 
 
 def _show_masks(batch: OpenedBatch, sentence: int) -> None:
-    """The padding mask, the causal mask and both together for one sentence."""
+    """Show the padding mask, the causal mask and both together for one sentence."""
     tokens = batch.fed_tokens[sentence]
     causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
     reasons = {"it is padding": ~padding, "it comes later": ~causal}
     st.caption(
-        "The mask of the decoder's self-attention. Rows are queries, the tokens that read; columns are keys. A blue "
-        "cell is unmasked, an empty one is masked: its score becomes minus infinity, and softmax makes that exactly 0."
+        "The mask of the decoder's self-attention: rows are queries, columns keys. Blue is unmasked; an empty cell is "
+        "masked: its score becomes minus infinity, its weight exactly 0."
     )
 
     def panel(title: str, cells: np.ndarray, caption: str) -> Panel:
@@ -119,44 +118,43 @@ def _show_masks(batch: OpenedBatch, sentence: int) -> None:
         panel(
             "Padding mask",
             padding,
-            "Sentences of a batch differ in length; \\<pad> fills up the shorter ones and means nothing, so nothing "
-            "may read it. One row, the same for every query.",
+            "\\<pad> fills up the shorter sentences of a batch and means nothing, so nothing may read it.",
         ),
         panel(
             "Causal mask",
             causal,
-            "A row predicts the next token. In training the whole target is there at once: without this mask a row "
-            "could read the answer. The same for every sentence.",
+            "A row predicts the next token. In training the whole target is there: without this mask a row could read "
+            "the answer.",
         ),
         panel(
             "Both: the target mask",
             batch.target_mask[sentence, 0],
-            "Unmasked only where both are. This is what every head of the decoder's self-attention gets.",
+            "Unmasked only where both are: what every head of the decoder's self-attention gets.",
         ),
     )
     if tokens[0] == "<pad>":
-        st.caption("This model's decoder begins with \\<pad>: the first one is no padding, and may be read.")
+        st.caption("This model's decoder begins with \\<pad>: the first one may be read.")
     if tokens[0] == "</s>":
-        st.caption("This model's decoder begins with \\</s>, the end of sentence, where the paper's has a begin.")
-    show_finding(captions.describe_masks(batch, sentence))
+        st.caption("This model's decoder begins with \\</s>, where the paper's has a begin.")
+    show_finding(content.describe_masks(batch, sentence))
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
     st.caption(
-        "The whole source is there before the first target token, so nothing in it is “later”. "
-        + plain(captions.describe_source_mask(batch, sentence))
+        "The whole source is there from the start, so nothing in it is “later”. "
+        + plain(content.describe_source_mask(batch, sentence))
     )
     show_attempt(
-        "Try the first sentence as the second one too: no padding is left, and both masks together are the causal one. "
-        "Then “one head”, to see the same cells vanish from real scores."
+        "Try the first sentence as the second one too: no padding is left. Then “one head”: the same cells vanish from "
+        "real scores."
     )
 
 
 def _show_head(head: MaskedHead, rows: str) -> None:
-    """Scores, masked scores and weights of one head, and one of its rows by hand."""
+    """Show scores, masked scores and weights of one head, and one of its rows by hand."""
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
-    before = "QKᵀ / √d_k, how well a key suits a query: any number, and cells that will be masked have one too."
+    before = "QKᵀ / √d_k, how well a key suits a query: any number, in masked cells too."
     after = "Masked cells become minus infinity; the others stay as they are."
-    softmax = "exp of each score over the sum of its row: from 0 to 1, every row sums to 1, masked cells are exactly 0."
-    see = captions.describe_head(head)
+    softmax = "exp of each score over its row's sum: every row sums to 1, masked cells are exactly 0."
+    see = content.describe_head(head)
     show_panels(
         f"{name}, sentence {head.sentence + 1}",
         Panel("1. Scores", figures.scores_figure(head, rows), plain(before)),
@@ -169,46 +167,44 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
     row = int(chosen) - 1
-    lines = captions.row_by_hand(head, row)
+    lines = content.row_by_hand(head, row)
     masked = [(~head.unmasked[row]).tolist()] * len(lines)
     show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, masked)
-    st.caption(plain(f"{captions.row_words(head, row)} {captions.describe_check(head)}"))
+    st.caption(plain(f"{content.row_words(head, row)} {content.describe_check(head)}"))
     show_attempt(
-        "Try the row of the first token in the decoder: a single cell is unmasked, so its weight is 1 whatever its "
-        "score. Then “without the mask”, where the model is run again with these cells unmasked."
+        "Try the decoder's first row: a single cell is unmasked, so its weight is 1 whatever its score. Then “without "
+        "the mask”, where the model is run again with these cells unmasked."
     )
 
 
 def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
-    """One head with and without the mask, and what that does to the next tokens."""
+    """Show one head with and without the mask, and what that does to the next tokens."""
     sentence = head.sentence
     padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
     if disabled.disabled == "padding" and not padded:
-        show_finding(captions.describe_no_padding(masked, disabled, sentence))
+        show_finding(content.describe_no_padding(masked, disabled, sentence))
     show_panels(
         f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
         Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
         Panel("Without: the model run again", figures.leaking_figure(head, leaking, rows), columns=len(head.keys)),
     )
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
-    whence = "so from the second layer on a head also reads changed vectors"
-    if head.kind == "cross":
-        whence = "so already the first layer of the decoder reads a memory made without the mask"
+    changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"
     st.caption(
-        "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them "
-        f"in all.{outlined} The mask is removed in every layer, {whence}."
+        "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them in "
+        f"all.{outlined} The mask is removed in every layer, so {changed} on a head also reads changed vectors."
     )
-    leak = captions.describe_leak(masked, disabled, head)
+    leak = content.describe_leak(masked, disabled, head)
     if leak:
-        answer = captions.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
+        answer = content.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
         show_finding(f"{leak} {answer}")
     st.subheader("What it does to the next tokens")
     alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-    see = captions.describe_predictions(masked, disabled, sentence) if disabled.disabled == "causal" or padded else ""
+    see = content.describe_predictions(masked, disabled, sentence) if disabled.disabled == "causal" or padded else ""
     show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see)
     if see:
         show_finding(see)
     if disabled.disabled == "padding" and padded:
-        show_attempt(captions.describe_reading_padding(masked, sentence))
+        show_attempt(content.describe_reading_padding(masked, sentence))
     if disabled.disabled == "causal":
-        st.info(plain(captions.describe_cheating(masked, disabled, sentence)), icon=":material/school:")
+        st.info(plain(content.describe_cheating(masked, disabled, sentence)), icon=":material/school:")

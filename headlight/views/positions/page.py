@@ -1,5 +1,6 @@
 """The page on positional encoding: its formula; settings beside the loaded model's own; its sum with embeddings."""
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import bar, results
@@ -10,10 +11,12 @@ from headlight.app.sentences import show_translation
 from headlight.app.widgets import phone_container, plain, show_finding
 from transformer.config import Positions
 from transformer.interpret import positions
-from transformer.interpret.positions import Encoding, encoding
+from transformer.interpret.positions import Encoding, encoding, position_rows
+from transformer.model.names import Stack
+from transformer.model.transformer import Transformer
 
-from . import figures, learned, sum_text
-from . import text as captions
+from . import content, figures
+from .learned_figure import similarity_figure, table_figure
 
 BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
@@ -21,7 +24,7 @@ REPEATING = "The old man saw the old dog and the old cat."
 
 
 def _chosen_settings() -> Encoding:
-    """The sliders, and the encoding they ask for; raises UserError for what cannot be."""
+    """Show the sliders, and return the encoding they ask for. Raises UserError for an invalid one."""
     columns = st.columns(3, gap="medium")
     with columns[0]:
         even = "Dimensions of the vectors. Even, because every sine has its cosine."
@@ -35,7 +38,7 @@ def _chosen_settings() -> Encoding:
 
 
 def _show_curves(settings: Encoding, model: Encoding) -> None:
-    """Chosen dimensions over position."""
+    """Show chosen dimensions over position."""
     st.subheader("Single dimensions over position")
     pairs = "Even ones are sines, odd ones cosines; 2i and 2i + 1 are pair i and share a colour."
     dimensions = [int(dimension) for dimension in some_of("Dimensions", DIMENSIONS, "dims", 8, pairs)]
@@ -43,63 +46,63 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
     own = model.first(settings.length)
-    see = captions.describe_curves(settings, own, dimensions)
+    see = content.describe_curves(settings, own, dimensions)
     alt = f"Curves over position, dimensions {', '.join(map(str, dimensions))}"
     for column, name, shown in _beside(settings, own):
-        missing = captions.missing_dimensions(shown, dimensions)
+        missing = content.missing_dimensions(shown, dimensions)
         if missing:
             column.caption(plain(missing))
         curves = figures.curves_figure(shown, dimensions)
         with column:
-            show_figure(curves, f"curves_{name}", f"{alt}, {captions.describe_size(shown)}", see)
+            show_figure(curves, f"curves_{name}", f"{alt}, {content.describe_size(shown)}", see)
     st.caption("Positions are whole numbers; the lines only join them.")
-    show_finding(see, captions.try_curves(settings, dimensions))
+    show_finding(see, content.try_another_base(settings))
 
 
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
-    """The whole tables."""
+    """Show the whole tables."""
     st.subheader("The whole matrix: one row for each position")
     own = model.first(settings.length)
-    see = captions.describe_matrix(settings, own)
+    see = content.describe_matrix(settings, own)
     for column, name, shown in _beside(settings, own):
-        alt = f"Heatmap of the positional encoding, {captions.describe_size(shown)}"
+        alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}"
         with column:
             show_figure(figures.matrix_figure(shown), f"matrix_{name}", alt, see)
-    show_finding(see, captions.try_matrix(settings))
+    show_finding(see, content.try_another_base(settings))
 
 
 def _show_similarity(settings: Encoding, model: Encoding) -> None:
-    """Dot products of all positions, and their dependence on distance."""
+    """Show dot products of all positions, and their dependence on distance."""
     st.subheader("How alike are two positions? PE(p) · PE(q)")
     laws = []
     for column, name, shown in _beside(settings, model.first(settings.length)):
         products = positions.dot_products(shown)
-        alt = f"Heatmap of the dot products of all positions, {captions.describe_size(shown)}"
+        alt = f"Heatmap of the dot products of all positions, {content.describe_size(shown)}"
         with column:
             show_figure(figures.products_figure(products), f"products_{name}", alt)
         laws.append(positions.distance_law(products))
     st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
     alt = "Dot product over the distance of two positions"
-    see = captions.describe_products(*laws)
+    see = content.describe_products(*laws)
     show_figure(figures.distance_figure(*laws), "distance", alt, see)
-    show_finding(see, captions.try_products(settings))
+    show_finding(see, content.try_another_base(settings))
 
 
 def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
-    """The wavelength of every pair against the length."""
+    """Show the wavelength of every pair against the length."""
     st.subheader("Wavelength of every pair")
     st.markdown(
-        "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once on "
-        "the way from their first position to the last, the horizontal line; hollow ones do not."
+        "Pair $i$ repeats after $2\\pi \\cdot base^{2i/d_{model}}$ positions. Filled marks turn at least once within "
+        "the length, the horizontal line; hollow ones do not."
     )
     alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
-    see = captions.describe_wavelengths(settings, model)
+    see = content.describe_wavelengths(settings, model)
     show_figure(figures.wavelengths_figure(settings, model), "wavelengths", alt, see)
-    show_finding(see, captions.try_wavelengths(settings))
+    show_finding(see, content.try_another_base(settings))
 
 
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
-    """One pair of dimensions as a point on a circle."""
+    """Show one pair of dimensions as a point on a circle."""
     st.subheader("A shift is a rotation: PE(p + k) = R(k) PE(p)")
     columns = st.columns(3, gap="medium")
     with columns[0]:
@@ -111,23 +114,23 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
         offset = slider("Offset k", 1, 100, "offset")
     enough = encoding(max(settings.length, position + offset + 1), settings.d_model, settings.base)
     if enough.length > settings.length:
-        st.caption(f"Position {position + offset} lies beyond the length chosen: the table is made longer to reach it.")
+        st.caption(f"The table is made longer to reach position {position + offset}.")
     for column, name, shown in _beside(enough, model):
         with column:
             if pair >= shown.d_model // 2 or position + offset >= shown.length:
                 st.caption(
-                    f"Not here: there are the pairs 0 to {shown.d_model // 2 - 1} and the positions 0 to "
-                    f"{shown.length - 1}; asked for are pair {pair} and p + k = {position + offset}."
+                    f"Not here: pairs go to {shown.d_model // 2 - 1}, positions to {shown.length - 1}; asked for are "
+                    f"pair {pair} and p + k = {position + offset}."
                 )
                 continue
             alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
             show_figure(figures.rotation_figure(shown, pair, position, offset), f"rotation_{name}", alt)
-            st.latex(captions.rotation_formula(shown, pair, position, offset))
-    show_finding(captions.describe_rotation(enough, model, pair, offset), captions.try_rotation(enough, pair, offset))
+            st.latex(content.rotation_formula(shown, pair, position, offset))
+    show_finding(content.describe_rotation(enough, model, pair, offset), content.try_rotation(enough, pair, offset))
 
 
 def _show_sum(choice: Choice) -> None:
-    """What adding the positions does to the user's own sentence. Raises UserError."""
+    """Show what adding the positions does to the user's own sentence. Raises UserError."""
     trace, model = results.trace(choice), results.translator(choice.checkpoint).model
     st.subheader("What enters the encoder: embedding + position")
     show_translation(choice)
@@ -135,26 +138,43 @@ def _show_sum(choice: Choice) -> None:
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
-    see = sum_text.describe_sum(summed)
+    see = content.describe_sum(summed)
     show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
-    show_finding(see, sum_text.try_dimensions(summed))
+    show_finding(see, content.try_dimensions(summed))
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
-    repetition = sum_text.describe_repetition(summed)
+    repetition = content.describe_repetition(summed)
     show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
     if not repetition:
         st.button("Translate it", on_click=bar.take_sentence, args=(REPEATING,))
 
 
+def _show_learned(model: Transformer, view: str) -> None:
+    """Show learned positions: each side's table where a view draws tables, the cosines of its rows elsewhere."""
+    tables = {stack: position_rows(model, stack) for stack in Stack}
+    st.info(plain(content.describe_learned(tables[Stack.ENCODER])), icon=":material/info:")
+    similar = view in ("similarity", "rotation", "wavelengths")
+    shown = {stack: table[: content.SHOWN] for stack, table in tables.items()}
+    found = content.describe_likeness if similar else content.describe_norms
+    see = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
+    for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
+        column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
+        figure = similarity_figure(table) if similar else table_figure(table)
+        what = "cosines of all pairs of rows" if similar else "values"
+        with column:
+            show_figure(figure, f"learned_{stack}", f"Learned positions of the {stack}: {what}", see)
+    show_finding(see)
+
+
 def _beside(settings: Encoding, own: Encoding) -> list[tuple]:
-    """Two columns, the settings' on the left and the model's on the right, each headed with its size."""
+    """Return two columns, the settings' on the left and the model's on the right, each headed with its size."""
     columns = st.columns(2, gap="medium")
     for column, name, shown in zip(columns, ("These settings", "This model's own"), (settings, own), strict=True):
-        column.markdown(f"**{name}**: {plain(captions.describe_size(shown))}")
+        column.markdown(f"**{name}**: {plain(content.describe_size(shown))}")
     return list(zip(columns, ("settings", "model"), (settings, own), strict=True))
 
 
@@ -169,26 +189,26 @@ VIEWS = (*_OF_ENCODINGS, "embedding sum")
 
 
 def show_page(choice: Choice) -> None:
-    """A view, and below it the formula. Raises UserError."""
+    """Show a view, and below it the formula. Raises UserError."""
     model, view = results.translator(choice.checkpoint).model, view_of(VIEWS, "positions")
     if view not in _OF_ENCODINGS:
         _show_sum(choice)
     elif model.config.positions == Positions.LEARNED:
-        learned.show(model, view)
+        _show_learned(model, view)
     elif not positions.has_formula(model):
-        st.info(plain(captions.NO_POSITIONS), icon=":material/info:")
+        st.info(plain(content.NO_POSITIONS), icon=":material/info:")
     else:
         own = positions.model_encoding(model)
         _OF_ENCODINGS[view](_chosen_settings(), own)
         if own.first_position:
-            st.caption(plain(captions.first_position_words(own)))
+            st.caption(plain(content.first_position_words(own)))
         if model.config.positions == Positions.MULTIPLIED:
-            st.caption(plain(captions.multiplied_words()))
+            st.caption(plain(content.MULTIPLIED))
     st.subheader("The formula, and why there is one")
     st.markdown(
-        "Attention without a mask does not know in which order the words stand: it reads a multiset. (Under a causal "
-        "mask the order is not lost altogether: Haviv et al. 2022.) So a vector that depends on the position alone is "
-        "added to each embedding (Vaswani et al. 2017, 3.5), made of waves from fast to slow:"
+        "Attention without a mask reads a multiset: it does not know the order of the words. (Under a causal mask the "
+        "order is not lost altogether: Haviv et al. 2022.) So a vector that depends on the position alone is added to "
+        "each embedding (Vaswani et al. 2017, 3.5), made of waves from fast to slow:"
     )
     st.latex(
         r"\begin{aligned} PE_{(pos,\,2i)} &= \sin\big(pos \,/\, base^{2i/d_{model}}\big) \\ "

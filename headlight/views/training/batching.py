@@ -11,10 +11,11 @@ from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import percent
+from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
 
-from . import batching_text as captions
+from . import batching_content as content
 from .batching_figure import WAYS, batch_figure, ratios_figure
 
 BUDGETS = ("128", "256", "512", "1024", "2048")
@@ -23,18 +24,18 @@ PART = 4  # of the sample a fourth, to see what a larger one saves
 
 
 def show(choice: Choice) -> None:
-    """A batch and one of its sentences, then all batches in both ways; raises UserError without a sample."""
+    """Show a batch and one of its sentences, then all batches in both ways. Raises UserError without a sample."""
     st.subheader("Batches: sentences of unlike length side by side")
     translator, examples = results.translator(choice.checkpoint), results.samples(choice.checkpoint)
     st.markdown(
-        "A batch is a rectangle: what is shorter than its longest sentence is filled up with padding, which is "
-        "computed and thrown away. So the trainer puts sentences of like length into one batch (bucketing), as many as "
-        "fit a budget of tokens (the paper, 5.1, did so with about 25,000 source and 25,000 target tokens)."
+        "A batch is a rectangle: sentences shorter than its longest are filled up with padding, computed and thrown "
+        "away. So the trainer puts sentences of like length into one batch (bucketing), as many as fit a budget of "
+        "tokens (paper, 5.1: about 25,000 source and 25,000 target tokens)."
     )
     _show_source(translator, len(examples))
     with st.container(horizontal=True, gap="medium"):
         limit = "Sentences times the longer side's padded length stay within it: `batch_tokens` of a training."
-        budget = int(slider_of("Budget, tokens a batch", BUDGETS, "budget", limit, width=240))
+        budget = int(slider_of("Budget, tokens per batch", BUDGETS, "budget", limit, width=240))
         way = one_of("Batched", WAYS, "packing", "At random: in any order, with the same budget.")
         seed = slider("Seed of the shuffle", 1, 20, "shuffle", width=150)
     both = _both_ways(examples, budget, seed, translator.model.config.max_length)
@@ -54,7 +55,7 @@ def show(choice: Choice) -> None:
 
 
 def _show_source(translator: Translator, count: int) -> None:
-    """Whose sentences these are, and how training differs."""
+    """Say whose sentences these are, and how training differs."""
     checkpoint = translator.checkpoint
     data, settings = checkpoint.data, checkpoint.settings("batch_tokens", "join_probability")
     whose = data.get("samples") or ", ".join(data[name] for name in ("name", "licence", "attribution") if name in data)
@@ -67,19 +68,19 @@ def _show_source(translator: Translator, count: int) -> None:
 
 
 def _both_ways(examples: Sequence[Example], budget: int, seed: int, max_length: int) -> dict[str, list[list[Example]]]:
-    """All batches of one epoch, by length as training makes them, and at random."""
+    """Return all batches of one epoch, by length as training makes them, and at random."""
     by_length = epoch_batches(examples, budget, 0.0, max_length, seed)
     return dict(zip(WAYS, (by_length, random_batches(examples, budget, seed)), strict=True))
 
 
 def _number(label: str, count: int, key: str) -> int:
-    """A number from 1 to `count`; one that is no longer there falls back to the first."""
+    """Return a chosen number from 1 to `count`; one that is no longer there falls back to the first."""
     options = [str(number) for number in range(1, count + 1)]
     return int(from_list(f"{label}, 1 to {count}", options, key))
 
 
 def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row: int, translator: Translator) -> None:
-    """Both sides of the batch, cell by cell."""
+    """Show both sides of the batch, cell by cell."""
     end = translator.tokenizer.piece_text(translator.tokenizer.end_id)
     for column, side, tokens, lengths in zip(
         st.columns(2, gap="medium"),
@@ -93,18 +94,17 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
             alt = f"The {side} side of the batch: {len(tokens)} sentences, {len(tokens[0])} positions"
             show_figure(batch_figure(tokens, lengths, end, side, row), f"batch_{side}", alt)
     st.caption(
-        f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones are padding. The sentence chosen has a "
-        "frame."
+        f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones padding. The chosen sentence is framed."
     )
     attempt = "the other way: the budget is the same, the hatched part is not."
-    show_finding(captions.describe_batch(opened, count_padding(batch), budget), attempt)
+    show_finding(content.describe_batch(opened, count_padding(batch), budget), attempt)
 
 
 def _show_row(opened: OpenedBatch, row: int) -> None:
-    """What one sentence is fed and must predict, and what its masks let it attend to."""
+    """Show what one sentence is fed and must predict, and what its masks let it attend to."""
     source, fed, following = opened.source_tokens[row], opened.fed_tokens[row], opened.next_tokens[row]
     source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.target_padding_mask))
-    counts = [place < opened.target_lengths[row] for place in range(len(fed))]
+    counts = [position < opened.target_lengths[row] for position in range(len(fed))]
     show_table(
         "Source and its mask",
         "position",
@@ -112,7 +112,7 @@ def _show_row(opened: OpenedBatch, row: int) -> None:
         [("source", source), ("may be read", _yes_or_no(~source_masked))],
         [source_masked.tolist()] * 2,
     )
-    st.caption(plain(captions.describe_source(opened, row)))
+    st.caption(plain(content.describe_source(opened, row)))
     show_table(
         "Target, shifted: fed against predicted",
         "position",
@@ -121,7 +121,7 @@ def _show_row(opened: OpenedBatch, row: int) -> None:
         [fed_masked.tolist(), *[[not count for count in counts]] * 2],
     )
     st.caption("What is predicted at a position is fed at the next one: one column to the right, one line up.")
-    show_finding(captions.describe_shift(opened, row))
+    show_finding(content.describe_shift(opened, row))
     mask, text = st.columns((3, 2), gap="medium")
     padding = fed_masked[None].repeat(len(fed), axis=0)
     reasons = {"it is padding": padding, "it comes later": ~opened.causal_mask}
@@ -132,16 +132,15 @@ def _show_row(opened: OpenedBatch, row: int) -> None:
         show_figure(figure, "batch_mask", alt)
     with text:
         st.markdown(
-            "Blue cells are unmasked. All positions are trained at once, so no row may read what comes later (the "
-            "causal mask), and none may read padding (the padding mask)."
+            "Blue cells are unmasked. All positions are trained at once, so no row may read what comes later (causal "
+            "mask), and none padding (padding mask)."
         )
-        st.markdown(plain(captions.describe_target(opened, row)))
-        st.markdown("Shapes of the whole batch, as the model gets them:")
-        st.caption(plain(captions.describe_shapes(opened)))
+        st.markdown(plain(describe_masks(opened, row)))
+        st.caption(plain("Shapes of the whole batch: " + describe_shapes(opened)))
 
 
 def _positions(tokens: Sequence[str]) -> list[str]:
-    return [str(place + 1) for place in range(len(tokens))]
+    return [str(position + 1) for position in range(len(tokens))]
 
 
 def _yes_or_no(answers: Iterable[bool]) -> list[str]:
@@ -149,11 +148,11 @@ def _yes_or_no(answers: Iterable[bool]) -> list[str]:
 
 
 def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> None:
-    """The padding ratio of every batch, and of all, for both ways."""
+    """Show the padding ratio of every batch, and of all, for both ways."""
     ratios = {name: [count_padding(batch).ratio for batch in batches] for name, batches in both.items()}
     alt = "Share of padding in every batch, batched by length and at random"
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
-    see = captions.describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
+    see = content.describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
     show_figure(ratios_figure(ratios, (way, ratio)), "shares", alt, see)
     rows = [
         (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
@@ -167,7 +166,7 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
 def _show_effect_of_size(
     translator: Translator, examples: Sequence[Example], batches: list[list[Example]], budget: int, seed: int
 ) -> None:
-    """That a sample as small as this one wastes more than a corpus does."""
+    """Say that a sample as small as this one wastes more than a corpus does."""
     part = examples[: len(examples) // PART]
     if not part:
         return
@@ -175,5 +174,5 @@ def _show_effect_of_size(
     pairs = translator.checkpoint.training.get("training_pairs")
     trained = pairs if isinstance(pairs, int) and not isinstance(pairs, bool) else None
     st.caption(
-        plain(captions.describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained))
+        plain(content.describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained))
     )

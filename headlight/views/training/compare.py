@@ -15,9 +15,9 @@ from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 
-from . import live_run
+from . import live
 from .compare_figure import runs_figure
-from .live_text import comparison, model_text, state_text, task_text
+from .live_content import comparison, model_text, state_text, task_text
 
 _JOBS = "jobs"
 _MOST_UPDATES = 1000  # a run that learns nothing ends in the time of some patience
@@ -36,8 +36,8 @@ HYPERPARAMETERS = {
     "schedule": Hyperparameter(
         "schedule",
         {"Noam": "noam", "constant": "none", "warm-up, then constant": "constant"},
-        "All have the same highest rate, and the two with a warm-up are one and the same run until it is over. Which "
-        "one suffers from full speed at random weights, and which from full speed near the goal? Try post-norm, too.",
+        "All have the same highest rate; the two with a warm-up are the same run until it is over. Which one suffers "
+        "from full speed at random weights, and which near the goal? Try post-norm, too.",
     ),
     "warm-up": Hyperparameter(
         "warmup_steps",
@@ -47,35 +47,32 @@ HYPERPARAMETERS = {
     "label smoothing": Hyperparameter(
         "label_smoothing",
         {"no smoothing": 0.0, "0.1": 0.1, "0.3": 0.3},
-        "With smoothing the loss cannot reach 0: its floor is the entropy of the smoothed target. So compare the exact "
-        "match, not the losses.",
+        "With smoothing the loss cannot fall below the smoothed target's entropy: compare the exact match instead.",
     ),
     "norm": Hyperparameter(
         "norm",
         {"pre-norm": "pre", "post-norm": "post"},
-        "Pre-norm leaves a way through all layers in which no LayerNorm stands (Xiong et al. 2020). Is that learned "
-        "sooner?",
+        "Pre-norm leaves a way through all layers without a LayerNorm (Xiong et al. 2020). Does it learn sooner?",
     ),
     "positions": Hyperparameter(
         "positions",
         {"sine and cosine": "sinusoidal", "no positions": "none", "wrong (multiplied)": "multiplied"},
         "Without positions the encoder reads a bag of symbols. The wrong ones multiply where the formula divides: a "
-        "reader of the Annotated Transformer made that slip and found copying learned the sooner (its issue 131).",
+        "reader of the Annotated Transformer who made that slip found copying learned sooner (its issue 131).",
     ),
     "heads": Hyperparameter(
         "num_heads",
         {"8 heads": 8, "1 head": 1, "2 heads": 2, "4 heads": 4},
-        "The same first weights, split otherwise: 64 dimensions make one head of 64 or eight of 8. Is one large head "
-        "enough for this task?",
+        "The same first weights, split otherwise: one head of 64 dimensions or eight of 8. Is one large head enough?",
     ),
 }
 
 
 def show(choice: Choice) -> None:
-    """The hyperparameter, its two values, the start, and both courses as they go. Raises UserError."""
+    """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(
-        "Two small models, alike in everything but **one hyperparameter**: both begin with the same random weights and "
-        "see the same sequences in the same order. Which one learns sooner? Say what you expect before you start."
+        "Two small models, alike in everything but **one hyperparameter**: the same first weights, the same sequences. "
+        "Which one learns sooner? Say what you expect before you start."
     )
     hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
     names = tuple(hyperparameter.values)
@@ -85,18 +82,18 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
-        seed = live_run.seed()
+        seed = live.choose_seed()
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     with st.container(horizontal=True, gap="small"):
-        begin = live_run.start_button("Start both", disabled=first == second)
+        begin = live.start_button("Start both", disabled=first == second)
         end = st.container(width="content")
     if first == second:
         st.info("Choose two different values.", icon=":material/edit:")
     if begin:
-        live_run.start(_JOBS, *runs)
-    _show_started(live_run.started(_JOBS), end)
+        live.start(_JOBS, *runs)
+    _show_started(live.started(_JOBS), end)
 
 
 def _show_started(names: list[str], end) -> None:
@@ -104,22 +101,20 @@ def _show_started(names: list[str], end) -> None:
         return
     views = [results.jobs().look(name) for name in names[:2]]
     if None in views or len(names) != 2:
-        text = "The time of these trainings is up, their results are no longer kept. Start them again."
-        st.info(text, icon=":material/history:")
+        st.info("The time of these trainings is up. Start them again.", icon=":material/history:")
         return
     called = _called(*(view.settings for view in views))
     if not called:
-        text = "These two trainings differ in more than one hyperparameter, or in none: start two others."
-        st.info(text, icon=":material/edit:")
+        st.info("These trainings differ in more than one hyperparameter, or in none.", icon=":material/edit:")
     elif any(view.active for view in views):
-        end.button("Stop both", on_click=live_run.stop, args=[_JOBS], icon=":material/stop:")
-        fragment(_follow, run_every=live_run.SECONDS)(names, called)
+        end.button("Stop both", on_click=live.stop, args=[_JOBS], icon=":material/stop:")
+        fragment(_follow, run_every=live.SECONDS)(names, called)
     else:
         _show_runs(views, called)
 
 
 def _follow(names: list[str], called: list[str]) -> None:
-    """A fragment that looks again and again; when there is nothing to wait for any more, the page is drawn anew."""
+    """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
     views = [results.jobs().look(name) for name in names]
     if None in views or not any(view.active for view in views):
         st.rerun()
@@ -131,7 +126,7 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
     for column, view, name in zip(st.columns(2, gap="medium"), views, called, strict=True):
         with column:
             st.markdown(f"**{plain(name)}**")
-            live_run.show_numbers(view)
+            live.show_numbers(view)
             st.caption(plain(state_text(view)))
     replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
     outcome = comparison(list(zip(called, views, strict=True)))
@@ -144,7 +139,7 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
 
 
 def _called(first: ToySettings, second: ToySettings) -> list[str]:
-    """What the runs are called: the values of the one hyperparameter in which they differ; [] where it is not one."""
+    """Return the runs' names: their values of the one hyperparameter in which they differ; [] if it is not one."""
     differing = [
         field.name for field in fields(ToySettings) if getattr(first, field.name) != getattr(second, field.name)
     ]

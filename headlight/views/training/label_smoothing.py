@@ -12,7 +12,7 @@ from headlight.app.widgets import phone_container, plain, show_finding, show_tab
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 
-from . import label_smoothing_text as captions
+from . import label_smoothing_content as content
 from .label_smoothing_figure import MEASURES, WORDS, confidence_figure, loss_figure, targets_figure
 
 EPSILONS = (0.0, 0.1, 0.2, 0.4)  # always drawn, beside the chosen one
@@ -28,61 +28,60 @@ WHOSE = {
 
 
 def show(choice: Choice) -> None:
-    """Targets, losses with their minima, and the loaded model's own probabilities."""
+    """Show targets, losses with their minima, and the loaded model's own probabilities."""
     st.subheader("Label smoothing: a target that is not quite certain")
     with st.container(horizontal=True, gap="medium"):
         epsilon = slider("ε, the mass taken", 0.0, 0.95, "epsilon", 0.05, width=260)
         vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
         classes = slider("V, classes with padding", 4, len(WORDS), "classes", explanation=vocabulary, width=260)
     forms = {form: Smoothing(form, epsilon, classes) for form in SmoothingForm}
-    see = captions.describe_targets(*forms.values())
+    see = content.describe_targets(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         with column:
             st.markdown(f"**{TITLES[form]}**")
             st.caption(WHOSE[form])
-            st.latex(captions.FORMULAS[form])
+            st.latex(content.FORMULAS[form])
             alt, key = f"Heatmap of the target distribution, spread over {form}", f"targets_{_number(form)}"
             with phone_container(classes, key):
                 show_figure(targets_figure(forms[form]), key, alt, see)
     st.caption("Rows are positions of a target, columns all classes; a row of a real token sums to 1.")
     st.markdown(
-        "Trained towards 1 for the right token and 0 for all others, a model is pushed to be ever surer. Label "
-        "smoothing takes a little mass, ε, from the right class and spreads it over others. The paper (5.4) took "
-        "ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, but improves accuracy and BLEU score”. "
-        "Two forms are in use, and differ."
+        "Trained towards 1 for the right token, a model is pushed to be ever surer. Label smoothing takes a little "
+        "mass, ε, from the right class and spreads it over others. The paper (5.4) took ε = 0.1: it “hurts perplexity, "
+        "as the model learns to be more unsure, but improves accuracy and BLEU score”. Two forms are in use."
     )
-    show_finding(see, captions.try_targets(forms[SmoothingForm.ALL], len(WORDS)))
+    show_finding(see, content.TRY_CLASSES)
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(choice, results.translator(choice.checkpoint))
 
 
 def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> None:
-    """The loss over the right class's probability for several epsilons, in either form; its minima twice computed."""
+    """Show the loss over the right class's probability for several epsilons, in either form, and its minima."""
     st.subheader("The loss over the probability of the right class")
     st.markdown(
         "Say the model gives p to the right class and the rest evenly to the classes that share ε. Two measures are in "
-        "use as well; they differ by a constant, the entropy of the target, so what they teach is the same:"
+        "use; they differ by a constant, the target's entropy, so they teach the same:"
     )
-    st.latex(captions.LOSSES)
+    st.latex(content.LOSSES)
     measure = one_of("Measure", MEASURES, "measure")
-    drawn, see = sorted({*EPSILONS, epsilon}), captions.describe_losses(*forms.values())
+    drawn, see = sorted({*EPSILONS, epsilon}), content.describe_losses(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
             alt = f"{measure} over the probability of the right class, spread over {form}"
             show_figure(loss_figure(smoothings, epsilon, measure), f"loss_{_number(form)}", alt, see)
-            header, rows = ("best p", "found", "least loss", "found"), captions.minimum_rows(smoothings, measure)
+            header, rows = ("best p", "found", "least loss", "found"), content.minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
             st.caption(
-                "“Found” is what a search along the curve finds, which knows nothing of the formula. "
-                + plain(captions.describe_check(smoothings))
+                "“Found”: by a search along the curve, without the formula. "
+                + plain(content.describe_check(smoothings))
             )
-    show_finding(see, captions.try_losses(forms[SmoothingForm.ALL], measure))
+    show_finding(see, content.TRY_MEASURE)
 
 
 def _show_checkpoint(choice: Choice, translator: Translator) -> None:
-    """What the loaded model was trained towards, and how sure it is of the user's sentence; raises UserError."""
+    """Show what the loaded model was trained towards, and how sure it is of the user's sentence. Raises UserError."""
     st.subheader("What it left in this model")
     checkpoint = translator.checkpoint
     settings = checkpoint.settings("label_smoothing")
@@ -93,10 +92,10 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
         Smoothing(form, float(settings.label_smoothing), translator.model.config.output_size) for form in SmoothingForm
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
-    st.markdown(plain(captions.describe_checkpoint(own, other, losses[-1] if losses else None)))
+    st.markdown(plain(content.describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = results.trace(choice)
     alt = "Probability of each next token of the translation, and the probability at which the loss is least"
-    see = captions.describe_confidence(trace, own)
+    see = content.describe_confidence(trace, own)
     show_figure(confidence_figure(trace, own.right), "confidence", alt, see)
     show_finding(see, "other sentences: does any step come near 1?")
 

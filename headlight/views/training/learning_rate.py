@@ -13,7 +13,7 @@ from headlight.app.widgets import plain, show_finding, show_table
 from transformer import Translator, UserError
 from transformer.training.optimization import Noam
 
-from . import learning_rate_text as captions
+from . import learning_rate_content as content
 from .learning_rate_figure import AXES, rates_figure, trained_figure
 
 MOST_CURVES = 4
@@ -23,14 +23,14 @@ WIDTHS = (132, 112, 88)  # pixels: a row of boxes fits a phone
 
 
 def show(choice: Choice) -> None:
-    """The curves with their peaks, then what this checkpoint was trained with."""
+    """Show the curves with their peaks, then what this checkpoint was trained with."""
     st.subheader("The learning rate over the steps of training")
     st.markdown(
-        "At every step Adam moves each weight against a running mean of its gradient, divided by the root of the "
-        "running mean of its square; the rate says how far. The paper's (Vaswani et al. "
-        "2017, equation 3) rises in a straight line over the warm-up, then falls with the root of the step:"
+        "At every step Adam moves each weight against a running mean of its gradient over the root of that of its "
+        "square; the rate says how far. The paper's (Vaswani et al. 2017, equation 3) rises in a straight line over "
+        "the warm-up, then falls with the root of the step, whatever the warm-up was:"
     )
-    st.latex(captions.FORMULA)
+    st.latex(content.FORMULA)
     with st.container(horizontal=True, gap="medium"):
         count = slider("Number of curves", 1, MOST_CURVES, "curves", width=220)
         axes = one_of("Axes", AXES, "axes")
@@ -48,7 +48,7 @@ def show(choice: Choice) -> None:
 
 
 def _boxes(number: int) -> tuple[float, float, float]:
-    """The d_model, warm-up and factor typed for a curve; a box for whole numbers would break on a link with "inf"."""
+    """Return a curve's d_model, warm-up and factor; a box for whole numbers would break on a link with "inf"."""
     wide, middle, narrow = WIDTHS
     with st.container(horizontal=True, gap="xsmall"):
         d_model = any_number(f"Curve {number}: d_model", f"d_model{number}", 2.0, wide)
@@ -65,17 +65,17 @@ def _curve(number: int, d_model: float, warmup: float, factor: float) -> Noam:
 
 
 def _whole(value: float) -> int | float:
-    """A whole number as such; another as it is, to be refused."""
+    """Return a whole number as such; another as it is, to be refused."""
     return int(value) if value.is_integer() else value
 
 
 def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None:
-    """The figure beside the boxes; below, what to look for, and each peak against its closed form."""
+    """Show the figure beside the boxes; below, what to look for, and each peak against its closed form."""
     last = SHOWN * max(curve.warmup_steps for curve in curves)
     rates = [curve.rates(last) for curve in curves]
     alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
     logarithmic = axes == AXES[1]
-    look, attempt = captions.describe_rates(curves, rates, logarithmic), captions.try_rates(curves, logarithmic)
+    look, attempt = content.describe_rates(curves, rates, logarithmic), content.try_rates(curves[0], logarithmic)
     with drawing:
         show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
     show_finding(look, attempt)
@@ -83,19 +83,16 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
         header = ("at step", "warm-up", "drawn", "formula", "apart by")
-        show_table("Each curve's peak: drawn, and by the formula", "", header, captions.peak_rows(curves, rates))
-        st.caption(
-            f"Drawn is the highest rate of all {last:,} steps. By the formula the two halves meet, and the rate is "
-            "highest, at step = warm-up."
-        )
+        show_table("Each curve's peak: drawn, and by the formula", "", header, content.peak_rows(curves, rates))
+        st.caption(f"Drawn: the highest rate of all {last:,} steps. By the formula the halves meet at step = warm-up.")
     with formula:
         st.markdown("**The formula with the numbers of curve 1**, and every peak")
-        st.latex(captions.filled_formula(curves[0]))
-        st.latex(captions.peak_formula(curves))
+        st.latex(content.filled_formula(curves[0]))
+        st.latex(content.peak_formula(curves))
 
 
 def _show_trained(translator: Translator, axes: str) -> None:
-    """The checkpoint's own schedule, as far as its training.json tells it; raises UserError for one that cannot be."""
+    """Show the checkpoint's own schedule, from its training.json. Raises UserError for an invalid one."""
     checkpoint, config = translator.checkpoint, translator.model.config
     settings = checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
     if settings is None or settings.max_steps > MOST_STEPS:
@@ -111,15 +108,14 @@ def _show_trained(translator: Translator, axes: str) -> None:
     ]
     alt = f"The rate of this checkpoint over its {settings.max_steps:,} steps, beside the paper's"
     kept = checkpoint.training.get("steps")
-    look = captions.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
+    look = content.describe_trained(settings, config.d_model, recorded, kept if type(kept) is int else None)
     show_figure(trained_figure(settings, config.d_model, recorded, axes), "trained_rate", alt, look)
     show_finding(look)
     st.markdown(
-        "**Why a warm-up?** The paper does not say. Reasons have been offered since. Adam divides by a running "
-        "estimate that rests on few gradients at first, and so varies much "
-        "([Liu et al. 2020](https://arxiv.org/abs/1908.03265)). And in a post-norm Transformer, such as the paper's, "
-        "the gradients near the output are large at the start, while pre-norm ones could be trained without a warm-up "
-        "([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)); against that, unbalanced gradients were found not to "
-        "be the root cause of post-norm's instability ([Liu et al. 2020, Admin](https://arxiv.org/abs/2004.08249)). "
-        f"This checkpoint is {config.norm}-norm."
+        "**Why a warm-up?** The paper does not say. Offered since: Adam's running estimate rests on few gradients at "
+        "first, and so varies much ([Liu et al. 2020](https://arxiv.org/abs/1908.03265)); a post-norm Transformer, "
+        "such as the paper's, has large gradients near the output at the start, and pre-norm ones could be trained "
+        "without a warm-up ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)); yet unbalanced gradients were "
+        "found not to be the root cause of post-norm's instability ([Liu et al. 2020, "
+        f"Admin](https://arxiv.org/abs/2004.08249)). This checkpoint is {config.norm}-norm."
     )

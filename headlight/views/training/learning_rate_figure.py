@@ -11,7 +11,7 @@ from headlight.plots.text import scientific
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
 
-from .learning_rate_text import PAPER
+from .learning_rate_content import PAPER
 
 AXES = ("linear", "logarithmic")
 CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio

@@ -1,65 +1,73 @@
-"""The view that trains a small model while the user watches, on a task that everyone can check."""
+"""The view that trains a small model while the user watches, and what it shares with the view that compares two."""
 
 import streamlit as st
 
-from headlight.app import results
+from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import Head, take_head
 from headlight.app.line import fragment
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding
-from headlight.plots.text import counted, head_name, sentence_case
+from headlight.plots.text import counted, head_name, percent, sentence_case
 from transformer import UserError
+from transformer.errors import BusyError
+from transformer.interpret.head_development import best_reader
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task
 
-from . import live_run
-from .live_text import best_reader, model_text, reading_story, task_text
+from .live_content import exact_match_text, model_text, reading_story, state_text, task_text, time_left_text
 from .replay import show_replay
+
+SECONDS = 1.0  # between two looks at a training under way
+_OWN = "own_trainings"  # in the session: those that this user started last
+_ASKED = "training_asked_for"
+_ICONS = {
+    "done": ":material/check_circle:",
+    "waiting": ":material/hourglass_top:",
+    "running": ":material/model_training:",
+}
 
 _JOB = "job"
 _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
 def show(choice: Choice) -> None:
-    """Task, model and seed; the start; and the training as it goes. Raises UserError."""
-    names = live_run.started(_JOB)
+    """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
+    names = started(_JOB)
     settings = None
     try:
         settings = _settings(unfolded=not names)
     except UserError as error:  # a training under way goes on below
         st.warning(plain(str(error)), icon=":material/edit:")
     with st.container(horizontal=True, gap="small"):
-        begin = live_run.start_button("Start training", disabled=settings is None)
+        begin = start_button("Start training", disabled=settings is None)
         end = st.container(width="content")  # the button to stop, once there is something to stop
-    if begin and live_run.start(_JOB, settings):
+    if begin and start(_JOB, settings):
         st.rerun()  # the settings fold up
     if not names:
         if settings:
             st.info(
-                "A small Transformer, all of its weights random at the start, learns to **copy**, **reverse** or "
-                "**sort** a sequence of symbols. It sees new random sequences in every update, and is measured on "
-                "others that it never sees. Most settings need less than half a minute.\n\n"
-                f"This would train {plain(task_text(settings))}. **Press start** and watch the cross-attention: when "
-                "the loss falls, does a path through the map appear, and in which head?",
+                "A small Transformer with random weights learns to **copy**, **reverse** or **sort** a sequence of "
+                "symbols. Every update has new random sequences; it is measured on others. Most settings need less "
+                f"than half a minute.\n\nThis would train {plain(task_text(settings))}. **Press start** and watch the "
+                "cross-attention: when the loss falls, does a path through the map appear, and in which head?",
                 icon=":material/search:",
             )
         return
     view = results.jobs().look(names[0])
     if view is None:
-        text = "This training's time is up, its results are no longer kept. Start it again."
-        st.info(text, icon=":material/history:")
+        st.info("This training's time is up. Start it again.", icon=":material/history:")
         return
     if view.active:
-        end.button("Stop", on_click=live_run.stop, args=[_JOB], icon=":material/stop:")
-        fragment(_follow, run_every=live_run.SECONDS)(names[0])
+        end.button("Stop", on_click=stop, args=[_JOB], icon=":material/stop:")
+        fragment(_follow, run_every=SECONDS)(names[0])
     else:
         _show_run(names[0], view)
 
 
 def _settings(unfolded: bool) -> ToySettings:
-    """What the user chose; raises ConfigError for what cannot be. Once a training is there, it has the room."""
+    """Return what the user chose; raises ConfigError for invalid settings. The controls fold up beside a training."""
     folder = st.expander("Task, model and seed", expanded=unfolded)
     with folder, st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
@@ -72,12 +80,12 @@ def _settings(unfolded: bool) -> ToySettings:
         layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
         heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
-        seed = live_run.seed()
+        seed = choose_seed()
     return ToySettings(task, symbols, vocabulary, length, int(d_model), int(layers), int(heads), norm, seed=seed)
 
 
 def _follow(name: str) -> None:
-    """A fragment that looks again and again; when there is nothing to wait for any more, the page is drawn anew."""
+    """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
     view = results.jobs().look(name)
     if view is None or not view.active:
         st.rerun()
@@ -86,18 +94,90 @@ def _follow(name: str) -> None:
 
 def _show_run(name: str, view: JobView) -> None:
     settings = view.settings
-    live_run.show_numbers(view)
-    replay, place = view.replay, st.container()
-    live_run.show_state(view)
+    show_numbers(view)
+    replay, above = view.replay, st.container()
+    show_state(view)
     units = counted(settings.model_config().d_ff, "hidden unit")
     what = f"{sentence_case(task_text(settings))}. {model_text(settings)}; {units}; Adam, 32 new sequences an update."
     st.caption(plain(what))
     if replay is None:
         return
     positions = settings.task.positions(replay.trajectories[0].source_text.split())
-    reader = best_reader(replay, positions)
-    with place:  # the loss and the map come first, then what is to be seen in them
+    reader = best_reader(replay.trajectories[0].cross[-1], positions)
+    with above:  # the loss and the map come first, then what is to be seen in them
         show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), following=True, reader=reader)
     show_finding(reading_story(replay, positions))
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=take_head, args=[Head("cross", *reader)], icon=":material/grid_view:", key="reader_shown")
+
+
+def choose_seed() -> int:
+    """Show the choice of a seed, shared by the views; a number box would break on a link that says "inf"."""
+    explanation = "Of the first weights and of all sequences: the same seed gives the same run."
+    return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
+
+
+def show_state(view: JobView) -> None:
+    """Show one sentence on where the run stands."""
+    learned = view.state == "done" and view.status.end == "goal"
+    (st.success if learned else st.info)(plain(state_text(view)), icon=_ICONS.get(view.state, ":material/stop_circle:"))
+
+
+def show_numbers(view: JobView) -> None:
+    """Show updates, loss, exact match, and the time: while it goes on, how long that may still be."""
+    status, settings = view.status, view.settings
+    if status is None:
+        return
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Update", f"{status.update:,}", width="content", help=f"of at most {settings.max_updates:,}")
+        loss = "—" if status.loss is None else f"{status.loss:.3f}"
+        st.metric("Loss", loss, width="content", help="Cross-entropy in nats per token, mean of the last five updates")
+        help = f"Share of {status.measured} held-out sequences that are written entirely right"
+        st.metric("Exact match", exact_match_text(status), width="content", help=help)
+        if view.active:
+            help = f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right"
+            st.metric("Time left, at most", time_left_text(status, settings), width="content", help=help)
+        else:
+            st.metric("Time", f"{status.seconds:.0f} s", width="content")
+
+
+def start_button(label: str, disabled: bool) -> bool:
+    """Show the button that starts; True in the run that its click leads to, even if that run has to begin anew."""
+    st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_ask)
+    return st.session_state.pop(_ASKED, False) and not disabled
+
+
+def start(key: str, *trainings: ToySettings) -> bool:
+    """Put a view's trainings in line and remember them in the address; if the line is full, say so and return False.
+
+    The user's earlier ones are stopped. Others in the address may belong to whoever sent the link: they go on as long
+    as that person looks at them.
+    """
+    jobs = results.jobs()
+    try:
+        names = jobs.submit(*trainings)
+    except BusyError as error:
+        st.warning(plain(str(error)), icon=":material/hourglass_top:")
+        return False
+    for name in st.session_state.get(_OWN, []):
+        jobs.stop(name)
+    for name in started(key):
+        jobs.leave(name)
+    st.session_state[_OWN] = names
+    url_state.write(key, ",".join(names))
+    return True
+
+
+def stop(key: str) -> None:
+    """Stop the trainings of a view; what they have so far stays."""
+    for name in started(key):
+        results.jobs().stop(name)
+
+
+def started(key: str) -> list[str]:
+    """Return the names of the view's trainings from the address; empty if none was started."""
+    return [name for name in url_state.read(key).split(",") if name]
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True

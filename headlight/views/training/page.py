@@ -7,7 +7,7 @@ VIEWS = ("train live", "training replay", "compare runs", "learning-rate schedul
 
 
 def show_page(choice: Choice) -> None:
-    """The view that the address asks for. Raises UserError."""
+    """Show the view that the address asks for. Raises UserError."""
     match view_of(VIEWS, "training"):
         case "train live":
             from .live import show

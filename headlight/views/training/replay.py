@@ -11,12 +11,11 @@ from headlight.app.results import Choice
 from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
 from headlight.components.replay_player import NEWEST, replay_player
 from headlight.plots.text import head_name
+from transformer.interpret.head_development import Focus
 from transformer.training.replay import TrainingReplay
 
-from .replay_html import replay_page
-from .replay_payload import ShownHead, replay_payload
-from .replay_text import (
-    Focus,
+from .replay_content import (
+    ShownHead,
     averaging_words,
     begins_at_random,
     earlier_steps,
@@ -25,13 +24,15 @@ from .replay_text import (
     head_story,
     heads_story,
     output_story,
+    replay_page,
+    replay_payload,
 )
 
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
 
 def show(choice: Choice) -> None:
-    """The replay of the checkpoint's training; where it has none, which checkpoints have one. Raises UserError."""
+    """Show the replay of the checkpoint's training, or which checkpoints have one. Raises UserError."""
     names = results.replay_names()
     if choice.checkpoint.name not in names:
         _offer(choice.checkpoint.name, names)
@@ -49,10 +50,9 @@ def show(choice: Choice) -> None:
     if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
         st.caption(plain(remark))
     st.caption(
-        "A training replay has the same sentences at some steps of a training, from the first on. Each snapshot shows "
-        "what the model wrote by then, and what every head attended to while the decoder was fed the target. All "
-        "snapshots are equally far apart, on the slider and in the curves: there are more early in the training, when "
-        "most changes."
+        "Each snapshot shows what the model wrote by then, and what every head attended to while the decoder was fed "
+        "the target. Snapshots are equally far apart on the slider and in the curves: there are more early in the "
+        "training, when most changes. The sentences are those of the recording, not the one above."
     )
     if caption := averaging_words(checkpoint.training):
         st.caption(plain(caption))
@@ -65,10 +65,10 @@ def show_replay(
     following: bool = False,
     reader: tuple[int, int] | None = None,
 ) -> None:
-    """Choices, player and captions of a replay; `names` are those of source and target, such as ("English", "French").
+    """Show the controls, the player and the sentences of a replay.
 
-    `name` is the replay's own: another replay has another. A replay that is `following` a training opens at its end and
-    stays there as snapshots are added, unless the user has scrubbed back; let it stay so when the training is over.
+    `names` are those of source and target, such as ("English", "French"); `name` is the replay's own. A replay that is
+    `following` a training opens at its end and stays there as snapshots are added, unless the user has scrubbed back.
     It begins with the head of the cross-attention that `reader` names, else with the one that changed most.
     """
     trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
@@ -102,13 +102,13 @@ def show_replay(
 
 
 def _compare(focus: Focus, shown: Head) -> None:
-    """What to try: the head that changed most, a button away."""
+    """Show what to try: the head that changed most, a button away."""
     story = heads_story(focus)
     if not story:
         return
     attempt = (
-        "Play it again and watch the sentence and the heads together: which changes go along with each other? That two "
-        "things change at the same time does not yet mean that one is the reason for the other."
+        "Play it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
+        "is the reason for the other."
     )
     show_attempt(f"{story} {attempt}")
     most = focus.most_changed()
@@ -118,18 +118,15 @@ def _compare(focus: Focus, shown: Head) -> None:
 
 
 def _step(text: str, first: int, following: bool) -> int:
-    """The training step that the address asks for; what makes no sense there is the beginning, or the newest."""
+    """Return the training step that the address asks for; for nonsense the first, or the newest."""
     if re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
     return NEWEST if following else first
 
 
 def _offer(name: str, names: list[str]) -> None:
-    if not names:
-        text = f"Neither {name} nor any other checkpoint here has a replay of its training."
-    else:
-        text = f"There is no replay of the training of {name}. These checkpoints have one: {', '.join(names)}."
-    st.info(plain(text), icon=":material/movie:")
+    have = f"These checkpoints have one: {', '.join(names)}" if names else "No other checkpoint here has one either"
+    st.info(plain(f"There is no replay of the training of {name}. {have}."), icon=":material/movie:")
     _offer_others(name, names)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.tiny import make_pairs, write_pairs
 
-from headlight.views.training import batching_text as captions
 from headlight.views.training.batching_figure import WAYS, batch_figure, ratios_figure
 from transformer.data.batching import (
     MOST_SAMPLES,
@@ -170,35 +169,3 @@ def test_the_shares_are_sorted_and_the_shown_batch_is_ringed():
     assert [list(np.round(trace.y, 3)) for trace in figure.data[:2]] == [[0, 0.1, 0.2], [0.3, 0.4, 0.5, 0.6]]
     assert (figure.data[2].x[0], figure.data[2].y[0]) == (3, 0.5)
     assert [trace.name for trace in figure.data[:2]] == ["batched by length", "batched at random"]
-
-
-def test_the_captions_hold_the_numbers_of_the_batch(opened):
-    batch, inside = opened
-    n, source, target = len(batch), len(inside.source_tokens[0]), len(inside.fed_tokens[0])
-    filled = count_padding(batch)
-    text = captions.describe_batch(inside, filled, 100)
-    assert f"{n} x {source} cells of source and {n} x {target} of target" in text
-    assert f"{filled.padding} are padding" in text and f"{n * max(source, target)} of at most 100" in text
-    assert "stands alone" in captions.describe_batch(inside, filled, 1)
-    assert f"source_mask [{n}, 1, 1, {source}]" in captions.describe_shapes(inside)
-    closed = source - inside.source_lengths[0]
-    assert f"hides {closed} column" in captions.describe_source(inside, 0)
-    assert "nothing is masked" in captions.describe_source(inside, 1)
-    masked = int((~inside.target_mask[0, 0]).sum())
-    assert f"both together {masked}." in captions.describe_target(inside, 0)
-    steps = inside.target_lengths[0]
-    assert f"at position {steps + 1}, “</s>” is fed only because" in captions.describe_shift(inside, 0)
-    assert f"All {target} positions count" in captions.describe_shift(inside, 1)
-
-
-def test_the_captions_compare_both_ways_and_the_sizes():
-    paddings = dict(zip(WAYS, (Padding(90, 10), Padding(90, 110)), strict=True))
-    text = captions.describe_both_ways(paddings, dict(zip(WAYS, (3, 5), strict=True)))
-    assert (
-        "10 % of the cells are padding; at random, 55 %" in text
-        and "100 cells in 3 batches, or 200 in 5 batches: 2 times as many cells" in text
-    )
-    text = captions.describe_size(25, Padding(70, 30), 100, Padding(90, 10), 5000)
-    assert "25 of these pairs alone, bucketed by length, have 30.0 % of padding; all 100 have 10.0 %" in text
-    assert "training had 5,000" in text
-    assert "The more" not in captions.describe_size(25, Padding(95, 5), 100, Padding(90, 10), 5000)

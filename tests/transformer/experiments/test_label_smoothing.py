@@ -7,7 +7,6 @@ import pytest
 import torch
 from support.small import small_model
 
-from headlight.views.training import label_smoothing_text as captions
 from headlight.views.training.label_smoothing_figure import (
     MEASURES,
     PAD,
@@ -180,47 +179,9 @@ def test_each_epsilon_has_a_curve_and_its_minimum_marked(measure):
     assert figure.layout.yaxis.title.text == f"{measure}, nats"
 
 
-def test_the_minima_are_told_twice():
-    rows = captions.minimum_rows([Smoothing(SmoothingForm.ALL, 0.1, 5)], MEASURES[0])
-    assert rows == [("ε 0.1", ["0.920000", "0.920000", "0.389673", "0.389673"])]
-    rows = captions.minimum_rows([Smoothing(SmoothingForm.OTHERS, 0.1, 5)], MEASURES[1])
-    assert rows == [("ε 0.1", ["0.900000", "0.900000", "0.000000", "0.000000"])]
-
-
-def test_the_captions_tell_the_two_forms_apart_by_their_numbers():
-    forms = [Smoothing(form, 0.1, 5) for form in SmoothingForm]
-    text = captions.describe_targets(*forms)
-    assert "0.02 falls back on it, so it keeps 0.92" in text and "keeps 0.9, each of the 3 others gets 0.0333" in text
-    assert "more than the right one" not in text
-    assert "wrong class now has more" in captions.describe_targets(*(Smoothing(form, 0.9, 5) for form in SmoothingForm))
-    losses = captions.describe_losses(*forms)
-    assert "least at 0.920 when spread over all classes, at 0.900 in the other form" in losses
-    assert f"{forms[0].cross_entropy(0.999):.3f} and {forms[1].cross_entropy(0.999):.3f}" in losses
-    assert captions.try_targets(forms[0], 16).startswith("16 classes") and "4 classes" in captions.try_targets(
-        forms[0], 5
-    )
-    assert captions.try_losses(forms[0], MEASURES[0]).startswith("KL divergence: there all minima lie at 0. Or ε = 0")
-    plain = [Smoothing(form, 0.0, 5) for form in SmoothingForm]
-    assert (
-        captions.try_losses(plain[0], MEASURES[1])
-        == "cross-entropy: there the minima lie at the entropies of the targets."
-    )
-    assert captions.try_targets(plain[0], 16).startswith("ε = 0.1")
-    assert "nothing is smoothed" in captions.describe_targets(*plain)
-    assert "the surer, the better" in captions.describe_losses(*plain)
-
-
-def test_what_a_checkpoint_was_trained_towards_and_how_sure_it_is(tokenizer):
-    own, other = (Smoothing(form, 0.1, 8000) for form in SmoothingForm)
-    text = captions.describe_checkpoint(own, other, 2.295)
-    assert "gets 0.9000" in text and f"below {own.entropy:.3f} nats" in text and "it was 2.295" in text
-    plain = [Smoothing(form, 0.0, 90) for form in SmoothingForm]
-    assert "without label smoothing" in captions.describe_checkpoint(*plain, None)
+def test_the_confidence_is_drawn_beside_the_least_loss(tokenizer):
     translator = Translator(Checkpoint(small_model(vocab_size=len(tokenizer)), tokenizer))
     trace = translator.trace("red dog.", target="rot Hund.")
-    text = captions.describe_confidence(trace, own)
-    assert f"{trace.next_probabilities.max():.4f}" in text
-    assert f"{(trace.next_probabilities > own.right).sum()} of {len(trace.next_tokens)} are above 0.9000" in text
-    figure = confidence_figure(trace, own.right)
+    figure = confidence_figure(trace, 0.9)
     np.testing.assert_array_equal(figure.data[0].x, trace.next_probabilities)
-    assert list(figure.data[1].x) == [own.right] * 2
+    assert list(figure.data[1].x) == [0.9] * 2

@@ -16,7 +16,6 @@ from transformer.interpret.mask_ablation import (
     leaked_weights,
     masked_head,
     masked_share,
-    padding_only_concerns_padding,
     rows_that_may_leak,
     run_masked,
     softmax_difference,
@@ -147,19 +146,11 @@ def test_disabling_the_padding_mask_leaves_the_sentence_without_padding_as_it_wa
 
 def test_for_real_rows_of_the_target_the_causal_mask_already_keeps_padding_out(masked, runs, sentences):
     real, width = len(sentences[SHORT].fed_ids), len(sentences[LONG].fed_ids)
-    assert padding_only_concerns_padding(masked, SHORT) and padding_only_concerns_padding(masked, LONG)
     closed = ~masked.target_mask[SHORT, 0]
     np.testing.assert_array_equal(closed[:real], ~masked.causal_mask[:real])
     assert closed[real:, real:].all() and masked.causal_mask[real:, real:].any()
     assert width > real
     assert (leaked_weights(masked, runs["padding"], "decoder", SHORT) == 0).all()
-
-
-def test_padding_on_the_left_would_need_its_mask(masked):
-    """The statement above is checked, not assumed: other arrays give the other answer."""
-    shifted = masked.target_mask.copy()
-    shifted[SHORT, 0, :, 0] = False
-    assert not padding_only_concerns_padding(dataclasses.replace(masked, target_mask=shifted), SHORT)
 
 
 @pytest.mark.parametrize(("disabled", "kind"), [("causal", "decoder"), ("padding", "encoder"), ("padding", "cross")])

@@ -1,4 +1,4 @@
-"""The figures and sentences of the page on masks: what is drawn, how it is labelled, whose numbers they are."""
+"""The figures of the page on masks: what is drawn, how it is labelled, whose numbers they are."""
 
 import dataclasses
 
@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from headlight.plots.heatmap import mask_figure
-from headlight.plots.text import chance_words, percent
-from headlight.views.masks import text as captions
 from headlight.views.masks.figures import (
     leaking_figure,
     masked_scores_figure,
@@ -16,8 +14,7 @@ from headlight.views.masks.figures import (
     scores_figure,
     weights_figure,
 )
-from headlight.views.masks.text import row_by_hand, row_words
-from transformer.interpret.mask_ablation import DisabledMask, leaked_weights, masked_head, run_masked
+from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
 SHORT, LONG = 0, 1
 
@@ -186,96 +183,3 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
     assert 20 <= len(figure.layout.xaxis.tickvals) <= 30
     assert figure.data[0].hovertext[59][59]
     assert figure.layout.shapes[0].path.count("M") == 4, "an outline without lines between cells of a few pixels"
-
-
-def test_a_row_by_hand_ends_at_the_models_own_weight(decoder):
-    for row in range(len(decoder.fed)):
-        lines = dict(row_by_hand(decoder, row))
-        powers = np.where(decoder.unmasked[row], np.exp(decoder.scores[row].astype(np.float64)), 0)
-        total = f"{powers.sum():.4g}" if powers.sum() < 1000 else f"{powers.sum():,.0f}"
-        assert lines["the model's weight"] == lines[f"exp / {total}"]
-        assert [text == "−∞" for text in lines["after the mask"]] == (~decoder.unmasked[row]).tolist()
-        cells = "cell" if decoder.unmasked[row].sum() == 1 else "cells"
-        assert f"unmasked {cells} is {total}." in row_words(decoder, row)
-        assert f"own is {decoder.weights[row].max():.4f}" in row_words(decoder, row)
-
-
-def test_the_counts_of_masked_cells_are_the_masks(masked):
-    size, real = masked.target_mask.shape[-1], masked.target_lengths[SHORT]
-    text = captions.describe_masks(masked, SHORT)
-    padding, causal = (size - real) * size, size * (size - 1) // 2
-    together = size * size - int(masked.target_mask[SHORT].sum())
-    assert f"covers {padding} of {size * size} cells, the causal mask {causal}, both together {together}" in text
-    assert "causal mask alone" in text
-    assert "no padding to mask here: compare the other" in captions.describe_masks(masked, LONG)
-    source = masked.source_mask.shape[-1]
-    closed = source - masked.source_lengths[SHORT]
-    text = captions.describe_source_mask(masked, SHORT)
-    assert f"{closed} of {source} columns" in text and f"{closed * source} of {source * source} cells" in text
-    assert f"{closed * size} of {size * source}" in text
-
-
-def test_the_shapes_are_those_of_the_arrays(masked):
-    text = captions.describe_shapes(masked)
-    for array in (masked.source_mask, masked.target_mask, masked.target_padding_mask, masked.causal_mask):
-        assert str(list(array.shape)) in text
-    assert str(list(masked.next_probabilities.shape)) in text
-
-
-def test_what_a_head_would_give_to_masked_cells_is_stated_or_that_there_are_none(decoder, masked):
-    powers = np.exp(decoder.scores.astype(np.float64))[: decoder.real_queries]
-    shares = np.where(decoder.unmasked[: decoder.real_queries], 0, powers).sum(1) / powers.sum(1)
-    text = captions.describe_head(decoder)
-    assert percent(shares.max()) in text and f"in row {shares.argmax() + 1} " in text
-    assert f"covers {(~decoder.unmasked).sum()} of {decoder.unmasked.size} cells" in text
-    assert "cells are unmasked" in captions.describe_head(masked_head(masked, "cross", LONG, 0, 0))
-
-
-def test_the_leak_of_a_head_and_the_leakiest_head_are_named(masked, runs, decoder):
-    leaked = leaked_weights(masked, runs["causal"], "decoder", SHORT)[..., :-1].mean(-1)
-    layer, head = np.unravel_index(leaked.argmax(), leaked.shape)
-    text = captions.describe_leak(masked, runs["causal"], decoder)
-    assert f"{leaked[1, 2]:.2f} of the weight of a row that has masked cells now goes to later tokens" in text
-    best = masked_head(masked, "decoder", SHORT, int(layer), int(head))
-    if (layer, head) != (1, 2):
-        assert f"try layer {layer + 1}, head {head + 1}, where the most leaks on average: {leaked.max():.2f}" in text
-    assert "the most of all heads" in captions.describe_leak(masked, runs["causal"], best)
-    cross = masked_head(masked, "cross", LONG, 0, 0)
-    assert captions.describe_leak(masked, runs["padding"], cross) == "", "nothing can leak without padding"
-
-
-def test_the_weight_on_the_answer_is_that_of_the_cell_right_of_the_diagonal(runs, decoder):
-    weights = runs["causal"].decoder.weights[1, SHORT, 2]
-    mean = np.mean([weights[row, row + 1] for row in range(decoder.real_queries - 1)])
-    assert f"{mean:.2f} on average" in captions.describe_answer(runs["causal"], decoder)
-
-
-@pytest.mark.parametrize("disabled", ["causal", "padding"])
-def test_the_change_of_the_next_tokens_is_stated_with_its_numbers(masked, runs, disabled):
-    steps = masked.target_lengths[SHORT]
-    before, after = (run.next_probabilities[SHORT, :steps] for run in (masked, runs[disabled]))
-    step = int(np.abs(after - before).argmax())
-    text = captions.describe_predictions(masked, runs[disabled], SHORT)
-    assert f"Step {step + 1} changed most: “{masked.next_tokens[SHORT][step]}”" in text
-    had, has = chance_words(float(before[step])), chance_words(float(after[step]))
-    assert f"had {had} with the mask and has {has} without" in text
-    assert f"rose in {(after > before).sum()} and fell in {(after < before).sum()}" in text
-    firsts = [run.best_tokens[SHORT][:steps] for run in (masked, runs[disabled])]
-    changed = sum(one != other for one, other in zip(*firsts, strict=True))
-    assert (f"at {changed} of {steps} steps" in text) == bool(changed)
-
-
-def test_the_verdict_on_cheating_follows_the_numbers(masked, runs):
-    better, worse = (
-        dataclasses.replace(runs["causal"], next_probabilities=masked.next_probabilities * factor)
-        for factor in (1.5, 0.5)
-    )
-    assert "did not help" in captions.describe_cheating(masked, worse, SHORT)
-    gain = 0.5 * masked.next_probabilities[SHORT, : masked.target_lengths[SHORT]].mean()
-    assert f"helped: {gain:+.2f} on average" in captions.describe_cheating(masked, better, SHORT)
-
-
-def test_a_sentence_without_padding_is_unchanged_and_the_other_one_named(masked, runs):
-    text = captions.describe_no_padding(masked, runs["padding"], LONG)
-    assert "sentence 2 has no padding" in text and "choose sentence 1" in text
-    assert "never attended to padding" in captions.describe_reading_padding(masked, SHORT)

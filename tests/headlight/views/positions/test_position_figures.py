@@ -1,4 +1,4 @@
-"""Figures and sentences of positional encoding: what is drawn, how it is labelled, which way it runs."""
+"""Figures of positional encoding: what is drawn, how it is labelled, which way it runs."""
 
 import math
 
@@ -7,7 +7,6 @@ import pytest
 from support.small import small_model
 
 from headlight.plots.palette import diverging
-from headlight.views.positions import text as captions
 from headlight.views.positions.figures import (
     MOST_NUMBERS,
     PART_NAMES,
@@ -20,7 +19,7 @@ from headlight.views.positions.figures import (
     rotation_figure,
     wavelengths_figure,
 )
-from headlight.views.positions.sum_text import describe_repetition, describe_sum, try_dimensions
+from headlight.views.positions.learned_figure import similarity_figure, table_figure
 from transformer.interpret.positions import (
     Encoding,
     distance_law,
@@ -183,93 +182,10 @@ def test_a_long_sentence_has_fewer_labels_and_no_numbers():
     assert len(norms.layout.xaxis.ticktext) < tokens
 
 
-def test_missing_dimensions_are_named(settings):
-    assert captions.missing_dimensions(settings, [0, 13]) == ""
-    assert "dimension 14." in captions.missing_dimensions(settings, [14, 3])
-    assert "dimensions 14, 99." in captions.missing_dimensions(settings, [99, 14, 3])
-    assert "from 0 to 13" in captions.missing_dimensions(settings, [14])
-
-
-def test_the_captions_of_the_curves_hold_their_wavelengths(settings, model):
-    text = captions.describe_curves(settings, model, [2, 9])
-    assert f"Dimension 2 repeats every {2 * math.pi * 100 ** (2 / D_MODEL):.1f} positions" in text
-    assert f"dimension 9 every {2 * math.pi * 100 ** (8 / D_MODEL):.1f}" in text
-    assert f"in this model, dimension 9 every {2 * math.pi * 10000 ** (8 / 24):.0f}" in text
-    other = captions.try_curves(settings, [2, 9])
-    assert "base 10,000" in other and f"every {2 * math.pi * 10000 ** (8 / D_MODEL):,.0f}" in other
-
-
-def test_a_single_pair_is_not_told_to_change_its_base(model):
-    one = encoding(LENGTH, 2, 100.0)
-    for text in (
-        captions.try_curves(one, [0, 1]),
-        captions.try_matrix(one),
-        captions.try_products(one),
-        captions.try_wavelengths(one),
-    ):
-        assert text == captions.ONE_PAIR
-    assert "dimension 13" in captions.try_curves(encoding(LENGTH, D_MODEL, 100.0), [0, 1])
-
-
-def test_the_caption_of_the_matrix_counts_still_columns(settings, model):
-    def still(table):
-        return sum(max(column) - min(column) < captions.STILL for column in table.T.tolist())
-
-    text = captions.describe_matrix(settings, model)
-    assert f"{still(settings.table)} of 14 columns" in text and f"{still(model.table)} of 24" in text
-    slow = encoding(LENGTH, D_MODEL, 10000.0)
-    assert still(slow.table) > 0
-    assert f"then {still(slow.table)} of 14" in captions.try_matrix(settings)
-
-
-def test_the_caption_of_the_products_says_how_exact_the_law_is_and_where_half_is_lost(settings, model):
-    law = distance_law(dot_products(settings))
-    text = captions.describe_products(law, distance_law(dot_products(model)))
-    assert "·10⁻⁷" in text or "·10⁻⁶" in text
-    assert "= 7;" in text
-    half = next(k for k, value in enumerate(law.means) if value < law.means[0] / 2)
-    assert f"at distance {half} more than half of that is lost" in text
-    short = distance_law(dot_products(settings.first(2)))
-    assert "half of that remains" in captions.describe_products(short, short)
-
-
-def test_the_caption_of_the_wavelengths_counts_turning_pairs(settings, model):
-    turning = sum(2 * math.pi * 100 ** (2 * i / D_MODEL) <= LENGTH - 1 for i in range(7))
-    text = captions.describe_wavelengths(settings, model)
-    assert f"{turning} of 7 pairs rotate" in text
-    assert f"{math.degrees(29 / 100 ** (12 / D_MODEL)):,.2f}°" in text
-    slow = sum(2 * math.pi * 10000 ** (2 * i / D_MODEL) <= LENGTH for i in range(7))
-    assert f"then {slow} of 7" in captions.try_wavelengths(settings) and slow != turning
-
-
-def test_the_caption_of_the_rotation_holds_the_angle_with_its_whole_turns(settings, model):
-    text = captions.describe_rotation(settings, model, pair=0, offset=15)
-    assert f"{math.degrees(15):.1f}° (2 full rotations and {math.degrees(15) - 720:.1f}°)" in text
-    assert "·10⁻⁸" in text
-    assert "no two positions that far apart" in captions.describe_rotation(settings, model, pair=0, offset=20)
-
-
-def test_the_rotation_is_written_out_with_its_numbers(settings):
-    formula = captions.rotation_formula(settings, pair=2, position=3, offset=4)
-    angle = 100 ** (-4 / D_MODEL)
-    for value in (math.cos(4 * angle), math.sin(4 * angle), math.sin(3 * angle), math.cos(3 * angle)):
-        assert f"{value:.4f}" in formula
-    assert formula.count(f"{math.sin(7 * angle):.4f}") >= 2, "the product and PE(7) are the same"
-    for name in ("R(4)", "PE(3)", "PE(7)"):
-        assert name in formula
-
-
-def test_the_captions_of_the_sum_hold_its_numbers(summed):
-    text = describe_sum(summed)
-    assert f"{math.sqrt(12):.2f}" in text
-    assert f"cosine {summed.cosines.min():.2f}" in text and f"({summed.cosines.max():.2f})" in text
-    repeated = describe_repetition(summed)
-    assert "positions 0 and 2" in repeated and "distance 0.00" in repeated
-    distance = np.linalg.norm(summed.positions[0] - summed.positions[2])
-    assert f"{distance:.2f} apart" in repeated
-    assert "of the 24 position columns" in try_dimensions(summed)
-
-
-def test_a_sentence_without_repetition_has_no_sentence_about_it():
-    once = embedding_sum(small_model(), [9, 3], ("a", "</s>"))
-    assert describe_repetition(once) == ""
+def test_a_learned_table_is_drawn_as_it_is_and_by_the_cosines_of_its_rows():
+    rows = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, -2.0], [6.0, 8.0]])
+    (table,), (cosines,) = table_figure(rows).data, similarity_figure(rows).data
+    np.testing.assert_array_equal(table.z, rows)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(cosines.z, unit @ unit.T, atol=1e-6)
+    assert (table.zmin, table.zmax, cosines.zmin, cosines.zmax) == (-8, 8, -1, 1)

@@ -9,7 +9,14 @@ from headlight.app import results
 
 @pytest.fixture
 def jobs() -> Iterator:
-    """Jobs of this test alone, two at once, whatever the machine; none outlives it."""
+    """Yield jobs of this test alone, two at once, whatever the machine; none outlives it."""
     results.jobs.clear()
     yield results.jobs()
     results.jobs.clear()
+
+
+@pytest.fixture
+def waiting(jobs):
+    """Return jobs that stay in line, for tests that need no training to run."""
+    jobs.at_once = 0
+    return jobs

@@ -1,4 +1,4 @@
-"""Noam curves: the closed form, what is drawn of them, and the sentences beside."""
+"""Noam curves: the closed form, what is drawn of them, and what a checkpoint tells of its own."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.small import small_config
 
-from headlight.views.training import learning_rate_text as captions
+from headlight.plots.text import scientific
 from headlight.views.training.learning_rate_figure import rates_figure, thinned, trained_figure
 from transformer.checkpoint import Checkpoint
 from transformer.config import TrainingConfig
@@ -76,7 +76,7 @@ def test_each_curve_is_a_line_with_its_peak_marked_and_named(rates, axes):
     for curve, values, line, peak in zip(CURVES, rates, lines, peaks, strict=True):
         np.testing.assert_array_equal(line.y, values[line.x - 1])
         assert list(peak.x) == [curve.warmup_steps] and peak.y[0] == values.max()
-        assert peak.name.endswith(f"step {curve.warmup_steps:,}: {captions.scientific(curve.peak)}")
+        assert peak.name.endswith(f"step {curve.warmup_steps:,}: {scientific(curve.peak)}")
         assert line.line.color == peak.marker.color and not line.showlegend
     assert (
         len({(line.line.color, line.line.dash, peak.marker.symbol) for line, peak in zip(lines, peaks, strict=True)})
@@ -84,55 +84,6 @@ def test_each_curve_is_a_line_with_its_peak_marked_and_named(rates, axes):
     )
     assert (figure.layout.xaxis.type == "log") == (figure.layout.yaxis.type == "log") == (axes == "logarithmic")
     assert figure.layout.xaxis.title.text == "step" and figure.layout.yaxis.title.text == "rate"
-
-
-def test_the_peaks_are_told_as_drawn_and_by_the_formula(rates):
-    rows = captions.peak_rows(CURVES, rates)
-    assert [name for name, _ in rows] == ["curve 1", "curve 2", "curve 3", "curve 4"]
-    assert rows[1][1][:4] == ["800", "800", "1.5625·10⁻³", "1.5625·10⁻³"]  # 1 / sqrt(512 x 800) = 1 / 640
-    assert all(texts[4] == "0" or "·10⁻¹" in texts[4] for _, texts in rows), "apart by rounding alone"
-    wrong = captions.peak_rows(CURVES[:1], [rates[0] * 1.5])
-    assert wrong[0][1][4] == "1·10⁻³", "a curve that is not the formula's is found out"
-
-
-def test_the_caption_tells_what_each_setting_did_and_only_that(rates):
-    text = captions.describe_rates(CURVES, rates, logarithmic=False)
-    assert "rises until step 400" in text and "at step 1,600, four times as late, its rate is 0.5 of the peak" in text
-    assert "Curve 2 has 2 times the warm-up of curve 1: its peak is 0.707 times as high, which is 1/√2" in text
-    assert "from step 800 on the two are one" in text
-    assert "Curve 3 has 0.25 times the d_model of curve 1: its peak is 2 times as high, which is 1/√0.25" in text
-    assert "Curve 4 has 3 times the factor of curve 1: its peak is 3 times as high." in text
-    assert "slopes" not in text
-    assert "slopes +1.00 before the peak, −0.50 after it" in captions.describe_rates(CURVES, rates, logarithmic=True)
-
-
-def test_the_caption_of_curves_that_differ_in_several_settings_or_in_none():
-    curves = [Noam(512, 400), Noam(512, 400), Noam(128, 100, 2.0)]
-    text = captions.describe_rates(curves, [curve.rates(2000) for curve in curves], logarithmic=False)
-    assert "Curve 2 has the settings of curve 1 and lies on it." in text
-    assert "Curve 3 differs in warm-up, d_model and factor: its peak is 8 times as high." in text
-
-
-def test_a_warm_up_of_one_step_has_no_first_half():
-    curve = Noam(512, 1)
-    text = captions.describe_rates([curve], [curve.rates(5)], logarithmic=True)
-    assert "slopes −0.50 after it" in text and "before the peak" not in text
-
-
-def test_what_to_try_comes_true():
-    text = captions.try_rates(CURVES, logarithmic=True)
-    assert text.startswith("factor 1.41 for curve 2")
-    assert Noam(512, 800, math.sqrt(2)).peak == pytest.approx(CURVES[0].peak)
-    assert "twice the warm-up" in captions.try_rates(CURVES[:1], logarithmic=True)
-    assert "logarithmic" in captions.try_rates(CURVES, logarithmic=False)
-
-
-def test_the_formulas_hold_the_chosen_numbers():
-    assert "3 \\cdot 512^{-0.5}" in captions.filled_formula(CURVES[3])
-    assert "400^{-1.5}" in captions.filled_formula(CURVES[3])
-    lines = captions.peak_formula(CURVES)
-    assert "1 \\cdot 512^{-0.5} \\cdot 800^{-0.5}" in lines and "1.56 \\cdot 10^{-3}" in lines
-    assert lines.count("peak") == 4
 
 
 @pytest.mark.parametrize("schedule, factor", [("noam", 0.5), ("constant", 0.002)])
@@ -147,15 +98,7 @@ def test_a_checkpoints_own_rate_is_drawn_with_its_cool_down_and_what_its_run_wro
     np.testing.assert_allclose(own.y, [learning_rate(int(step), 128, settings) for step in own.x])
     np.testing.assert_allclose(paper.y, [noam_rate(int(step), 512, 4000) for step in paper.x])
     assert list(dots.x) == [100, 600, 900]
-    text = captions.describe_trained(settings, 128, recorded)
-    assert f"step 200, the rate was {captions.scientific(learning_rate(200, 128, settings))}" in text
-    assert "Over its last 300 steps" in text and "none differs" in text and "rounding" in text
-    assert ("its factor 0.5" in text) == (schedule == "noam")
-    assert "those of step 700." in captions.describe_trained(settings, 128, recorded, kept_step=700)
-    assert "The weights kept" not in captions.describe_trained(settings, 128, recorded, kept_step=900)
     assert len(trained_figure(settings, 128, [], "linear").data) == 2
-    assert "wrote no rates down" in captions.describe_trained(settings, 128, [])
-    assert "not trained by this formula alone" in captions.describe_trained(settings, 128, [(100, 1.0)])
 
 
 @pytest.mark.parametrize(

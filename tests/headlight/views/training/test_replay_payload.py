@@ -9,23 +9,14 @@ import pytest
 from support.small import small_model
 from support.tiny import VOCABULARY
 
-from headlight.views.training.replay_payload import ShownHead, replay_payload
-from headlight.views.training.replay_text import (
-    MOST_LETTERS,
-    NOTHING,
-    Focus,
-    attention_maps,
+from headlight.views.training.replay_content import (
+    ShownHead,
     axes_text,
     focus_of,
-    head_story,
-    head_text,
-    heads_story,
     loss_text,
-    output_story,
     output_text,
-    progress_text,
+    replay_payload,
 )
-from transformer.interpret.head_patterns import mean_maximum
 from transformer.model.names import AttentionKind
 from transformer.training.replay import TrainingReplay
 from transformer.training.replay_recorder import ReplayRecorder
@@ -47,10 +38,6 @@ def replay(tokenizer) -> TrainingReplay:
 def payload(replay: TrainingReplay, kind: str = "cross", layer: int = 1, head: int = 2) -> dict:
     trajectory = replay.trajectories[0]
     return replay_payload(replay, trajectory, focus_of(replay, trajectory, kind), ShownHead(kind, layer, head), NAMES)
-
-
-def with_outputs(replay: TrainingReplay, *outputs: str) -> TrainingReplay:
-    return dataclasses.replace(replay, trajectories=(dataclasses.replace(replay.trajectories[0], outputs=outputs),))
 
 
 def first_snapshots(replay: TrainingReplay, count: int) -> TrainingReplay:
@@ -94,7 +81,7 @@ def test_rows_and_columns_are_named_as_they_are_read(replay):
 
 def test_each_snapshot_has_its_place_output_and_probabilities(replay):
     given, trajectory = payload(replay), replay.trajectories[0]
-    assert given["steps"] == list(STEPS) and progress_text(replay, 3) == given["texts"][3]["place"] == "Step 50 of 100"
+    assert given["steps"] == list(STEPS) and given["texts"][3]["place"] == "Step 50 of 100"
     for snapshot, told in enumerate(given["texts"]):
         assert told["wrote"] == output_text(trajectory.outputs[snapshot])[0]
         assert told["spoken"].startswith(f"step {STEPS[snapshot]} of 100: ") and told["wrote"] in told["spoken"]
@@ -106,9 +93,11 @@ def test_each_snapshot_has_its_place_output_and_probabilities(replay):
 
 def test_tokens_and_outputs_travel_as_they_are_for_the_browser_sets_them_as_text(replay):
     evil = "<img src=x onerror=alert(1)>"
-    trajectory = dataclasses.replace(replay.trajectories[0], outputs=(evil,) * len(STEPS))
+    outputs = (evil, replay.trajectories[0].target_text, *["no"] * (len(STEPS) - 2))
+    trajectory = dataclasses.replace(replay.trajectories[0], outputs=outputs)
     given = payload(dataclasses.replace(replay, trajectories=(trajectory,)))
     assert given["texts"][0]["wrote"] == evil
+    assert [told["right"] for told in given["texts"]] == [False, True, False, False, False]
 
 
 # The curves
@@ -162,33 +151,7 @@ def test_a_loss_that_is_no_number_is_left_out_of_its_curve(replay):
     assert curve(broken, "Training loss")["lines"][0]["y"] == [4.0, 2.0]
 
 
-# What is measured
-
-
-@pytest.mark.parametrize("kind", AttentionKind)
-def test_focus_is_the_mean_row_maximum_of_every_head(kind, replay):
-    trajectory = replay.trajectories[0]
-    focus, maps = focus_of(replay, trajectory, kind), attention_maps(trajectory, kind)
-    for place in np.ndindex(maps.shape[:3]):
-        assert focus.values[place] == pytest.approx(mean_maximum(maps[place]), abs=1e-6)
-
-
-def test_an_even_spread_is_the_least_that_a_focus_can_be(replay):
-    trajectory = replay.trajectories[0]
-    source, target = len(trajectory.source_tokens), len(trajectory.fed_tokens)
-    assert focus_of(replay, trajectory, "cross").uniform == pytest.approx(1 / source)
-    assert focus_of(replay, trajectory, "decoder").uniform == pytest.approx(
-        np.mean([1 / (row + 1) for row in range(1, target)])
-    )
-    for kind in AttentionKind:
-        focus = focus_of(replay, trajectory, kind)
-        assert (focus.values >= focus.uniform - 1e-6).all()
-
-
-def test_rows_with_a_single_key_leave_nothing_to_measure(tokenizer):
-    recorder = ReplayRecorder(tokenizer, [("red", "rot")])
-    recorder.record(small_model(vocab_size=VOCABULARY), 0)
-    replay = recorder.replay([], [], "BLEU")
+def test_a_sentence_without_a_choice_can_be_shown(replay):
     trajectory = replay.trajectories[0]
     single = dataclasses.replace(
         trajectory,
@@ -199,82 +162,5 @@ def test_rows_with_a_single_key_leave_nothing_to_measure(tokenizer):
         probabilities=trajectory.probabilities[:, :1],
     )
     focus = focus_of(replay, single, "decoder")
-    assert not focus.known and heads_story(focus) == "" and "single key" in head_story(focus, 0, 0)
     given = replay_payload(replay, single, focus, ShownHead("decoder", 0, 0), NAMES)
     assert json.dumps(given, allow_nan=False) and "single key" in given["texts"][0]["head"]
-
-
-# What is said
-
-
-def focus(values, steps=(0, 100, 1000, 2000)) -> Focus:
-    return Focus(np.array(steps[: len(values)]), np.array(values, dtype=float), 0.125)
-
-
-def test_a_heads_story_has_its_ends_and_its_largest_change():
-    story = head_story(focus([[[0.2]], [[0.25]], [[0.9]], [[0.8]]]), 0, 0)
-    assert ".20 on average at step 0" in story and ".80 at step 2,000" in story and "would be .12" in story
-    assert "most between step 100 and step 1,000: from .25 to .90" in story
-    falling = head_story(focus([[[0.9]], [[0.5]], [[0.45]], [[0.4]]]), 0, 0)
-    assert "most between step 0 and step 100: from .90 to .50" in falling
-    assert "neighbouring" not in head_story(focus([[[0.2]], [[0.9]]]), 0, 0)
-    assert head_story(focus([[[0.2]]]), 0, 0).endswith(".20 on average at step 0.")
-
-
-def test_the_heads_are_compared_by_first_and_last_and_the_layers_by_their_largest_change():
-    values = np.full((4, 2, 3), 0.2)
-    values[1:, 0, :2] = 0.5  # two of three heads of layer 1 change at once
-    values[2:, 1, 0] = 0.9
-    values[3:, 1, 1:] = 0.6
-    story = heads_story(focus(values))
-    assert "Of all 6 heads of this kind, layer 2, head 1 differs most" in story and ".20 and .90" in story
-    assert "by step 100 in layer 1 and step 2,000 in layer 2" in story
-    assert focus(values).most_changed() == (1, 0)
-    assert heads_story(focus(values[:2])) == "" and heads_story(focus(values[:, :1, :1])) == ""
-    assert "At least half" not in heads_story(focus(values[:, :, :1]))
-
-
-@pytest.mark.parametrize(
-    "right, words",
-    [
-        ("00000", "At none of these snapshots does the model write the target; at step 100 it writes “no”."),
-        ("00001", "at the last snapshot, step 100, and at none before"),
-        ("00111", "for the first time at step 20, and at every snapshot kept from then on"),
-        ("01011", "for the first time at step 10, and at every snapshot kept from step 50 on; in between it wavers"),
-        ("01100", "for the first time at step 10, but no longer at the last snapshot, step 100"),
-        ("11111", "for the first time at step 0, and at every snapshot kept from then on"),
-    ],
-)
-def test_the_outputs_story_says_when_the_target_was_written(right, words, replay):
-    target = replay.trajectories[0].target_text
-    outputs = [target if snapshot == "1" else "no" for snapshot in right]
-    told = with_outputs(replay, *outputs)
-    assert words in output_story(told, told.trajectories[0])
-    assert [snapshot["right"] for snapshot in payload(told)["texts"]] == [snapshot == "1" for snapshot in right]
-
-
-@pytest.mark.parametrize(
-    "text, shown, more",
-    [
-        ("", NOTHING, ""),
-        (" \n ", NOTHING, ""),
-        ("Je ne sais pas.", "Je ne sais pas.", ""),
-        ("puis " * 60, " ".join(["puis"] * 14), "… and 46 more words"),
-        ("a " * 17, " ".join("a" * 16), "… and 1 more word"),
-        ("x" * 500 + " end", "x" * MOST_LETTERS + "…", "… and 1 more word"),
-    ],
-)
-def test_a_long_output_is_cut_and_says_how_much_is_left_out(text, shown, more):
-    assert output_text(text) == (shown, more)
-
-
-def test_a_head_at_a_snapshot_names_its_pattern_only_where_most_rows_follow_it():
-    itself = np.eye(5) * 0.8 + 0.04
-    words = head_text(itself, "encoder", tuple("abcde"), 0.84, 0.2)
-    assert words == (
-        "A row's largest weight is .84 on average (spread evenly: .20). "
-        "In 5 of the 5 rows that could (100 %) the largest weight is on the row's own token, for a decoder row its "
-        "input token."
-    )
-    scattered = itself[[2, 0, 4, 1, 3]]
-    assert "that could" not in head_text(scattered, "encoder", tuple("abcde"), 0.84, 0.2)

@@ -1,6 +1,7 @@
-"""Laws of the captions on the architecture: sub-layers, hidden units, gradients and shares, counted again."""
+"""Laws of the sentences on the architecture: sub-layers, hidden units, norms, gradients and shares, counted again."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,18 +9,34 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.views.architecture.text import describe_gradients, describe_trajectory, describe_units, share_words
+from headlight.views.architecture.content import (
+    describe_embedding,
+    describe_gradients,
+    describe_trajectory,
+    describe_units,
+    share_words,
+)
+from transformer.config import Positions
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import blocks_of
 from transformer.interpret.residual import record_hidden_units, trajectory
 
 _OURS = {"self-attention": "self_attention", "cross-attention": "cross_attention", "feed-forward": "feed_forward"}
-_CASES = [*(("en-de", text) for text in SENTENCES), ("reverse", "a b c d"), ("reverse", "x")]
+_CASES = [*(("en-de", text) for text in SENTENCES[::2]), ("reverse", "a b c d"), ("reverse", "x")]
 
 
 def _cosine(one, other) -> float:
     one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     return float(one @ other / (one @ one) ** 0.5 / (other @ other) ** 0.5)
+
+
+def _norm(vector) -> float:
+    return sum(float(value) ** 2 for value in vector) ** 0.5
+
+
+def _place(named: str) -> tuple[int, str]:
+    layer, kind = re.fullmatch(r"[Ll]ayer (\d+) (.*)", named).groups()
+    return int(layer) - 1, _OURS[kind]
 
 
 @pytest.mark.parametrize(("name", "text"), _CASES)
@@ -30,17 +47,15 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
         for token in range(0, len(tokens), max(1, len(tokens) // 4)):
             said = describe_trajectory(trajectory(side, token), tokens[token])
             named, cosine, adding, most, onto, last, share = re.fullmatch(
-                rf"Of all sub-layers (layer .*) changes the direction of “{re.escape(tokens[token])}” most \(cosine "
-                r"(−?[\d.]+) with the vector before it\), and (layer .*|it also) adds the largest norm \(([\d.]+), "
-                rf"to a vector of norm ([\d.]+)\)\. The last vector's cosine with the embedding is (−?[\d.]+): "
-                rf"({PERCENT}) of its squared norm lies along the embedding's direction\.",
+                rf"(Layer .*) turns “{re.escape(tokens[token])}” most \(cosine (−?[\d.]+) with the vector before\); "
+                r"(layer .*) adds the largest norm \(([\d.]+), to ([\d.]+)\)\. The last vector's cosine with the "
+                rf"embedding is (−?[\d.]+): ({PERCENT}) of its squared norm lies along the embedding's direction\.",
                 said,
             ).groups()
             turns = {(p.layer, str(p.name)): _cosine(p.before[token], p.after[token]) for p in side.sublayers}
             norms = {(p.layer, str(p.name)): _norm(p.change[token]) for p in side.sublayers}
             before = {(p.layer, str(p.name)): _norm(p.before[token]) for p in side.sublayers}
-            turned, added = _place(named), _place(named if adding == "it also" else adding)
-            assert (turned == added) == (adding == "it also")
+            turned, added = _place(named), _place(adding)
             assert turns[turned] <= min(turns.values()) + 1e-9 and as_printed(cosine, turns[turned])
             assert norms[added] >= max(norms.values()) - 1e-9 and as_printed(most, norms[added])
             assert as_printed(onto, before[added])
@@ -48,61 +63,46 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
             assert as_printed(last, end) and as_percent(share, end * end)
 
 
-def _norm(vector) -> float:
-    return sum(float(value) ** 2 for value in vector) ** 0.5
-
-
-def _place(named: str) -> tuple[int, str]:
-    layer, kind = re.fullmatch(r"layer (\d+) (.*)", named).groups()
-    return int(layer) - 1, _OURS[kind]
-
-
-def _check_units(units: np.ndarray, token: int, tokens) -> None:
-    said = describe_units(units, token, tokens)
+def _check_units(units: np.ndarray, token: int, activation: str) -> None:
+    said = describe_units(units, token, ["word"] * len(units), activation)
     columns = [[float(row[unit]) for row in units] for unit in range(units.shape[1])]
     own = sum(column[token] > 0 for column in columns)
-    share, width, count, verb = re.match(
-        rf"ReLU sets ({PERCENT}) of the ([\d,]+) units to 0 for “.*”: ([\d,]+) (stays?) active\.", said
+    share, width, lowest, count, always, listed, never, silent = re.fullmatch(
+        rf"For “word” ({PERCENT}) of the ([\d,]+) units are (?:0|not above 0 \(lowest (\S+)\)) after {activation}: "
+        rf"active are ([\d,]+)\. Active for every token: ([\d,]+)(?: \(units ([\d, …]+)\))?; for none: ([\d,]+); not "
+        rf"active, on average over the sentence: ({PERCENT})\.",
+        said,
     ).groups()
-    assert number(width) == len(columns) and number(count) == own and (verb == "stays") == (own == 1)
-    assert as_percent(share, 1 - own / len(columns))
-    if len(units) == 1:
-        assert said.endswith("It is the only token of the sentence.")
-        return
-    always = [unit + 1 for unit, column in enumerate(columns) if min(column) > 0]
-    never = sum(max(column) <= 0 for column in columns)
-    silent = sum(value <= 0 for column in columns for value in column) / units.size
-    assert as_percent(re.search(rf"whole sentence ({PERCENT}) are 0", said)[1], silent)
-    assert number(re.search(r"and ([\d,]+) for none\.$", said)[1]) == never
-    found = re.search(r"([\d,]+) (is|are) active for every token \(([\d, …]+)\)", said)
-    if not always:
-        assert not found and "none is active for every token" in said
-        return
-    assert number(found[1]) == len(always) and (found[2] == "is") == (len(always) == 1)
-    assert found[3] == ", ".join(map(str, always[:5])) + (", …" if len(always) > 5 else "")
+    assert number(width) == len(columns) and number(count) == own and as_percent(share, 1 - own / len(columns))
+    assert (lowest is None) == (activation == "ReLU")
+    assert lowest is None or as_printed(lowest, min(column[token] for column in columns))
+    everywhere = [unit + 1 for unit, column in enumerate(columns) if min(column) > 0]
+    assert number(always) == len(everywhere) and number(never) == sum(max(column) <= 0 for column in columns)
+    assert (listed or "") == ", ".join(map(str, everywhere[:5])) + (", …" if len(everywhere) > 5 else "")
+    assert as_percent(silent, sum(value <= 0 for column in columns for value in column) / units.size)
 
 
-@pytest.mark.parametrize(("at", "text"), list(enumerate(SENTENCES)))
-def test_how_many_hidden_units_are_active(at, text):
-    trace, model = trace_of("en-de", text), loaded("en-de").model
-    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
-        units = record_hidden_units(model, trace.source_ids, trace.fed_ids, stack, at % 3)
-        _check_units(units, at % len(tokens), tokens)
+def test_how_many_hidden_units_are_active():
+    for at, text in enumerate(SENTENCES[::3]):
+        trace, model = trace_of("en-de", text), loaded("en-de").model
+        for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
+            units = record_hidden_units(model, trace.source_ids, trace.fed_ids, stack, at % 3)
+            _check_units(units, at % len(tokens), "ReLU")
+    for made in ([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0]] * 2, [[1.0] * 7, [2.0] * 7]):
+        _check_units(np.array(made), 0, "ReLU")
+        _check_units(np.array(made) - 0.125, 0, "SiLU")
 
 
-@pytest.mark.parametrize(
-    "units",
-    [
-        [[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]],
-        [[0.0, 1.0, 0.0]],
-        [[0.0, 0.0], [0.0, 0.0]],
-        [[1.0] * 7, [2.0] * 7],
-        [[1.0, 0.0], [0.0, 1.0]],
-    ],
-)
-def test_units_are_counted_right_where_there_is_one_all_or_none(units):
-    for token in range(len(units)):
-        _check_units(np.array(units), token, ["word"] * len(units))
+def test_a_row_and_its_position_are_measured():
+    config = loaded("en-de").model.config
+    said = describe_embedding(2.0, 32.0, 11.0, config)
+    assert said == (
+        "The row is 2.00 long; times √256 it is 32.00. The position's vector is 11.00 long, 5.5 times as long as the "
+        "row."
+    )
+    assert "it is not scaled" in describe_embedding(2.0, 2.0, 11.0, replace(config, scale_embeddings=False))
+    without = describe_embedding(2.0, 32.0, 0.0, replace(config, positions=Positions.NONE))
+    assert without.endswith("This model adds no positions.")
 
 
 @pytest.mark.parametrize("post", [(1.0, 1.2, 2.0), (2.0, 1.5, 1.0), (3.0, 3.0, 3.0)])

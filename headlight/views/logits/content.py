@@ -1,0 +1,108 @@
+"""Sentences on logits, sampling, the logit lens and calibration, computed from what is shown."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from headlight.plots.text import chance_words, counted, percent, quoted, signed, tiny
+from transformer.decoding.truncation import Truncation
+from transformer.evaluation import Confidence
+from transformer.experiments.label_smoothing import Smoothing
+from transformer.interpret.activations import Predictions
+
+_TERMS = 4  # largest products of a logit that are written out
+
+
+def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float, bias: float | None = None) -> str:
+    """Write a logit as the decoder's last vector times the token's row of the output projection, plus its bias."""
+    products = hidden.astype(np.float64) * row.astype(np.float64)
+    order = np.argsort(-np.abs(products))[:_TERMS]
+    terms = " + ".join(f"{signed(hidden[i])} × {signed(row[i])} (dimension {i + 1})" for i in order)
+    others = f"{counted(len(products) - len(order), 'other product')} {signed(products.sum() - products[order].sum())}"
+    added = "" if bias is None else f" + bias {signed(bias)}"
+    total = products.sum() + (bias or 0.0)
+    gap = tiny(abs(total - float(logit)))
+    return f"{terms} + {others}{added} = {signed(total)}. The model has {signed(logit)}, difference {gap}."
+
+
+def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
+    """Write a token's share of the sum of all exponentials, both less the largest logit."""
+    largest = float(cut.logits.max())
+    total = float(np.exp(cut.logits - largest).sum())
+    power = float(np.exp(cut.logits[id] - largest))
+    less = signed(largest) if largest >= 0 else f"({signed(largest)})"
+    return (
+        f"exp({signed(cut.logits[id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
+        f"{power / total:.4f}, over all {len(cut.logits):,} tokens. The model has {probability:.4f}, difference "
+        f"{tiny(abs(power / total - probability))}."
+    )
+
+
+def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
+    """Say how many tokens may be drawn, what the most probable one gets, and which ones decoding never chooses."""
+    best = int(cut.order[0])
+    own, scaled, final = (chance_words(float(values[best])) for values in (cut.own, cut.scaled, cut.final))
+    never = f" Decoding never chooses {' or '.join(map(name, cut.forbidden))}." if cut.forbidden else ""
+    return (
+        f"{int(cut.kept.sum()):,} of {len(cut.kept):,} tokens may be drawn, {quoted(name(best))} with {final}: it has "
+        f"{own} by the logits, {scaled} at temperature {temperature:g}. What is cut off held "
+        f"{chance_words(float(cut.scaled[~cut.kept].sum()))} of that mass.{never}"
+    )
+
+
+def layer_names(rows: int) -> list[str]:
+    """Name the rows of a lens."""
+    return ["start", *(f"layer {layer}" for layer in range(1, rows))]
+
+
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+    """Return for each layer its name, and a cell per step: its top-1 token, probability and rank of the final token.
+
+    `name` turns an id into the token's text.
+    """
+    rows, steps = lens.probabilities.shape
+
+    def cell(row: int, step: int) -> str:
+        probability, rank = chance_words(float(lens.probabilities[row, step])), lens.ranks[row, step]
+        return f"{name(int(lens.best_ids[row, step, 0]))}\n{probability}, rank {rank:,}"
+
+    return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
+
+
+def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
+    """Say from which layer on the final token leads, and at which step it ranks worst.
+
+    A token that was forced, sampled or found by beam search may never lead: it is counted apart.
+    """
+    rows, steps = lens.ranks.shape
+    settled = [_settled(lens.ranks[:, step]) for step in range(steps)]
+    leads = [*(f"from {name} on" for name in layer_names(rows)), "not even after the last layer"]
+    counts = "; ".join(f"{words} in {settled.count(row)}" for row, words in enumerate(leads) if row in settled)
+    hardest = int(np.log(lens.ranks).mean(axis=0).argmax())
+    ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
+    return (
+        f"The final token is the top-1 prediction {counts} of {counted(steps, 'step')}. By geometric mean it ranks "
+        f"worst at step {hardest + 1}, {quoted(following[hardest])}: {ranks}, from start to {layer_names(rows)[-1]}."
+    )
+
+
+def _settled(ranks: np.ndarray) -> int:
+    """Return the first row from which on the rank is 1, the number of rows if the last is not."""
+    wrong = np.flatnonzero(ranks != 1)
+    return int(wrong[-1]) + 1 if len(wrong) else 0
+
+
+def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> str:
+    """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
+    text = (
+        f"The top-1 prediction is right in {percent(measured.right.mean())} of {counted(len(measured.best), 'token')}, "
+        f"with a mean probability of {measured.best.mean():.2f} (90th percentile "
+        f"{np.quantile(measured.best, 0.9):.4f}, highest {measured.best.max():.4f})."
+    )
+    if smoothing is None:
+        return text
+    above = percent((measured.best > smoothing.right).mean())
+    return (
+        f"{text} Trained with label smoothing ε = {smoothing.epsilon:g}, its loss is least at a probability of "
+        f"{smoothing.right:.4f}: {above} of the tokens lie above."
+    )

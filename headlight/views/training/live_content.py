@@ -1,0 +1,114 @@
+"""Sentences on a training of a toy task: what is trained, how it went, and which head reads the right symbol."""
+
+from collections.abc import Sequence
+
+from headlight.plots.text import counted, head_name, percent, quoted, scientific, sentence_case
+from transformer.interpret.head_development import best_reader, count_hits
+from transformer.toy.jobs import JobView
+from transformer.toy.settings import ToySchedule, ToySettings, ToyStatus
+from transformer.toy.tasks import SYMBOLS, Task
+from transformer.training.optimization import Noam
+from transformer.training.replay import TrainingReplay
+
+_TASKS = {Task.COPY: "write the same again", Task.REVERSE: "write it backwards", Task.SORT: "write it in order"}
+_SCHEDULES = {
+    ToySchedule.NOAM: "rising for {} updates, then falling (Noam)",
+    ToySchedule.CONSTANT: "rising for {} updates, then constant",
+    ToySchedule.NONE: "constant from the first update",
+}
+_POSITIONS = {
+    "sinusoidal": "sine and cosine",
+    "learned": "learned",
+    "none": "no positions",
+    "multiplied": "wrong: multiplied instead of divided",
+}
+
+
+def task_text(settings: ToySettings) -> str:
+    """Name the task: "reverse: write it backwards; sequences of 10 out of 11 letters, a to k"."""
+    symbols = SYMBOLS[settings.symbols]
+    return (
+        f"{settings.task}: {_TASKS[settings.task]}; sequences of {settings.length} out of {settings.vocabulary} "
+        f"{settings.symbols}, {symbols[0]} to {symbols[settings.vocabulary - 1]}"
+    )
+
+
+def model_text(settings: ToySettings) -> str:
+    """Describe the model and its training in a few facts."""
+    peak = Noam(settings.d_model, settings.warmup_steps, settings.rate_factor).peak
+    schedule = _SCHEDULES[settings.schedule].format(settings.warmup_steps)
+    smoothing = f", label smoothing {settings.label_smoothing:g}" if settings.label_smoothing else ""
+    return (
+        f"{settings.num_layers} + {counted(settings.num_layers, 'layer')} of {counted(settings.num_heads, 'head')}, "
+        f"d_model {settings.d_model}, {settings.norm}-norm, positions: {_POSITIONS[settings.positions]}; learning "
+        f"rate: {schedule}, at most {scientific(peak)}{smoothing}; seed {settings.seed}"
+    )
+
+
+def state_text(view: JobView) -> str:
+    """Say in one sentence where a run stands."""
+    status = view.status
+    after = f"after {counted(status.update, 'update')}" if status else "before its first update"
+    match view.state:
+        case "waiting":
+            return f"Place {view.place} in the line. Leave this page open, and your training starts by itself."
+        case "failed":
+            return f"The training broke off {after}; please start it again."
+        case "stopped":
+            return f"Stopped {after}."
+        case "left":
+            return f"Ended {after}, because nobody was looking any more."
+    if status is None:
+        return "Starting: the training has a process of its own, which reads PyTorch first."
+    right = f"of {status.measured} held-out sequences it writes {exact_match_text(status)} entirely right"
+    if status.end == "goal":
+        return f"Learned {after}, in {status.seconds:.0f} seconds: {right}."
+    if status.end == "limit":
+        goal = percent(view.settings.goal)
+        return f"Not learned {after} ({status.seconds:.0f} seconds): {right}; {goal} was the goal."
+    return f"Training, {status.updates_a_second:.1f} updates per second: {right} so far."
+
+
+def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
+    """Say how long it may still take: up to the limit of updates, for nobody knows when the goal is met."""
+    if not status.updates_a_second:
+        return "—"
+    return f"{(settings.max_updates - status.update) / status.updates_a_second:.0f} s"
+
+
+def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
+    """Say which head of the cross-attention reads the symbol that is to be written, and since when.
+
+    positions: for each symbol of the answer, where in the source it stands.
+    """
+    counts = count_hits(replay.trajectories[0].cross, positions)  # snapshots layers heads
+    layer, head = best_reader(replay.trajectories[0].cross[-1], positions)
+    course = counts[:, layer, head]
+    best, first = int(course[-1]), int((course >= course[-1]).argmax())
+    return (
+        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} of the cross-attention reads the right symbol "
+        f"most often: its largest weight is on the one to be written in {best} of {len(positions)} steps at update "
+        f"{replay.steps[-1]:,}, {course[0]} at update {replay.steps[0]:,}, and for the first time that often at update "
+        f"{replay.steps[first]:,}."
+    )
+
+
+def comparison(runs: Sequence[tuple[str, JobView]]) -> str:
+    """Compare two named runs; "" before both are over."""
+    if any(view.active or view.status is None for _, view in runs):
+        return ""
+    outcomes = [f"with {quoted(name)}, {_outcome(view.status)}" for name, view in runs]
+    return (
+        f"{sentence_case('; '.join(outcomes))}. That is one seed: try others before you believe a difference, for a "
+        "lucky start can be worth more than a hyperparameter."
+    )
+
+
+def _outcome(status: ToyStatus) -> str:
+    short = "" if status.end == "goal" else ", short of the goal"
+    return f"{exact_match_text(status)} were right after {counted(status.update, 'update')}{short}"
+
+
+def exact_match_text(status: ToyStatus) -> str:
+    """Write the share of sequences written entirely right: "99.6 %"."""
+    return f"{100 * status.exact_match:.1f} %".replace(".0 %", " %")

@@ -1,0 +1,185 @@
+"""Laws of the sentences on logits: each number and each claim, counted again from the raw logits and vectors."""
+
+import re
+
+import numpy as np
+import pytest
+from support.claims import PERCENT, as_percent, as_printed, number
+from support.sentences import SENTENCES
+from support.streams import loaded, stream_of, trace_of
+
+from headlight.views.logits.content import (
+    describe_confidence,
+    describe_cut,
+    describe_lens,
+    lens_rows,
+    logit_by_hand,
+    softmax_by_hand,
+)
+from transformer.decoding.truncation import truncate
+from transformer.evaluation import Confidence
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.interpret.residual import logit_lens
+
+_CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))
+
+
+def _exps(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+    scaled = np.asarray(logits, dtype=np.float64) / temperature
+    powers = np.exp(scaled - scaled.max())
+    return powers / powers.sum()
+
+
+@pytest.mark.parametrize("text", SENTENCES[::2])
+def test_a_logit_and_its_probability_by_hand(text):
+    weight = loaded("en-de").model.output_projection.weight.detach().numpy()
+    trace, stream = trace_of("en-de", text), stream_of("en-de", text)
+    for step in {0, len(trace.next_ids) // 2}:
+        logits = stream.logits[step]
+        best = int(logits.argmax())
+        hidden, row = stream.decoder.end[step].astype(np.float64), weight[best].astype(np.float64)
+        said = logit_by_hand(stream.decoder.end[step], weight[best], logits[best], 0.5)
+        named = re.findall(r"(−?[\d.]+) × (−?[\d.]+) \(dimension (\d+)\)", said)
+        places = [int(place) - 1 for *_, place in named]
+        for (one, other, _), place in zip(named, places, strict=True):
+            assert as_printed(one, hidden[place]) and as_printed(other, row[place])
+        products = hidden * row
+        left = np.delete(products, places)
+        assert len(places) == 4 and abs(left).max() <= abs(products[places]).min()
+        count, rest, bias, total, model = re.search(
+            r"\+ (\d+) other products (\S+) \+ bias (\S+) = (\S+)\. The model has (\S+), difference 5·10⁻¹\.$", said
+        ).groups()
+        assert int(count) == len(left) and as_printed(rest, left.sum()) and bias == "0.5000"
+        assert as_printed(total, products.sum() + 0.5) and as_printed(model, logits[best])
+
+        id, powers = trace.next_ids[step], np.exp(logits.astype(np.float64) - float(logits.max()))
+        own, top, power, total, share, count, model = re.match(
+            r"exp\((−?[\d.]+) − \(?(−?[\d.]+)\)?\) / Σ exp\(.*\) = ([\d.]+) / ([\d.]+) = ([\d.]+), over all ([\d,]+) "
+            r"tokens\. The model has ([\d.]+),",
+            softmax_by_hand(truncate(logits), id, float(trace.next_probabilities[step])),
+        ).groups()
+        assert as_printed(own, logits[id]) and as_printed(top, logits.max()) and number(count) == len(logits)
+        assert as_printed(power, powers[id]) and as_printed(total, powers.sum())
+        assert as_printed(share, powers[id] / powers.sum()) and as_printed(model, trace.next_probabilities[step])
+
+
+def _logits() -> list[np.ndarray]:
+    made = ([3.0, 1.0, 0.5, 0.2], [1.0, 1.0, 1.0, 1.0], [0.0, 40.0, -40.0, 0.0])
+    return [*map(np.array, made), *(stream_of("en-de", text).logits[-1] for text in SENTENCES[::8])]
+
+
+@pytest.mark.parametrize("temperature, top_k, top_p", _CUTS)
+@pytest.mark.parametrize("never", [(), (0, 2)])
+def test_a_cut_says_how_many_tokens_may_be_drawn_and_what_the_best_gets(temperature, top_k, top_p, never):
+    for logits in _logits():
+        said = describe_cut(truncate(logits, temperature, top_k, top_p, never), lambda id: f"#{id}", temperature)
+        own, scaled = _exps(logits), _exps(logits, temperature)
+        kept = _kept(scaled, top_k, top_p, never)
+        mass = sum(scaled[id] for id in kept)
+        count, of, best, drawn, plain, tempered, at, lost = re.match(
+            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT}): it has ({PERCENT}) by the logits, "
+            rf"({PERCENT}) at temperature (\S+)\. What is cut off held ({PERCENT}) of that mass\.",
+            said,
+        ).groups()
+        best = int(best)
+        assert (number(count), number(of), float(at)) == (len(kept), len(logits), temperature)
+        assert own[best] == own.max() and as_percent(plain, own[best]) and as_percent(tempered, scaled[best])
+        assert as_percent(drawn, scaled[best] / mass if best in kept else 0.0)
+        assert as_percent(lost, max(0.0, 1 - mass)) or mass > 1 - 1e-6
+        assert [int(id) for id in re.findall(r"#(\d+)", said)][1:] == list(never)
+
+
+def _kept(scaled, top_k, top_p, never) -> set[int]:
+    """The ids that stay, taken one after the other, the most probable first."""
+    falling = [id for id in sorted(range(len(scaled)), key=lambda id: -scaled[id]) if id not in never]
+    falling = falling[: top_k or None]
+    whole, held, kept = sum(scaled[id] for id in falling), 0.0, set()
+    for id in falling:
+        if held >= top_p * whole and kept and top_p < 1:
+            break
+        kept.add(id)
+        held += scaled[id]
+    return kept
+
+
+def _lens_probabilities(name: str, text: str) -> np.ndarray:
+    """softmax of every layer's vectors times the embedding's rows, in float64: [layers + 1, steps, vocab]."""
+    model, stream = loaded(name).model, stream_of(name, text)
+    rows = [stream.decoder.start]
+    for layer in range(len(model.decoder)):
+        rows.append([part.after for part in stream.decoder.sublayers if part.layer == layer][-1])
+    vectors = np.asarray(rows, dtype=np.float64)
+    if name == "reverse":
+        gamma, beta = (part.detach().double().numpy() for part in (model.decoder_norm.weight, model.decoder_norm.bias))
+        centred = vectors - vectors.mean(-1, keepdims=True)
+        vectors = centred / np.sqrt(centred.var(-1, keepdims=True) + model.decoder_norm.eps) * gamma + beta
+    logits = vectors @ model.output_projection.weight.detach().double().numpy().T
+    return np.stack([[_exps(step) for step in layer] for layer in logits])
+
+
+_LENSES = [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d"), ("reverse", "x")]
+
+
+@pytest.mark.parametrize(("name", "text"), _LENSES)
+def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_ranks_worst(name, text):
+    trace = trace_of(name, text)
+    lens = logit_lens(loaded(name).model, stream_of(name, text), trace.next_ids)
+    probabilities = _lens_probabilities(name, text)
+    steps = range(len(trace.next_ids))
+    own = np.array([[layer[step][trace.next_ids[step]] for step in steps] for layer in probabilities])
+    ranks = 1 + (probabilities > own[..., None]).sum(-1)
+    said = describe_lens(lens, trace.next_tokens)
+    first = {}
+    for step in steps:
+        since = len(ranks)
+        while since and ranks[since - 1, step] == 1:
+            since -= 1
+        first[since] = first.get(since, 0) + 1
+    places = {"start": 0, **{f"layer {layer}": layer for layer in range(1, len(ranks))}}
+    told = {places[place]: int(count) for place, count in re.findall(r"from (start|layer \d+) on in (\d+)", said)}
+    told |= {len(ranks): int(count) for count in re.findall(r"not even after the last layer in (\d+)", said)}
+    assert told == first and f" of {len(steps)} step{'s' * (len(steps) != 1)}." in said
+    step, token, listed = re.search(r"at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.", said).groups()
+    worst = int(step) - 1
+    told_ranks = [int(number(rank)) for rank in listed.split(", ")]
+    assert token == trace.next_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
+    means = [np.prod(ranks[:, step].astype(np.float64)) ** (1 / len(ranks)) for step in steps]
+    assert means[worst] >= max(means) * 0.999
+    for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"#{id}")):
+        assert places[layer] == row and len(cells) == len(steps)
+        for step, cell in enumerate(cells):
+            best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell).groups()
+            assert probabilities[row, step, int(best)] >= probabilities[row, step].max() * (1 - 1e-4)
+            assert abs(number(rank) - ranks[row, step]) <= max(1, 0.01 * ranks[row, step])
+            assert any(as_percent(chance, own[row, step] * near) for near in (0.9999, 1, 1.0001))
+
+
+def test_a_token_that_no_layer_expects_is_counted_apart():
+    trace = trace_of("en-de", "I love my teacher.")
+    lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.next_ids[::-1])
+    assert f"not even after the last layer in {len(trace.next_ids)} of" in describe_lens(lens, trace.next_tokens)
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
+def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_minimum(epsilon):
+    generator = np.random.default_rng(1)
+    for own in (generator.beta(4, 1, 500), np.full(7, 0.9), np.array([0.2, 0.99996, 0.99999, 0.99998])):
+        measured = Confidence(own, generator.random(len(own)) < own, own)
+        smoothing = None if epsilon is None else Smoothing(SmoothingForm.ALL, epsilon, 50)
+        said, best = describe_confidence(measured, smoothing), sorted(map(float, own))
+        right, count, mean, ninetieth, highest = re.match(
+            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens, with a mean probability of ([\d.]+) "
+            r"\(90th percentile ([\d.]+), highest ([\d.]+)\)\.",
+            said,
+        ).groups()
+        assert number(count) == len(best) and as_printed(mean, sum(best) / len(best)) and as_printed(highest, best[-1])
+        assert as_percent(right, sum(map(bool, measured.right)) / len(best))
+        below = sum(value < number(ninetieth) - 5e-5 for value in best)
+        above = sum(value > number(ninetieth) + 5e-5 for value in best)
+        assert below <= 0.9 * len(best) + 1 and above <= 0.1 * len(best) + 1
+        least = re.search(rf"ε = (\S+), its loss is least at .* ([\d.]+): ({PERCENT}) of the tokens lie above\.$", said)
+        assert bool(least) == (epsilon is not None)
+        if least:
+            bound = 1 - epsilon + epsilon / 50
+            assert float(least[1]) == epsilon and as_printed(least[2], bound)
+            assert as_percent(least[3], sum(value > bound for value in best) / len(best))

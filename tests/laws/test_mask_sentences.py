@@ -1,0 +1,194 @@
+"""Laws of the sentences on masks: cells, weights and probabilities of padded batches, counted again cell by cell."""
+
+import math
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from support.claims import PERCENT, TINY, as_percent, as_printed, number, scientific_number
+from support.sentences import SENTENCES
+from support.streams import KINDS, loaded, trace_of
+
+from headlight.views.masks import content
+from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
+
+_PAIRS = [*zip(SENTENCES[0:38:4], SENTENCES[1:39:4], strict=True), ("I love my teacher.", "I love my teacher.")]
+
+
+@cache
+def _run(pair: tuple[str, str], disabled: str = "nothing") -> MaskedPass:
+    own = loaded("en-de")
+    return run_masked(own.model, own.tokenizer, [trace_of("en-de", text) for text in pair], disabled)
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_how_many_cells_each_mask_covers_and_how_much_is_padding(pair):
+    run = _run(pair)
+    width, source = max(run.target_lengths), max(run.source_lengths)
+    for sentence in (0, 1):
+        real = run.target_lengths[sentence]
+        cells = [(row, column) for row in range(width) for column in range(width)]
+        padding, causal = {(r, c) for r, c in cells if c >= real}, {(r, c) for r, c in cells if c > r}
+        said = content.describe_masks(run, sentence)
+        numbers = re.match(
+            r"Of (\d+) cells the padding mask covers (\d+), the causal mask (\d+), both together (\d+)\.", said
+        ).groups()
+        assert tuple(map(int, numbers)) == (len(cells), len(padding), len(causal), len(padding | causal))
+        assert ("None of its rows is padding" in said) == (real == width)
+        if real < width:
+            assert f"In the first {real} row{'s' * (real != 1)}, of real tokens, the causal mask alone decides" in said
+            assert all(cell in causal for cell in padding if cell[0] < real)
+        closed = source - run.source_lengths[sentence]
+        numbers = re.findall(r"(\d+) of (\d+)", content.describe_source_mask(run, sentence))
+        truth = ((closed, source), (closed * source, source * source), (closed * width, width * source))
+        assert [tuple(map(int, pair)) for pair in numbers] == [*truth]
+    ids = [(trace_of("en-de", text).source_ids, trace_of("en-de", text).fed_ids) for text in pair]
+    padding = sum((source - len(one)) + (width - len(other)) for one, other in ids)
+    assert content.describe_shapes(run) == (
+        f"source [2, {source}], decoder input [2, {width}], {padding} of {2 * (source + width)} positions padding; "
+        f"source_mask [2, 1, 1, {source}], the same for all heads and queries; target_mask [2, 1, {width}, {width}], "
+        f"the target's padding mask [2, 1, 1, {width}] and the causal mask [{width}, {width}] together."
+    )
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_what_softmax_would_give_to_masked_cells_and_how_a_row_adds_up(pair):
+    run = _run(pair)
+    for at, kind in enumerate(KINDS):
+        for sentence in (0, 1):
+            head = masked_head(run, kind, sentence, at, 3 * sentence)
+            scores, unmasked = head.scores.astype(np.float64), head.unmasked
+            powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+            shares = [float(p[~u].sum() / p.sum()) for p, u in zip(powers, unmasked, strict=True)][: head.real_queries]
+            said = content.describe_head(head)
+            if unmasked.all():
+                assert said.startswith(f"All {unmasked.size} cells are unmasked")
+            else:
+                covered, cells, mean, highest, row = re.match(
+                    rf"The mask covers (\d+) of (\d+) cells\. .* give them ({PERCENT}) of a row's weight on average "
+                    rf"over rows with masked cells, and ({PERCENT}) in row (\d+) ",
+                    said,
+                ).groups()
+                rows = [row for row in range(head.real_queries) if not unmasked[row].all()]
+                assert (int(covered), int(cells)) == (int((~unmasked).sum()), unmasked.size)
+                assert as_percent(mean, sum(shares[row] for row in rows) / len(rows))
+                assert shares[int(row) - 1] >= max(shares) - 1e-9 and as_percent(highest, shares[int(row) - 1])
+            worst = max(_check_row(head, row) for row in range(len(head.fed)))
+            sizes = [scientific_number(each) for each in re.findall(f"({TINY})", content.describe_check(head))]
+            assert len(sizes) == 2 and sizes[0] == pytest.approx(worst, rel=0.5, abs=1e-12) and sizes[1] < 1e-5
+
+
+def _check_row(head, row: int) -> float:
+    """Check the calculation of a row; return the largest difference of a share from the model's weight."""
+    lines, said = dict(content.row_by_hand(head, row)), content.row_words(head, row)
+    scores, free = head.scores[row].astype(np.float64).tolist(), head.unmasked[row].tolist()
+    powers = [math.exp(score) if open_ else 0.0 for score, open_ in zip(scores, free, strict=True)]
+    total, shares = sum(powers), [power / sum(powers) for power in powers]
+    assert math.isclose(number(next(name for name in lines if "/" in name).removeprefix("exp / ")), total, rel_tol=6e-4)
+    for column, texts in enumerate(zip(*lines.values(), strict=True)):
+        assert as_printed(texts[0], scores[column]) and texts[1] == (texts[0] if free[column] else "−∞")
+        if free[column]:
+            assert math.isclose(number(texts[2]), powers[column], rel_tol=6e-4)
+            assert as_printed(texts[3], shares[column]) and as_printed(texts[4], head.weights[row, column])
+        else:
+            assert texts[2:] == ("0", "0", "0") and head.weights[row, column] == 0
+    count, key, score, weight, model = re.search(
+        r"over (\d+) unmasked cells? is .* largest term, “(.*)”, is exp\((−?[\d.]+)\) = .* = ([\d.]+); the model has "
+        r"([\d.]+)\.$",
+        said,
+    ).groups()
+    best = powers.index(max(powers))
+    assert int(count) == sum(free) and ("padding" in said) == (row >= head.real_queries)
+    assert head.keys[best] == key and as_printed(score, scores[best])
+    assert as_printed(weight, shares[best]) and as_printed(model, head.weights[row, best])
+    return max(abs(share - float(own)) for share, own in zip(shares, head.weights[row], strict=True))
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+@pytest.mark.parametrize("disabled", ["causal", "padding"])
+def test_what_a_disabled_mask_does_to_the_next_tokens(pair, disabled):
+    with_mask, without = _run(pair), _run(pair, disabled)
+    for sentence in (0, 1):
+        steps = with_mask.target_lengths[sentence]
+        before, after = (run.next_probabilities[sentence, :steps].astype(np.float64) for run in (with_mask, without))
+        change, said = np.abs(after - before), content.describe_predictions(with_mask, without, sentence)
+        if change.max() <= 1e-6:
+            assert said == "No next token's probability changes by more than 1·10⁻⁶."
+            continue
+        step, has, had, count, mean_without, mean, rose, fell, other = re.match(
+            rf"Step (\d+) changed most: “.*” has ({PERCENT}) without the mask, ({PERCENT}) with it\. Over (\d+) steps? "
+            rf"the next token's probability is ({PERCENT}) on average without the mask, ({PERCENT}) with it; it rose "
+            r"in (\d+) and fell in (\d+)\. The top-1 prediction is another one at (\d+)\.$",
+            said,
+        ).groups()
+        assert int(count) == steps and change[int(step) - 1] >= change.max() - 1e-9
+        assert as_percent(had, before[int(step) - 1]) and as_percent(has, after[int(step) - 1])
+        assert as_percent(mean, before.mean()) and as_percent(mean_without, after.mean())
+        assert int(rose) == sum(b - a > 1e-6 for a, b in zip(before, after, strict=True))
+        assert int(fell) == sum(a - b > 1e-6 for a, b in zip(before, after, strict=True))
+        firsts = [list(run.best_tokens[sentence])[:steps] for run in (with_mask, without)]
+        assert int(other) == sum(one != two for one, two in zip(*firsts, strict=True))
+        if disabled == "causal":
+            gain = re.search(r"by (\S+) on average", content.describe_cheating(with_mask, without, sentence))[1]
+            assert as_printed(gain, float((after - before).mean()))
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+@pytest.mark.parametrize("disabled, kind", [("causal", "decoder"), ("padding", "cross"), ("padding", "encoder")])
+def test_what_leaks_to_the_masked_cells_and_in_which_head_most(pair, disabled, kind):
+    with_mask, without = _run(pair), _run(pair, disabled)
+    weights = without.attention(kind).weights.astype(np.float64)
+    for sentence in (0, 1):
+        target, source = with_mask.target_lengths[sentence], with_mask.source_lengths[sentence]
+        width, rows = weights.shape[-1], source if kind == "encoder" else target
+        hidden = {row: range(row + 1, target) if disabled == "causal" else range(source, width) for row in range(rows)}
+        hidden = {row: list(columns) for row, columns in hidden.items() if columns}
+        means = {}
+        for layer, head in np.ndindex(weights.shape[0], weights.shape[2]):
+            one = weights[layer, sentence, head]
+            leaked = {row: sum(one[row, column] for column in columns) for row, columns in hidden.items()}
+            means[layer, head] = sum(leaked.values()) / max(1, len(leaked)), leaked
+        best = max(each for each, _ in means.values())
+        for (layer, at), (mean, leaked) in means.items():
+            head = masked_head(without, kind, sentence, layer, at)
+            said = content.describe_leak(with_mask, without, head)
+            if not hidden:
+                assert said == ""
+                continue
+            average, goes, highest, row = re.match(
+                r"Without the mask ([\d.]+) of a row's weight goes to (later tokens|<pad>), on average over rows with "
+                r"masked cells, and ([\d.]+) in row (\d+) ",
+                said,
+            ).groups()
+            assert (goes == "<pad>") == (disabled == "padding")
+            assert as_printed(average, mean) and as_printed(highest, leaked[int(row) - 1])
+            assert leaked[int(row) - 1] >= max(leaked.values()) - 1e-6
+            other = re.search(r"Try layer (\d+), head (\d+), where the most leaks on average: ([\d.]+)\.$", said)
+            if other:
+                there = means[int(other[1]) - 1, int(other[2]) - 1][0]
+                assert there >= best - 1e-6 and there > mean and as_printed(other[3], there)
+            else:
+                assert said.endswith("No head of this kind leaks more.") and mean >= best - 1e-6
+            if disabled == "causal" and target > 1:
+                answer = np.mean([weights[layer, sentence, at, row, row + 1] for row in range(target - 1)])
+                assert as_printed(re.search(r"gets ([\d.]+) on", content.describe_answer(without, head))[1], answer)
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_that_a_sentence_without_padding_does_not_need_its_mask_and_the_other_one_does(pair):
+    with_mask, without = _run(pair), _run(pair, "padding")
+    lengths = [len(trace_of("en-de", text).source_ids) for text in pair]
+    for sentence in (0, 1):
+        steps, missing = with_mask.target_lengths[sentence], max(lengths) - lengths[sentence]
+        if missing:
+            said = content.describe_reading_padding(with_mask, sentence)
+            assert (
+                f" {missing} position{'s' * (missing > 1)} of padding behind this one's {lengths[sentence]} to" in said
+            )
+            continue
+        change = np.abs(without.next_probabilities - with_mask.next_probabilities)[sentence, :steps].max()
+        most = re.search(
+            rf"no probability by more than ({TINY})\)", content.describe_no_padding(with_mask, without, sentence)
+        )[1]
+        assert change < 1e-4 and scientific_number(most) == pytest.approx(change, rel=0.5)

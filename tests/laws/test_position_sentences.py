@@ -1,0 +1,188 @@
+"""Laws of the sentences on positions: counted again from sines and cosines of the test's own."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.claims import TINY, as_printed, number, scientific_number
+from support.sentences import SENTENCES
+from support.streams import loaded, trace_of
+
+from headlight.views.positions import content
+from transformer.config import Positions
+from transformer.interpret.positions import distance_law, dot_products, embedding_sum, encoding
+
+_SETTINGS = [(length, d, base) for length in (2, 7, 128) for d in (2, 16, 256) for base in (2.0, 100.0, 1e4)]
+_MODEL = encoding(128, 256, 1e4)
+
+
+def _table(length: int, d_model: int, base: float) -> np.ndarray:
+    rows = []
+    for position in range(length):
+        angles = [position / base ** (2 * pair / d_model) for pair in range(d_model // 2)]
+        rows.append([part(angle) for angle in angles for part in (math.sin, math.cos)])
+    return np.array(rows)
+
+
+def _still(table: np.ndarray) -> int:
+    return sum(max(column) - min(column) < 0.1 for column in table.T)
+
+
+def _angles(length: int, d_model: int, base: float) -> list[float]:
+    return [math.degrees((length - 1) / base ** (2 * pair / d_model)) for pair in range(d_model // 2)]
+
+
+def _is_wave(text: str, pair: int, d_model: int, base: float) -> bool:
+    wave = 2 * math.pi * base ** (2 * pair / d_model)
+    return as_printed(text, wave) and ("." in text) == (wave < 100)
+
+
+def _check_fading(said: str, length: int, d_model: int, base: float) -> None:
+    table = _table(length, d_model, base)
+    lost = [distance for distance, row in enumerate(table) if table[0] @ row < d_model / 4]
+    assert said == (f"half is lost at distance {lost[0]}" if lost else f"half remains up to distance {length - 1}")
+
+
+@pytest.mark.parametrize("settings", _SETTINGS)
+def test_columns_waves_and_dot_products(settings):
+    length, d_model, base = settings
+    shown, table = encoding(*settings), _table(*settings)
+    found = re.search(r"0\.1: (\d+) of (\d+) over these (\d+) positions", content.describe_matrix(shown, _MODEL))
+    assert tuple(map(int, found.groups())) == (_still(table), d_model, length)
+    said = content.describe_wavelengths(shown, _MODEL)
+    count, pairs, degrees = re.match(r"With these settings (\d+) of (\d+) pairs? .*? by ([\d,.]+)°\.", said).groups()
+    angles = _angles(*settings)
+    assert (int(count), int(pairs)) == (sum(angle >= 360 for angle in angles), len(angles))
+    assert as_printed(degrees, angles[-1])
+    said = content.describe_curves(shown, _MODEL, [0, 9, 300])
+    assert "300" not in said and re.search(r"In this model dimension 0 repeats every 6\.3 positions\.", said)
+    waves = re.findall(
+        r"dimension (\d+) repeats every ([\d,.]*\d)", content.describe_curves(shown, shown, [d_model - 1])
+    )
+    assert len(waves) == 2 and all(int(last) == d_model - 1 for last, _ in waves)
+    assert _is_wave(waves[0][1], d_model // 2 - 1, d_model, base)
+
+    law = distance_law(dot_products(shown))
+    said = content.describe_products(law, law)
+    means = [np.mean(np.diagonal(table @ table.T, distance)) for distance in range(length)]
+    worst = max(abs(np.diagonal(table @ table.T, distance) - mean).max() for distance, mean in enumerate(means))
+    bounds = re.findall(rf"(?:than|model:) ({TINY})", said)
+    assert worst < 1e-10 and all(scientific_number(bound) < 1e-4 for bound in bounds), "so what is left is rounding"
+    itself, fading = re.search(r"d_model / 2 = (\d+), (.*)\.$", said).groups()
+    assert int(itself) == d_model // 2
+    _check_fading(fading, *settings)
+
+    said = content.try_another_base(shown)
+    other, still, here, turning, now, wave, own, faded, fading = re.match(
+        r"base ([\d,]+): columns that hardly change would be (\d+) \(here (\d+)\), pairs that turn fully (\d+) \(here "
+        r"(\d+)\), the slowest would repeat every (\S+) positions \(here (\S+)\), and of a dot product (.*) \(here "
+        r"(.*)\)\.$",
+        said,
+    ).groups()
+    other = number(other)
+    assert other != base and (int(still), int(here)) == (_still(_table(length, d_model, other)), _still(table))
+    full = [sum(angle >= 360 for angle in _angles(length, d_model, each)) for each in (other, base)]
+    assert [int(turning), int(now)] == full
+    assert _is_wave(wave, d_model // 2 - 1, d_model, other) and _is_wave(own, d_model // 2 - 1, d_model, base)
+    _check_fading(faded, length, d_model, other)
+    _check_fading(fading, *settings)
+
+
+@pytest.mark.parametrize("settings", [each for each in _SETTINGS if each[0] == 128])
+@pytest.mark.parametrize("offset", [1, 63])
+def test_by_how_much_an_offset_rotates_a_pair(settings, offset):
+    _, d_model, base = settings
+    shown = encoding(*settings)
+    for pair in {0, d_model // 2 - 1}:
+        said = content.describe_rotation(shown, _MODEL, pair, offset)
+        told = [(pair, said), (0 if pair else d_model // 2 - 1, content.try_rotation(shown, pair, offset))]
+        for which, words in told:
+            angle, turns, rest = re.search(
+                rf"{which}(?:, which the same offset)? .*?by ([\d,.]+)°(?: \((\d+) full rotations? and ([\d.]+)°\))?",
+                words.replace(f"rotates pair {which} by", f"{which} by"),
+            ).groups()
+            true = math.degrees(offset / base ** (2 * which / d_model))
+            assert as_printed(angle, true) and int(turns or 0) == true // 360
+            assert not turns or as_printed(rest, true % 360)
+        errors = re.findall(f"({TINY})", said.split("differs")[1])
+        assert len(errors) == 2 and all(scientific_number(each) < 1e-4 for each in errors)
+    assert "this model" not in content.describe_rotation(shown, _MODEL.first(offset), 0, offset)
+
+
+def test_a_rotation_is_written_out_with_its_numbers():
+    shown, numbers = encoding(8, 6, 1e4), r"\begin{pmatrix} %s \end{pmatrix}"
+    angle = 3 / 1e4 ** (2 / 6)
+    matrix = f"{math.cos(angle):.4f} & {math.sin(angle):.4f} \\\\ {-math.sin(angle):.4f} & {math.cos(angle):.4f}"
+    after = f"{math.sin(5 / 3 * angle):.4f} \\\\ {math.cos(5 / 3 * angle):.4f}"
+    said = content.rotation_formula(shown, 1, 2, 3)
+    assert numbers % matrix in said and said.count(numbers % after) == 2 and "R(3)" in said and "PE(5)" in said
+
+
+def test_what_a_table_lacks_is_said():
+    assert content.describe_size(encoding(30, 8, 1e4)) == "d_model 8, positions 0 to 29, base 10,000"
+    assert content.missing_dimensions(encoding(30, 8, 1e4), [300, 3, 8]) == (
+        "Not here: 8, 300. With d_model 8 dimensions go from 0 to 7."
+    )
+    assert content.missing_dimensions(encoding(30, 8, 1e4), [3]) == ""
+
+
+def test_learned_rows_are_told_by_their_norms_and_their_likeness():
+    table = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, -2.0], [6.0, 8.0]])
+    assert "norms from 1.00 to 10.00, the longest at position 3" in content.describe_norms("encoder", table)
+    # Neighbours: 4 / 5, -1, -4 / 5; two apart: -4 / 5, 4 / 5.
+    said = content.describe_likeness("decoder", table)
+    assert said == "Neighbouring rows of the decoder have a cosine of −0.33 on average, rows 2 apart 0.00."
+    assert content.describe_learned(table).startswith("This model's positions are learned: a table of 4 rows of 2")
+
+
+@pytest.mark.parametrize("text", SENTENCES[::2])
+@pytest.mark.parametrize("name", ["en-de", "reverse"])
+def test_what_adding_the_positions_does_to_a_sentence(text, name):
+    model, trace = loaded(name).model, trace_of(name, text if name == "en-de" else text[:50])
+    tokens, d_model = trace.source_tokens, model.config.d_model
+    rows = model.source_embedding.weight[list(trace.source_ids)].detach().numpy().astype(np.float64)
+    embeddings, added = rows * math.sqrt(d_model), _table(len(tokens), d_model, 1e4)
+    sums = embeddings + added
+    own = np.sqrt((embeddings**2).sum(axis=1))
+    summed = embedding_sum(model, trace.source_ids, tokens)
+
+    low, high, norm, smaller, count, least, at, cosine, most, place, other = re.match(
+        r"The embeddings, times √d_model, have norms from ([\d.]+) to ([\d.]+), the positions ([\d.]+): larger than "
+        r"(\d+) of the (\d+) tokens?\. The sum's direction differs most from “(.+)” at position (\d+) \(cosine (.+)\), "
+        r"least from “(.+)” at position (\d+) \((.+)\)\.$",
+        content.describe_sum(summed),
+    ).groups()
+    assert as_printed(low, own.min()) and as_printed(high, own.max()) and as_printed(norm, math.sqrt(d_model / 2))
+    assert (int(smaller), int(count)) == (sum(each < math.sqrt(d_model / 2) for each in own), len(tokens))
+    cosines = [float(one @ two / np.sqrt((one @ one) * (two @ two))) for one, two in zip(embeddings, sums, strict=True)]
+    for token, where, printed, extreme in ((least, at, cosine, min(cosines)), (most, place, other, max(cosines))):
+        assert tokens[int(where)] == token and as_printed(printed, extreme)
+        assert abs(cosines[int(where)] - extreme) < 1e-6
+    still, columns = re.match(r"all dimensions: (\d+) of (\d+) columns", content.try_dimensions(summed)).groups()
+    assert (int(still), int(columns)) == (_still(added), d_model)
+
+    said, repeated = content.describe_repetition(summed), {token for token in tokens if tokens.count(token) > 1}
+    assert bool(said) == bool(repeated)
+    if said:
+        token, often, first, second, before, after, cosine = re.match(
+            r"“(.+)” occurs (\d+) times, first at positions (\d+) and (\d+): one vector before .* \(distance "
+            r"([\d.]+)\); after it they are ([\d.]+) apart \(cosine (.+)\): only now can attention distinguish them\.$",
+            said,
+        ).groups()
+        places = [place for place, each in enumerate(tokens) if each == token]
+        assert places[:2] == [int(first), int(second)] and int(often) == len(places)
+        one, two = sums[places[0]], sums[places[1]]
+        assert before == "0.00" and as_printed(after, math.dist(one, two))
+        assert as_printed(cosine, float(one @ two / np.sqrt((one @ one) * (two @ two))))
+
+
+def test_a_model_without_positions_or_with_learned_ones_is_not_told_the_papers():
+    trace = trace_of("en-de", "no no no no no no")
+    summed = embedding_sum(loaded("en-de").model, trace.source_ids, trace.source_tokens)
+    bare = replace(summed, positions=0 * summed.positions, total=summed.embeddings, kind=Positions.NONE, scaled=False)
+    assert content.describe_sum(bare).endswith("adds no positions, so the sums are the embeddings themselves.")
+    assert "not scaled by √d_model" in content.describe_sum(bare)
+    assert content.describe_repetition(bare).endswith("0.00 apart (cosine 1.00): attention cannot distinguish them.")
+    assert re.search(r"positions from [\d.]+ to", content.describe_sum(replace(summed, kind=Positions.LEARNED)))
