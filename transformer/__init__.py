@@ -1,10 +1,10 @@
 """An encoder-decoder Transformer after "Attention Is All You Need", made to be looked into."""
 
 from .decoding.beam import Beam
-from .decoding.request import Decoding
 from .decoding.sampling import Greedy, Sampling
 from .errors import UserError
 from .interpret.trace import Trace
+from .request import Decoding
 from .translator import Translator
 
 __version__ = "1.0.0"

@@ -12,7 +12,6 @@ from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.reading import TextReader
 from .decoding.beam import Beam, SearchRecord, best_ids, recorded_beam_search
-from .decoding.request import Decoding, DecodingOptions, Strategy
 from .decoding.sampling import Hypothesis, decode, length_limits
 from .errors import TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
@@ -21,6 +20,7 @@ from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
 from .interpret.what_if.running import intervened, read_all
 from .model.device import choose_device, keep_freed_memory
+from .request import Decoding, DecodingOptions, Strategy
 
 Target = str | Ids | Hypothesis  # a text, ids, or what a search has found
 
