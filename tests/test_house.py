@@ -96,7 +96,7 @@ def test_no_room_holds_more_than_can_be_overlooked():
     entries = [
         path for path in (ROOT / "transformer").iterdir() if path.name not in ("__init__.py", "__pycache__", "py.typed")
     ]
-    assert len(entries) <= 17, sorted(path.name for path in entries)
+    assert len(entries) <= 18, sorted(path.name for path in entries)
 
 
 @pytest.mark.parametrize("path", files("pages"), ids=lambda path: path.stem)
