@@ -108,7 +108,7 @@ def test_by_how_much_an_offset_rotates_a_pair(settings, offset):
             assert not turns or as_printed(rest, true % 360)
         errors = re.findall(f"({TINY})", said.split("differs")[1])
         assert len(errors) == 2 and all(scientific_number(each) < 1e-4 for each in errors)
-    assert "this model" not in content.describe_rotation(shown, _MODEL.first(offset), 0, offset)
+    assert "(this model: —)" in content.describe_rotation(shown, _MODEL.first(offset), 0, offset)
 
 
 def test_a_rotation_is_written_out_with_its_numbers():

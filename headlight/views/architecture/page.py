@@ -45,7 +45,7 @@ def _show_diagram(choice: Choice) -> None:
     blocks = blocks_of(translator.model, results.residual_stream(choice))
     show_translation(choice)
     by_name = {block.name: block for block in blocks}
-    chosen = by_name.get(url_state.read("block"), by_name[url_state.PARAMETERS["block"].default])
+    chosen = by_name.get(url_state.read("block"), by_name[str(url_state.PARAMETERS["block"].default)])
     config = translator.model.config
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
@@ -146,7 +146,8 @@ def _show_embeddings(choice: Choice) -> None:
     st.markdown(plain(f"{quoted(tokens[token])} has the id {id} of {len(matrix):,}: row {id} of the matrix") + shared)
     parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
-    see = describe_embedding(*(float((vector**2).sum() ** 0.5) for vector in parts), model.config)
+    row, embedded, position = (float((vector**2).sum() ** 0.5) for vector in parts)
+    see = describe_embedding(row, embedded, position, model.config)
     show_figure(sum_figure(*parts, side.summed[token], *sum_words(model.config)), "embedding", alt, see)
     show_finding(see)
     if model.config.embedding_norm:

@@ -79,6 +79,7 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
         if lift == "padding":
             kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
     kind, layer, head = choose_head_of(choice, kinds, first="decoder" if "decoder" in kinds else None)
+    assert layer is not None and head is not None, "no averages are offered"
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 

@@ -80,11 +80,11 @@ def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
 
 def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> str:
     """Give the angle of this offset, and the law's largest error over pairs and positions, here and in the model."""
-    error, error_of_model = positions.rotation_error(settings, offset), positions.rotation_error(model, offset)
-    in_model = "" if error_of_model is None else f" (this model: {tiny(error_of_model)})"
+    errors = (positions.rotation_error(shown, offset) for shown in (settings, model))
+    here, there = ("—" if error is None else tiny(error) for error in errors)
     return (
         f"A shift by {counted(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from any "
-        f"position on. R(k) PE(p) differs from PE(p + k) by at most {tiny(error)}{in_model}: rounding."
+        f"position on. R(k) PE(p) differs from PE(p + k) by at most {here} (this model: {there}): rounding."
     )
 
 

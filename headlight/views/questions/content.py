@@ -240,8 +240,8 @@ def _smoothing(asked: Asked) -> Shown:
 def _rate(asked: Asked) -> Shown:
     settings = asked.translator.checkpoint.settings("schedule", "warmup_steps", "rate_factor")
     constant = settings is not None and settings.schedule == Schedule.CONSTANT
-    own = settings is not None and not constant
-    warmup, factor = (settings.warmup_steps, settings.rate_factor) if own else (_WARMUP, _FACTOR)
+    own = None if constant else settings
+    warmup, factor = (own.warmup_steps, own.rate_factor) if own else (_WARMUP, _FACTOR)
     curve = Noam(asked.translator.model.config.d_model, warmup, factor)
     rates = curve.rates(4 * warmup)
     whose = "its" if own else "the paper's"

@@ -149,7 +149,9 @@ def _yes_or_no(answers: Iterable[bool]) -> list[str]:
 
 def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> None:
     """Show the padding ratio of every batch, and of all, for both ways."""
-    ratios = {name: [count_padding(batch).ratio for batch in batches] for name, batches in both.items()}
+    ratios: dict[str, Sequence[float]] = {
+        name: [count_padding(batch).ratio for batch in batches] for name, batches in both.items()
+    }
     alt = "Share of padding in every batch, batched by length and at random"
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
     see = content.describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})

@@ -1,6 +1,7 @@
 """The view that trains two models which differ in one hyperparameter, and shows both courses in one figure."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from headlight.app.line import fragment
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding
 from headlight.plots.text import sentence_case
+from transformer.config import Norm
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
@@ -28,7 +30,7 @@ class Hyperparameter:
     """A setting to compare: the field it sets, its values by their names, and a question to ask before starting."""
 
     field: str
-    values: dict[str, object]
+    values: dict[str, Any]
     question: str
 
 
@@ -84,7 +86,7 @@ def show(choice: Choice) -> None:
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
         seed = live.choose_seed()
     st.caption(plain(hyperparameter.question))
-    base = ToySettings(task=task, norm=norm, seed=seed, max_updates=_MOST_UPDATES)
+    base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     with st.container(horizontal=True, gap="small"):
         begin = live.start_button("Start both", disabled=first == second)

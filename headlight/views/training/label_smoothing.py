@@ -55,7 +55,7 @@ def show(choice: Choice) -> None:
     _show_checkpoint(choice, results.translator(choice.checkpoint))
 
 
-def _show_losses(forms: dict[str, Smoothing], epsilon: float, classes: int) -> None:
+def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes: int) -> None:
     """Show the loss over the right class's probability for several epsilons, in either form, and its minima."""
     st.subheader("The loss over the probability of the right class")
     st.markdown(

@@ -64,9 +64,9 @@ def _curve(number: int, d_model: float, warmup: float, factor: float) -> Noam:
         raise type(error)(f"Curve {number} cannot be drawn. {error}") from error
 
 
-def _whole(value: float) -> int | float:
+def _whole(value: float) -> int:
     """Return a whole number as such; another as it is, to be refused."""
-    return int(value) if value.is_integer() else value
+    return int(value) if value.is_integer() else value  # type: ignore[return-value]
 
 
 def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None:

@@ -10,6 +10,7 @@ from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding
 from headlight.plots.text import counted, head_name, percent, sentence_case
 from transformer import UserError
+from transformer.config import Norm
 from transformer.errors import BusyError
 from transformer.interpret.head_development import best_reader
 from transformer.toy.jobs import JobView
@@ -43,7 +44,7 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="small"):
         begin = start_button("Start training", disabled=settings is None)
         end = st.container(width="content")  # the button to stop, once there is something to stop
-    if begin and start(_JOB, settings):
+    if begin and settings and start(_JOB, settings):
         st.rerun()  # the settings fold up
     if not names:
         if settings:
@@ -81,7 +82,17 @@ def _settings(unfolded: bool) -> ToySettings:
         heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
         seed = choose_seed()
-    return ToySettings(task, symbols, vocabulary, length, int(d_model), int(layers), int(heads), norm, seed=seed)
+    return ToySettings(
+        task=Task(task),
+        symbols=symbols,
+        vocabulary=vocabulary,
+        length=length,
+        d_model=int(d_model),
+        num_layers=int(layers),
+        num_heads=int(heads),
+        norm=Norm(norm),
+        seed=seed,
+    )
 
 
 def _follow(name: str) -> None:
@@ -119,7 +130,7 @@ def choose_seed() -> int:
 
 def show_state(view: JobView) -> None:
     """Show one sentence on where the run stands."""
-    learned = view.state == "done" and view.status.end == "goal"
+    learned = view.state == "done" and view.status is not None and view.status.end == "goal"
     (st.success if learned else st.info)(plain(state_text(view)), icon=_ICONS.get(view.state, ":material/stop_circle:"))
 
 

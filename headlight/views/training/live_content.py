@@ -95,9 +95,10 @@ def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
 
 def comparison(runs: Sequence[tuple[str, JobView]]) -> str:
     """Compare two named runs; "" before both are over."""
-    if any(view.active or view.status is None for _, view in runs):
+    ended = [(name, view.status) for name, view in runs if view.status and not view.active]
+    if len(ended) < len(runs):
         return ""
-    outcomes = [f"with {quoted(name)}, {_outcome(view.status)}" for name, view in runs]
+    outcomes = [f"with {quoted(name)}, {_outcome(status)}" for name, status in ended]
     return (
         f"{sentence_case('; '.join(outcomes))}. That is one seed: try others before you believe a difference, for a "
         "lucky start can be worth more than a hyperparameter."

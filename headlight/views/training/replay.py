@@ -83,6 +83,7 @@ def show_replay(
             return reader if reader and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
 
         kind, layer, head = choose_head(shapes, start_of)
+    assert layer is not None and head is not None, "no averages are offered"
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)

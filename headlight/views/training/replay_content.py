@@ -290,7 +290,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> str:
 def earlier_steps(training: Mapping, last: int) -> list[int]:
     """Return the steps at which a joined replay's trainings but the last ended, from training.json; [] for nonsense."""
     given = training.get("earlier_steps")
-    steps = given if isinstance(given, list) else [given]
+    steps: list = given if isinstance(given, list) else [given]
     whole = all(type(step) is int for step in steps)
     return steps if whole and all(before < after for before, after in pairwise([0, *steps, last])) else []
 
