@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellNumber, geometryOf } from "../../headlight/components/attention_steps/panels.js";
-import { Raster, blue, inkOn, opacity, shade, shortened } from "../../headlight/components/lib/canvas.js";
+import { Raster, blue, labelColor, opacity, shade, shortened } from "../../headlight/components/lib/canvas.js";
 import {
   Geometry, Heatmap, cellText, fitUpright, labelEvery, rowLabelsWidth, slantedHeight,
 } from "../../headlight/components/lib/heatmap.js";
@@ -84,14 +84,14 @@ test("full weight stands out from the page, and digits from every cell", () => {
     for (let hundredth = 0; hundredth <= 100; hundredth++) {
       const weight = hundredth / 100, [r, g, b, opaque] = shade(weight, number === 1);
       const cell = [r, g, b].map((part, at) => opaque * (part / 255) + (1 - opaque) * page[at]);
-      const ink = inkOn(weight, number === 1, "own");
+      const ink = labelColor(weight, number === 1, "own");
       assert.ok(contrast(cell, inks[ink] ?? own[number]) >= 4.5, `${weight} on page ${number} with ${ink}`);
       assert.ok(contrast(cell, page) > before, "more weight stands out more");
       before = contrast(cell, page);
     }
     assert.ok(before >= 7, `${before}`);
   });
-  assert.deepEqual([inkOn(1, false, ""), inkOn(1, true, "")], ["#fff", "#000"]);
+  assert.deepEqual([labelColor(1, false, ""), labelColor(1, true, "")], ["#fff", "#000"]);
 });
 
 test("letters do not shrink, they are left out", () => {

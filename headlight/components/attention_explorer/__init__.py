@@ -9,7 +9,7 @@ from headlight.components.bundle import component
 # The weights and texts travel in a message that stays the same for a sentence, so that Streamlit sends it once; what
 # the address says travels beside it, in a component without anything to be seen.
 _explorer = component("attention_explorer", "attention_explorer/explorer")
-_choice = component("attention_explorer_choice", "attention_explorer/choice")
+_choice = component("attention_explorer_choice", "attention_explorer/address")
 
 
 def attention_explorer(

@@ -8,8 +8,8 @@ import { Echo, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
-  Choice, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
-} from "./choice.js";
+  ExplorerState, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
+} from "./state.js";
 import { Popover } from "./options.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./tokens.js";
@@ -26,7 +26,7 @@ class Explorer {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
     this.echo = new Echo();
-    this.choice = new Choice(() => this.changed());
+    this.choice = new ExplorerState(() => this.changed());
     this.views();
     this.controls();
     const frame = this.find(".explorer");

@@ -1,6 +1,6 @@
 // What stands under a picture of the explorer: which heads it is of, what its axes and colours are, what was left out.
 
-import { axesText, headName, limitOf, notes } from "./choice.js";
+import { axesText, headName, limitOf, notes } from "./state.js";
 
 const MOST_NAMED = 12; // heads by their number
 const SMALL = 84; // tokens of a side whose cells a thumbnail has one by one

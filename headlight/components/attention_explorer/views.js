@@ -43,26 +43,19 @@ export class WeightsMap extends Heatmap {
     const wide = Math.max(SMALLEST_CELL, Math.min(largest, across, down)), gap = wide < CELL_APART ? 0 : 1;
     const size = { rows: rows.length, columns: columns.length };
     const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: BELOW });
-    const full = shown.full(choice.scale), pen = this.drawing.start(geometry.width, geometry.height);
-    const share = (row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : NaN);
-    const valueText = (row, column) => (shown.isShown(row, column) ? shortWeight(shown.at(row, column)) : "");
+    const pen = this.drawing.start(geometry.width, geometry.height);
     const label =
       `${rows.length} rows of queries, ${columns.length} columns of keys. ` +
       "Arrow keys move, Enter chooses the row; the table below has the numbers.";
-    this.draw(pen, { geometry, rows, columns, share, valueText, gap }, label);
+    this.draw(pen, { geometry, columns: [], ...cellsOf(shown, choice), gap }, label);
     this.drawing.keep();
-  }
-
-  // The labels are buttons above the canvas.
-  writeRows() {
-    const { left, top, wide } = this.geometry, every = labelEvery(wide);
+    // The labels are buttons above the canvas.
     for (const [name, value] of Object.entries({ left, top, cell: wide })) {
       this.sides.place.style.setProperty(`--${name}`, `${value}px`);
     }
-    this.sides.fill(this.shown, shortened, [every, every]);
+    const every = labelEvery(wide);
+    this.sides.fill(shown, shortened, [every, every]);
   }
-
-  writeColumns() {}
 
   // Row and column of what is pointed at, here or elsewhere, over those that are chosen.
   show(pointed) {
@@ -83,8 +76,17 @@ export class WeightsMap extends Heatmap {
   }
 }
 
+// Colours, digits and titles of a matrix as lib/heatmap.js has them.
+export function cellsOf(shown, { scale }) {
+  const full = shown.full(scale), ofShown = (value, other) => (row, column) => {
+    return shown.isShown(row, column) ? value(shown.at(row, column)) : other;
+  };
+  const titleOf = (row, column) => shown.cellText(row, column);
+  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(shortWeight, ""), titleOf };
+}
+
 // As short as a cell needs it: ".12", "1", and of a sum of heads "2.3".
-export function shortWeight(weight) {
+function shortWeight(weight) {
   return weight < 0.995 ? weight.toFixed(2).slice(1) : weight.toFixed(weight < 1.005 ? 0 : 1);
 }
 
@@ -106,38 +108,10 @@ export class Lines {
     this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
     this.sides.fill(whole, shortened);
     this.drawing.start(this.wide, longest * this.high);
-    this.stroke((row, column) => this.isChosen(row, column));
+    strokeLines(this.drawing.pen, this);
     this.drawing.keep();
     const label = `Lines from ${whole.rows.length} queries to ${whole.columns.length} keys`;
     this.drawing.canvas.setAttribute("aria-label", label);
-  }
-
-  stroke(isWanted) {
-    const { each, high, wide, choice } = this, { pen } = this.drawing;
-    each.forEach((shown, number) => {
-      const full = shown.full(choice.scale), columns = shown.columns.length;
-      // Beside the other heads' line.
-      const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2);
-      pen.strokeStyle = PALETTE[number];
-      for (let cell = 0; cell < shown.values.length; cell++) {
-        const weight = Math.min(1, shown.values[cell] / full);
-        if (weight < FAINTEST) continue;
-        const row = Math.floor(cell / columns), column = cell % columns;
-        if (!shown.isShown(row, column) || !isWanted(row, column)) continue;
-        pen.globalAlpha = weight;
-        pen.lineWidth = 1 + 2 * weight;
-        pen.beginPath();
-        pen.moveTo(0, row * high + down);
-        pen.lineTo(wide, column * high + down);
-        pen.stroke();
-      }
-    });
-    pen.globalAlpha = 1;
-  }
-
-  isChosen(row, column) {
-    const { choice, whole } = this, index = choice.side === "queries" ? row : column;
-    return !choice.tokens.length || choice.holds(choice.side, whole.side(choice.side)[index].positions);
   }
 
   // Only the lines of what is pointed at, here or elsewhere; with null those of what is chosen, or all.
@@ -145,10 +119,40 @@ export class Lines {
     const pen = this.drawing.again(), { canvas } = this.drawing;
     if (pointed) {
       pen.clearRect(0, 0, canvas.width, canvas.height);
-      this.stroke((row, column) => (pointed.row ?? row) === row && (pointed.column ?? column) === column);
+      strokeLines(pen, this, pointed);
     }
     this.sides.show(this.whole, this.choice, pointed, pen.onDark);
   }
+}
+
+// From middle to middle of what is `high` on both sides, `wide` apart, one head's lines beside those of another: the
+// lines of what is pointed at, else of what is chosen, else all.
+export function strokeLines(pen, { each, whole, choice, high, wide }, pointed = null) {
+  const isChosen = (place) => choice.holds(choice.side, whole.side(choice.side)[place].positions);
+  const isWanted = (row, column) => {
+    if (pointed) return (pointed.row ?? row) === row && (pointed.column ?? column) === column;
+    return !choice.tokens.length || isChosen(choice.side === "queries" ? row : column);
+  };
+  each.forEach((shown, number) => {
+    const full = shown.full(choice.scale), columns = shown.columns.length;
+    const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2);
+    pen.strokeStyle = PALETTE[number];
+    for (let cell = 0; cell < shown.values.length; cell++) {
+      const weight = Math.min(1, shown.values[cell] / full);
+      if (weight < FAINTEST) continue;
+      const row = Math.floor(cell / columns), column = cell % columns;
+      if (!shown.isShown(row, column) || !isWanted(row, column)) continue;
+      if (pen.isForFile) pen.title = shown.cellText(row, column);
+      pen.globalAlpha = weight;
+      pen.lineWidth = 1 + 2 * weight;
+      pen.beginPath();
+      pen.moveTo(0, row * high + down);
+      pen.lineTo(wide, column * high + down);
+      pen.stroke();
+    }
+  });
+  pen.title = "";
+  pen.globalAlpha = 1;
 }
 
 // The table behind a picture: filled only while it is open.

@@ -2,6 +2,7 @@
 // Token text is hostile until it is set as text.
 
 import { offerDownload } from "../export/menu.js";
+import { snapshot } from "../export/snapshot.js";
 import { POINTED, element } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
@@ -31,8 +32,13 @@ class Player {
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
-    const replay = () => replayFigure(this.data, this.snapshots);
-    const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
+    const drawing = (place, draw) => () => snapshot(this.find(".player"), [this.find(place)], draw);
+    const replay = () => ({
+      ...replayFigure(this.data, this.snapshots), drawing: drawing(".strip", () => this.drawStrip()),
+    });
+    const map = () => ({
+      ...headFigure(this.data, this.snapshots, this.playhead.at), drawing: drawing("table.map", () => this.drawMap()),
+    });
     this.find(".controls").append(offerDownload("the head at every snapshot", replay));
     this.find(".head .title").append(offerDownload("the head at this snapshot", map));
     this.curves = [];
@@ -92,7 +98,7 @@ class Player {
   // One snapshot
 
   show() {
-    const { data, snapshots } = this, current = this.playhead.at, now = data.texts[current];
+    const { data } = this, current = this.playhead.at, now = data.texts[current];
     this.playhead.show(now.spoken);
     this.find(".place").textContent = now.place;
     this.find(".text").textContent = now.wrote;
@@ -101,12 +107,20 @@ class Player {
     this.find(".now").textContent = now.head;
     this.showChances();
     this.curves.forEach((curve) => curve.show(current));
-    this.strip.draw(data, snapshots, current, Math.floor(this.find(".timeline").clientWidth));
+    this.drawStrip();
     const slider = this.find(".slider").style, margin = this.strip.edge - HALF_A_THUMB;
     slider.marginInline = `${margin}px`; // so that the thumb stands above its frame
     slider.width = `calc(100% - ${2 * margin}px)`;
     this.drawOverview();
-    this.map.draw(data, snapshots, current, this.find(".large").clientWidth);
+    this.drawMap();
+  }
+
+  drawStrip() {
+    this.strip.draw(this.data, this.snapshots, this.playhead.at, Math.floor(this.find(".timeline").clientWidth));
+  }
+
+  drawMap() {
+    this.map.draw(this.data, this.snapshots, this.playhead.at, this.find(".large").clientWidth);
   }
 
   drawOverview() {

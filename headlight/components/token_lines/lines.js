@@ -2,7 +2,7 @@
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
 
 import { offerDownload } from "../export/menu.js";
-import { widthOf as textWidth } from "../export/pictures.js";
+import { snapshot } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
@@ -22,9 +22,13 @@ class TokenLines {
     this.hovered = this.focused = null; // {side, index}
     for (const side of SIDES) this.listen(side, this.rows[side]);
     this.details.addEventListener("toggle", () => this.fillTable());
-    find(".under").append(offerDownload("tokens joined by attention", () => figureOf(this.data, textWidth)));
+    find(".under").append(offerDownload("tokens joined by attention", () => this.figure()));
     this.resized = new ResizeObserver(() => this.place());
     this.resized.observe(this.scroll);
+  }
+
+  figure() {
+    return { ...figureOf(this.data), drawing: () => snapshot(this.frame, [this.stage]) };
   }
 
   listen(side, row) {

@@ -15,7 +15,7 @@ export const headName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
 const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
 
-export class Choice {
+export class ExplorerState {
   constructor(changed) {
     Object.assign(this, FIRST, { changed });
     this.several = false; // whether a click adds to what is chosen: shift for those who have no such key
@@ -196,15 +196,3 @@ export function headRows(attention, choice) {
 
 // The same text for the same choice, in whatever order Python and we have put it.
 export const inOrder = (serialized) => JSON.stringify(Object.entries(serialized).sort());
-
-// The component without anything to be seen: it hands on what the address says, at once, and when the explorer on the
-// same page comes later and asks.
-let address;
-const handOn = () => document.dispatchEvent(new CustomEvent("headlight:choice", { detail: address }));
-
-export default function ({ data }) {
-  address = data;
-  handOn();
-  document.addEventListener("headlight:asks", handOn);
-  return () => document.removeEventListener("headlight:asks", handOn);
-}
