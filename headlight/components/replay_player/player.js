@@ -13,7 +13,7 @@ import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, SnapshotStrip } from "./snapshots.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
-const NEWEST = -1; // what the address says of the end of a replay that grows, as in __init__.py
+const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
 const HALF_A_THUMB = 8; // of the slider
 
 class Player {
