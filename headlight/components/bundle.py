@@ -14,6 +14,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 SHARED_STYLE = "lib/controls.css"
 
+_INCLUDED = re.compile(r"<!-- (\S+\.html) -->\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
@@ -37,13 +38,15 @@ class Parts:
 def read_parts(entry: str) -> Parts:
     """Return the parts of a component by its entry, a path in this folder without .js: "decoding_player/player".
 
-    Its HTML and, where it has one, its style lie beside the entry under the same name.
+    Its HTML and, where it has one, its style lie beside the entry under the same name. `<!-- lib/controls.html -->` in
+    the HTML stands for that file.
     """
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
     style = "".join(each.read_text(encoding="utf-8") for each in styles)
-    return Parts(module, markup.read_text(encoding="utf-8"), style)
+    text = _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text(encoding="utf-8"), markup.read_text("utf-8"))
+    return Parts(module, text, style)
 
 
 def bundle(entry: Path) -> str:

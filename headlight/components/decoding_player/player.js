@@ -18,7 +18,7 @@ class Player {
   constructor(root) {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
-    this.playhead = new Playhead(this.find, 1, MILLISECONDS_A_STEP, {
+    this.playhead = new Playhead(this.find, "step", 1, MILLISECONDS_A_STEP, {
       draw: () => this.show(),
       valueOf: (step) => step,
       send: (step) => this.setTriggerValue("step", step),

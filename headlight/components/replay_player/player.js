@@ -19,12 +19,14 @@ const HALF_A_THUMB = 8; // of the slider
 class Player {
   constructor(root) {
     this.find = (selector) => root.querySelector(selector);
-    this.playhead = new Playhead(this.find, 0, MILLISECONDS_A_SNAPSHOT, {
+    this.playhead = new Playhead(this.find, "snapshot", 0, MILLISECONDS_A_SNAPSHOT, {
       draw: () => this.show(),
       valueOf: (at) => (this.data.following && at === this.playhead.last ? NEWEST : this.data.steps[at]),
       send: (step) => this.setTriggerValue("step", step),
     });
     this.playhead.startAnew();
+    this.find(".timeline").prepend(this.find(".slider"));
+    this.find(".slider").setAttribute("aria-label", "Snapshot of the training");
     this.seek = (snapshot) => this.playhead.seek(snapshot);
     this.strip = new SnapshotStrip(this.find(".strip"), this.seek);
     this.overview = new Overview(this.find(".all"), {
