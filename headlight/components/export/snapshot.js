@@ -6,7 +6,9 @@ import { SvgPen } from "./pen.js";
 import { drawingOf, painted, rounded, shape } from "./svg.js";
 
 const LEFT_OUT = ".download, .menu, .branch, .asks, [hidden]";
-const KEPT = new Set("class cx cy d height points r rx transform viewBox width x x1 x2 y y1 y2".split(" "));
+const NOT_DRAWN = /^(aria-|data-|on|role$|style$|tabindex$|xmlns)/; // attributes
+const GROUPS = new Set(["g", "defs", "clipPath", "linearGradient", "stop", "title"]);
+const SMOOTH = ["shape-rendering", "image-rendering"];
 const ANCHORS = { center: "middle", right: "end", end: "end" };
 
 // The drawing {parts, width, height} of these elements of a component's frame, where they stand. redraw() draws what
@@ -118,17 +120,8 @@ class Snapshot {
     const anchor = ANCHORS[style.textAlign], at = { middle: (x + right) / 2, end: right }[anchor] ?? x;
     return shape("text", {
       x: rounded(at), y: rounded(y + (high * above) / (above + below)), "font-size": parseFloat(style.fontSize),
-      ...painted("fill", style.color), ...(anchor && { "text-anchor": anchor }), ...this.fontOf(style),
+      ...painted("fill", style.color), ...(anchor && { "text-anchor": anchor }), ...fontOf(style, this.family),
     }, text);
-  }
-
-  // What of a font is not as in the rest of the picture.
-  fontOf({ fontWeight, fontStyle, fontFamily }) {
-    return {
-      ...(fontWeight !== "400" && { "font-weight": fontWeight }),
-      ...(fontStyle !== "normal" && { "font-style": fontStyle }),
-      ...(fontFamily !== this.family && { "font-family": fontFamily }),
-    };
   }
 
   painted(canvas) {
@@ -141,21 +134,39 @@ class Snapshot {
     const { x, y, wide, high } = this.reachTo(svg.getBoundingClientRect());
     const place = { x: rounded(x), y: rounded(y), width: rounded(wide), height: rounded(high), overflow: "visible" };
     const viewBox = svg.getAttribute("viewBox") ?? `0 0 ${place.width} ${place.height}`;
-    return [shape("svg", { ...place, viewBox }, ...[...svg.children].map((each) => this.shapeOf(each)))];
+    return [shape("svg", { ...place, viewBox }, ...[...svg.children].flatMap((each) => shapesOf(each, this)))];
   }
+}
 
-  // A part of a drawing with the look that the style sheet gives it.
-  shapeOf(node) {
-    if (node.nodeType === Node.TEXT_NODE) return node.data;
-    const style = getComputedStyle(node), isText = node.localName === "text";
-    const given = [...node.attributes].filter(({ name }) => KEPT.has(name)).map(({ name, value }) => [name, value]);
-    const stroke = painted("stroke", style.stroke, style.strokeOpacity);
-    return shape(node.localName, {
-      ...Object.fromEntries(given), ...painted("fill", style.fill, style.fillOpacity),
-      ...(stroke.stroke !== "none" && { ...stroke, "stroke-width": parseFloat(style.strokeWidth) }),
-      ...(style.opacity < 1 && { opacity: style.opacity }),
-      ...(isText && { "font-size": parseFloat(style.fontSize), "text-anchor": style.textAnchor }),
-      ...(isText && this.fontOf(style)),
-    }, ...[...node.childNodes].map((each) => this.shapeOf(each)));
+// What of a font is not as in the rest of a picture.
+function fontOf({ fontWeight, fontStyle, fontFamily }, family) {
+  return {
+    ...(fontWeight !== "400" && { "font-weight": fontWeight }),
+    ...(fontStyle !== "normal" && { "font-style": fontStyle }),
+    ...(fontFamily !== family && { "font-family": fontFamily }),
+  };
+}
+
+// A part of a drawing as shapes with the look that the style sheet gives it; none where it is hidden. In place of some
+// parts there may be others, replaced(node), and in place of their colours, colourOf(colour).
+export function shapesOf(node, { family, colourOf = (colour) => colour, replaced = () => null }) {
+  if (node.nodeType === Node.TEXT_NODE) return [node.data];
+  const style = getComputedStyle(node), other = replaced(node), isText = ["text", "tspan"].includes(node.localName);
+  if (other) return [other];
+  if (style.display === "none" || style.visibility === "hidden") return [];
+  const look = Object.fromEntries([...node.attributes].filter(({ name }) => !NOT_DRAWN.test(name)).map((attribute) => {
+    return [attribute.name, colourOf(attribute.value)];
+  }));
+  for (const name of SMOOTH) if (style.getPropertyValue(name) !== "auto") look[name] = style.getPropertyValue(name);
+  if (style.opacity < 1) look.opacity = style.opacity;
+  if (!GROUPS.has(node.localName)) {
+    const stroke = painted("stroke", colourOf(style.stroke), style.strokeOpacity);
+    Object.assign(look, painted("fill", colourOf(style.fill), style.fillOpacity));
+    if (stroke.stroke !== "none") Object.assign(look, stroke, { "stroke-width": parseFloat(style.strokeWidth) });
+    if (style.strokeDasharray !== "none") look["stroke-dasharray"] = style.strokeDasharray.replaceAll("px", "");
   }
+  if (isText) Object.assign(look, { "font-size": parseFloat(style.fontSize) }, fontOf(style, family));
+  if (node.localName === "text") look["text-anchor"] = style.textAnchor;
+  const children = [...node.childNodes].flatMap((each) => shapesOf(each, { family, colourOf, replaced }));
+  return [shape(node.localName, look, ...children)];
 }
