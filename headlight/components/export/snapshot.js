@@ -58,8 +58,9 @@ class Snapshot {
     const style = getComputedStyle(element);
     if (element.matches(LEFT_OUT) || style.display === "none" || style.visibility === "hidden") return [];
     if (style.transform !== "none") return this.turned(element, style.transform, style.transformOrigin);
-    const parts = this.partsWithin(element, style), opacity = Number(style.opacity);
-    return opacity < 1 && parts.length ? [shape("g", { opacity }, ...parts)] : parts;
+    const parts = this.partsWithin(element, style), name = element.getAttribute("class");
+    const look = { ...(name && { class: name }), ...(style.opacity < 1 && { opacity: style.opacity }) };
+    return parts.length && Object.keys(look).length ? [shape("g", look, ...parts)] : parts;
   }
 
   partsWithin(element, style) {
@@ -127,7 +128,7 @@ class Snapshot {
   painted(canvas) {
     const { x, y, wide } = this.reachTo(canvas.getBoundingClientRect()), scale = wide / parseFloat(canvas.style.width);
     const transform = `translate(${rounded(x)} ${rounded(y)}) scale(${rounded(scale)})`;
-    return [shape("g", { class: "canvas", transform }, ...canvas.svgPen.parts)];
+    return [shape("g", { transform }, ...canvas.svgPen.parts)];
   }
 
   drawn(svg) {
