@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  Choice, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
-} from "../../headlight/components/attention_explorer/choice.js";
+  ExplorerState, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
+} from "../../headlight/components/attention_explorer/state.js";
 import { Attention } from "../../headlight/components/attention_explorer/weights.js";
 import { exampleBytes } from "./example.js";
 
@@ -14,7 +14,7 @@ const head = (written) => ({ layer: Number(written[0]) - 1, head: Number(written
 const heads = (...written) => written.map(head);
 
 function start(address = {}) {
-  const choice = new Choice(() => choice.changes++);
+  const choice = new ExplorerState(() => choice.changes++);
   choice.changes = 0;
   choice.parse({ ...choice.serialize(), ...address });
   return choice;
