@@ -223,8 +223,8 @@ const attention = new Attention(exampleBytes());
 const stateWith = (some) => Object.assign(new ExplorerState(() => {}), some);
 
 test("all heads are drawn where their layer and head say, and written with every weight", () => {
-  const choice = stateWith({ kind: "decoder", label: "previous" }), groups = [groupOf(attention, "decoder", choice)];
-  const { label, caption, drawing, table, files } = allHeadsFigure({ attention, choice, groups });
+  const state = stateWith({ kind: "decoder", label: "previous" }), groups = [groupOf(attention, "decoder", state)];
+  const { label, caption, drawing, table, files } = allHeadsFigure({ attention, state, groups });
   assert.equal(label, "All heads: Masked decoder self-attention");
   assert.equal(
     caption,
@@ -246,15 +246,15 @@ test("all heads are drawn where their layer and head say, and written with every
 });
 
 test("heads that are sorted say so, and three kinds have their names", () => {
-  const choice = stateWith({ sort: "confidence", scale: "per map", kinds: "all" });
+  const state = stateWith({ sort: "confidence", scale: "per map", kinds: "all" });
   const titles = attention.texts.kinds;
-  const groups = attention.kinds.map((name) => ({ ...groupOf(attention, name, choice), title: titles[name] }));
-  const { caption, drawing } = allHeadsFigure({ attention, choice, groups });
-  assert.match(caption, /: sorted by confidence, from the largest; a kind without it: layers from top to bottom, /);
+  const groups = attention.kinds.map((name) => ({ ...groupOf(attention, name, state), title: titles[name] }));
+  const { caption, drawing } = allHeadsFigure({ attention, state, groups });
+  assert.match(caption, /: sorted by confidence, where a kind has it, from the largest\. /);
   assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
-  assert.match(caption, /Rows: queries, decoder rows labelled by output token; columns: keys\. Its files hold /);
+  assert.match(caption, /Cross-attention: Rows \(queries\): decoder steps, labelled by output token\. .* Its files hold /);
   const entropy = stateWith({ kind: "cross", sort: "entropy", least: 50 });
-  const ofEntropy = allHeadsFigure({ attention, choice: entropy, groups: [groupOf(attention, "cross", entropy)] });
+  const ofEntropy = allHeadsFigure({ attention, state: entropy, groups: [groupOf(attention, "cross", entropy)] });
   assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\. /);
   const texts = textsOf(drawing().parts);
   for (const title of Object.values(titles)) assert.ok(texts.includes(title));
@@ -262,9 +262,9 @@ test("heads that are sorted say so, and three kinds have their names", () => {
 });
 
 test("the chosen heads are drawn as map or as lines, and what is left out is not in their numbers", () => {
-  const choice = stateWith({ kind: "encoder", top: 60 });
-  const shown = new Shown(attention, "encoder", [{ layer: 0, head: 0 }], choice);
-  const figure = (each) => chosenFigure({ attention, choice, shown, each, title: "A head" });
+  const state = stateWith({ kind: "encoder", top: 60 });
+  const shown = new Shown(attention, "encoder", [{ layer: 0, head: 0 }], state);
+  const figure = (each) => chosenFigure({ attention, state, shown, each, title: "A head" });
   const { caption, drawing, table, matrices } = figure(null), [{ values, rows, columns }] = matrices();
   const kept = "Of each row only the largest weights that together hold 60 % of it are kept. Its files hold each " +
     "weight as a multiple of 1/50,000.";
@@ -281,9 +281,9 @@ test("the chosen heads are drawn as map or as lines, and what is left out is not
 
 test("heads that are drawn apart have a colour and numbers each", () => {
   const heads = [{ layer: 0, head: 0 }, { layer: 1, head: 1 }];
-  const choice = stateWith({ kind: "encoder", together: "sum", scale: "per map", tokens: [0] });
-  const of = (some) => new Shown(attention, "encoder", some, choice);
-  const said = { attention, choice, shown: of(heads), title: "2 heads" };
+  const state = stateWith({ kind: "encoder", together: "sum", scale: "per map", tokens: [0] });
+  const of = (some) => new Shown(attention, "encoder", some, state);
+  const said = { attention, state, shown: of(heads), title: "2 heads" };
   const { caption, drawing, table, matrices } = chosenFigure({ ...said, each: heads.map((head) => of([head])) });
   assert.match(caption, /^2 heads\. Heads \(layer\.head\) 1\.1, 2\.2\. .* from 0 to its head's largest weight\. Only /);
   assert.ok(!caption.includes("sum"));

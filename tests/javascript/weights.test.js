@@ -130,8 +130,8 @@ test("in a cell a weight is as short as it can be", () => {
 });
 
 test("chosen tokens are found in what is shown of them", () => {
-  const choice = new ExplorerState(() => {});
-  Object.assign(choice, { side: "keys", tokens: [1, 2] });
-  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), choice), [0, 1]);
-  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), choice), [1]);
+  const state = new ExplorerState(() => {});
+  Object.assign(state, { side: "keys", tokens: [1, 2] });
+  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), state), [0, 1]);
+  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), state), [1]);
 });

@@ -17,7 +17,7 @@ const MOST_ROWS = 300_000; // of a table: spreadsheets have a million, and brows
 
 // The chosen heads, as the menu has it. shown: the matrix; each: where lines are shown, one Shown a head with a colour
 // of its own, or the matrix alone where the heads are too many for that; title: how the explorer names them.
-export function chosenFigure({ attention, choice, shown, each, title }) {
+export function chosenFigure({ attention, state, shown, each, title }) {
   const apart = each?.length > 1 ? each : [shown];
   const matrices = () => apart.map((one) => ({
     name: one.heads.length === 1 ? nameOf(one.heads[0]) : "heads", values: shownValues(one),
@@ -26,21 +26,21 @@ export function chosenFigure({ attention, choice, shown, each, title }) {
   return {
     name: "attention",
     label: title,
-    caption: `${title}. ${chosenCaption(attention, choice, shown, each)}`,
-    drawing: () => (each ? lines(each, shown, choice) : map(shown, choice)),
+    caption: `${title}. ${chosenCaption(attention, state, shown, each)}`,
+    drawing: () => (each ? lines(each, shown, state) : map(shown, state)),
     table: () => tableOfMatrices(matrices(), { row: "query", column: "key", value: "weight" }),
     matrices,
   };
 }
 
 // All heads of some kinds, laid out at a width of the picture's own: groups as lib/thumbnails.js has them.
-export function allHeadsFigure({ attention, choice, groups }) {
+export function allHeadsFigure({ attention, state, groups }) {
   const names = groups.map(({ name }) => name);
   const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name), name), 0);
   return {
     name: "all_heads",
     label: `All heads: ${names.map((name) => attention.texts.kinds[name]).join(", ")}`,
-    caption: allHeadsCaption(attention, choice, groups),
+    caption: allHeadsCaption(attention, state, groups),
     drawing: () => overview(groups),
     table: count > MOST_ROWS ? undefined : () => weightsTable(attention, names),
     files: () => Object.assign({}, ...names.map((name) => filesOf(attention, name))),
@@ -103,21 +103,21 @@ function tokensOf(attention, name) {
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
-function map(shown, choice) {
+function map(shown, state) {
   const rows = textsOf(shown.rows), columns = textsOf(shown.columns), pen = new SvgPen();
   const geometry = new Geometry({
     rows: rows.length, columns: columns.length, left: rowLabelsWidth(rows), top: slantedHeight(columns),
     wide: CELL, after: CELL, below: 0,
   });
-  paintHeatmap(pen, { geometry, rows, columns, ...cellsOf(shown, choice), gap: 1 });
+  paintHeatmap(pen, { geometry, rows, columns, ...cellsOf(shown, state), gap: 1 });
   return drawingOf(pen.parts, { right: geometry.width, bottom: geometry.height });
 }
 
-function lines(each, whole, choice) {
+function lines(each, whole, state) {
   const { rows, columns } = whole, pen = new SvgPen(), right = 2 * LABELS + APART;
   const bottom = Math.max(rows.length, columns.length) * ROW;
   pen.translate(LABELS, 0);
-  strokeLines(pen, { each, whole, choice, high: ROW, wide: APART });
+  strokeLines(pen, { each, whole, state, high: ROW, wide: APART });
   const label = (align, x) => ({ text }, at) => {
     pen.textAlign = align;
     pen.fillText(shortened(text), x, (at + 0.5) * ROW + 4);
