@@ -3,23 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { figureOf as diagram } from "../../headlight/components/architecture_diagram/picture.js";
 import { allHeadsFigure, chosenFigure } from "../../headlight/components/attention_explorer/picture.js";
 import { ExplorerState, groupOf } from "../../headlight/components/attention_explorer/state.js";
 import { Attention, Shown } from "../../headlight/components/attention_explorer/weights.js";
 import { figureOf as steps } from "../../headlight/components/attention_steps/picture.js";
-import { figureOf as tree } from "../../headlight/components/beam_tree/picture.js";
-import { headsFigure, stepFigure } from "../../headlight/components/decoding_player/picture.js";
 import { csvOf, tableOfMatrices } from "../../headlight/components/export/csv.js";
 import { filesOf } from "../../headlight/components/export/npz.js";
 import { SvgPen } from "../../headlight/components/export/pen.js";
 import { drawingOf, painted, shape, svgFile, svgText } from "../../headlight/components/export/svg.js";
-import { figureOf as importance } from "../../headlight/components/head_switches/picture.js";
 import { Geometry, paintHeatmap } from "../../headlight/components/lib/heatmap.js";
 import { Grid } from "../../headlight/components/lib/format.js";
-import { headFigure, replayFigure } from "../../headlight/components/replay_player/picture.js";
+import { replayFigure } from "../../headlight/components/replay_player/picture.js";
 import { Snapshots } from "../../headlight/components/replay_player/snapshots.js";
-import { figureOf as lines } from "../../headlight/components/token_lines/picture.js";
 import { exampleBytes } from "./example.js";
 
 const HOSTILE = '</script><img src=x onerror="hurt()">&\u0001';
@@ -113,110 +108,21 @@ test("an archive's files are named by matrix where there are several", () => {
   assert.deepEqual(two, ["values_one", "rows_one", "columns_one", "values_2", "rows_2", "columns_2"]);
 });
 
-test("token lines have a row a weight", () => {
-  const weights = [[0.5, 0.5], [0.25, 0.75]], source = ["▁no", "</s>"], outputs = ["▁keine", "=1+1"];
-  const { table, matrices } = lines({ name: "a head", source, outputs, probabilities: [0.9, 0.25], weights });
-  assert.equal(csvOf(table()).split("\n")[4], "1,'=1+1,0.25,1,</s>,0.75");
-  assert.deepEqual(matrices(), [{ values: weights, rows: outputs, columns: source }]);
-});
-
-test("the diagram's table has the blocks of all layers, its caption the open ones", () => {
-  const block = (stack, layer, parameters) => ({ stack, layer, label: "x", note: "8 · 1 %", parameters });
-  const encoder = { before: [block("encoder", null, 8)], layers: [0, 1].map((at) => [block("encoder", at, 8)]) };
-  const decoder = { before: [], layers: [[block("decoder", 0, 8)]], after: [] };
-  const data = { encoder: { ...encoder, after: [] }, decoder, output: [block("output", null, 0)] };
-  const { caption, table } = diagram(data, { encoder: 1, decoder: 0 });
-  assert.match(caption, /encoder with layer 2 of 2 unfolded; right, the decoder with layer 1 of 1\./);
-  assert.deepEqual(table().rows, [
-    ["encoder", "", "x", 8, ""], ["encoder", 1, "x", 8, ""], ["encoder", 2, "x", 8, ""], ["decoder", 1, "x", 8, ""],
-    ["output", "", "x", 0, "8 · 1 %"],
-  ]);
-});
-
-test("a step has its own matrices and its inputs, masked cells blank", () => {
+test("masked cells are blank in the numbers of a step and of a training", () => {
   const grid = (rows) => new Grid(rows.length, rows[0].length, Float32Array.from(rows.flat()));
-  const grids = {
-    open: grid([[1, 0], [1, 1]]), weights: grid([[1, 0], [0.25, 0.75]]), head_output: grid([[0.5, 1], [1.75, 1]]),
-  };
-  const data = { block: "Cross-attention", queries: ["▁a", "▁b"], keys: ["x", "y"], head: 1, d_k: 2 };
-  const step = {
-    name: "values", title: "Weights times values", why: "Why.", see: "",
-    panels: [{ array: "head_output", rows: "queries", columns: "head", scale: "signed" }],
-    inputs: [{ array: "weights", rows: "queries", columns: "keys", scale: "weights" }],
-  };
-  const { name, caption, table, matrices } = steps({ data, grids, step, chosen: { query: 0, key: 1, dimension: 3 } });
-  assert.deepEqual([name, caption], [
-    "attention_values", "Weights times values. Cross-attention. Why. Framed: the query “▁a” and dimension 4.",
-  ]);
-  assert.deepEqual(matrices().map(({ columns }) => columns), [["dimension 3", "dimension 4"], ["x", "y"]]);
-  const weights = table().rows.filter(([matrix]) => matrix === "weights");
-  assert.deepEqual(weights.map((row) => row.at(-1)), [1, 0.25, 0.75]);
-});
-
-test("a tree has a row a branch, with what it grew from and what became of it", () => {
-  const branch = (parent, step, token, chance, sum, look, note = "") => ({
-    parent, step, token, note, chance, log_probability: sum, look,
-  });
-  const branches = [
-    branch(-1, 0, "▁a", 0.75, -0.25, "best"), branch(-1, 0, "=b", 0.25, -1.5, "dropped"),
-    branch(0, 1, "</s>", 1, -0.25, "best ended", "1"),
-  ];
-  assert.equal(csvOf(tree({ branches }).table()).split("\n").slice(1).join("\n"), [
-    "1,,1,▁a,0.75,-0.25,,yes,", "2,,1,'=b,0.25,-1.5,,no,fell out", "3,1,2,</s>,1,-0.25,1,yes,ended", "",
-  ].join("\n"));
-});
-
-const DECODING = {
-  name: "layer 1, head 1", source: ["▁a", "b"], fed: ["<s>", "x"], next: ["x", "y"], layers: 1, heads: 2,
-  steps: [{}, {
-    sentence: "A sentence.", rest_words: "the other 7 tokens together 0.5",
-    candidates: [{ rank: 1, token: "y", probability: 0.5, taken: true }],
-  }],
-};
-
-test("a step of the decoding has the weights it reads with and its candidates", () => {
-  const maps = { cross: [1, 0, 0.25, 0.75], decoder: [1, 0, 0.5, 0.5] };
-  const { name, caption, table } = stepFigure(DECODING, maps, 2);
-  assert.equal(name, "decoding_step_2");
-  assert.match(caption, /^Step 2 of 2\. A sentence\. Above, the weights of layer 1, head 1; .* the other 7 tokens /);
-  assert.deepEqual(table().rows, [
-    ["cross-attention weight", 1, "▁a", 0.25, ""], ["cross-attention weight", 2, "b", 0.75, ""],
-    ["masked self-attention weight", 1, "<s>", 0.5, ""], ["masked self-attention weight", 2, "x", 0.5, ""],
-    ["candidate", 1, "y", 0.5, "yes"],
-  ]);
-});
-
-test("every head of a step has a row of weights", () => {
-  const weight = (_, head, key) => (head + key) / 4;
-  const { table, matrices } = headsFigure(DECODING, [{ keys: ["▁a", "b"], weight }, { keys: ["<s>"], weight }], 2);
-  assert.deepEqual(matrices().map(({ values }) => values), [[[0, 0.25], [0.25, 0.5]], [[0], [0.25]]]);
-  assert.deepEqual(table().rows.at(-1), ["masked_self_attention", 1, "layer 1, head 2", 0, "<s>", 0.25]);
-});
-
-test("heads have what is lost without them", () => {
-  const kinds = ["encoder", "cross"].map((kind) => ({ kind, losses: [[2, -1]] }));
-  const { caption, table } = importance({ limit: 2, ablated_by: "mean", kinds });
-  assert.match(caption, /ablated by mean: orange, a loss; blue, a gain; the full colours stand for 2\.00\. A dot: /);
-  assert.deepEqual(table().rows[3], ["cross", 0, "layer 1", 1, "head 2", -1]);
-});
-
-test("a head at a snapshot has the weights of that snapshot alone, and at all of them those of each", () => {
-  const weights = [65535, 0, 13107, 52428, 0, 0, 65535, 0].concat([13107, 0, 65535, 0, 0, 65535, 0, 0]);
+  const grids = { open: grid([[1, 0], [1, 1]]), weights: grid([[1, 0], [0.25, 0.75]]) };
+  const block = { block: "Decoder", queries: ["a", "b"], keys: ["a", "b"], head: 1, d_k: 2 };
+  const panel = { array: "weights", rows: "queries", columns: "keys", scale: "weights" };
+  const step = { name: "softmax", title: "Softmax", why: "", see: "", panels: [panel], inputs: [] };
+  const { caption, table } = steps({ data: block, grids, step, chosen: { query: 0, key: 1, dimension: 3 } });
+  assert.equal(caption, "Softmax. Decoder. Framed: the query “a” and the key “b”.");
+  assert.deepEqual(table().rows.map((row) => row.at(-1)), [1, 0.25, 0.75]);
   const data = {
-    kind: "Masked decoder self-attention", name: "layer 1, head 1", axes: "rows and columns: German", layers: 1,
-    heads: 2, layer: 0, head: 0, steps: [0, 1500], queries: ["<s>", "a"], predicts: ["a", "</s>"], keys: ["<s>", "a"],
-    causal: true, texts: [0, 1].map((at) => ({ place: `Step ${at}`, head: "A sentence." })),
-    weights: Buffer.from(Uint16Array.from(weights).buffer).toString("base64"),
+    layers: 1, heads: 1, layer: 0, head: 0, steps: [0, 1500], queries: ["a", "b"], keys: ["a", "b"], causal: true,
+    weights: Buffer.from(Uint16Array.of(65535, 9, 13107, 52428, 65535, 9, 0, 65535).buffer).toString("base64"),
   };
-  const snapshots = new Snapshots(data), { name, caption, table } = headFigure(data, snapshots, 1);
-  assert.equal(name, "training_step_1500");
-  assert.match(caption, /at step 1 of its training; rows and columns: German\. On the right, .* A sentence\.$/);
-  assert.deepEqual(table().rows.map((row) => row.at(-1)), [0.2, 1, 0], "what is masked is blank");
-  const replay = replayFigure(data, snapshots);
-  assert.deepEqual(replay.table().rows.map((row) => [row[0], row.at(-1)]), [
-    [0, 1], [0, 0.2], [0, 0.8], [1500, 0.2], [1500, 1], [1500, 0],
-  ]);
-  assert.deepEqual(replay.matrices().map((matrix) => matrix.name), ["step_0", "step_1500"]);
+  const replay = replayFigure(data, new Snapshots(data)).table().rows.map((row) => [row[0], row.at(-1)]);
+  assert.deepEqual(replay, [[0, 1], [0, 0.2], [0, 0.8], [1500, 1], [1500, 0], [1500, 1]]);
 });
 
 const attention = new Attention(exampleBytes());
@@ -252,7 +158,7 @@ test("heads that are sorted say so, and three kinds have their names", () => {
   const { caption, drawing } = allHeadsFigure({ attention, state, groups });
   assert.match(caption, /: sorted by confidence, where a kind has it, from the largest\. /);
   assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
-  assert.match(caption, /Cross-attention: Rows \(queries\): decoder steps, labelled by output token\. .* Its files hold /);
+  assert.match(caption, /Cross-attention: Rows \(queries\): decoder steps, labelled by output token\. /);
   const entropy = stateWith({ kind: "cross", sort: "entropy", least: 50 });
   const ofEntropy = allHeadsFigure({ attention, state: entropy, groups: [groupOf(attention, "cross", entropy)] });
   assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\. /);
