@@ -25,9 +25,11 @@ export function snapshot(frame, elements, redraw = () => {}) {
     const taking = new Snapshot(frame), parts = elements.flatMap((each) => taking.partsOf(each));
     return drawingOf(parts, taking.reach);
   } finally {
-    frame.classList.remove("taken");
+    frame.classList.replace("taken", "still"); // else colours would fade from the light theme back to the page's
     for (const canvas of canvases) delete canvas.svgPen;
     redraw();
+    getComputedStyle(frame).getPropertyValue("color");
+    frame.classList.remove("still");
     for (const [each, left, top] of scrolled) each.scrollTo(left, top);
   }
 }
