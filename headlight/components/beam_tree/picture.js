@@ -4,7 +4,7 @@ const HEADER = [
   "branch", "grew from", "step", "token", "probability", "log P of all so far", "rank", "on the way to the best",
   "outcome",
 ];
-const OUTCOMES = { ended: "ended", dropped: "fell out" }; // by a look of beam_tree_payload.py
+const OUTCOMES = { ended: "ended", dropped: "fell out" }; // by a branch's look
 
 // What the menu makes files of, but for the picture.
 export function figureOf({ branches }) {
