@@ -178,7 +178,7 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
     page.get_by_role("button", name="Copy as LaTeX").click()
     expect(page.locator(".figure_downloads .said")).to_have_text("Copied.")
     caption = page.locator(".figure_downloads .caption").inner_text()
-    assert caption.startswith("Heatmap. Cross-attention: layer 3, head 1. In the map of layer 3, head 1, the row that")
+    assert caption.startswith("Heatmap. Cross-attention: layer 3, head 1. Layer 3, head 1: the row that predicts")
     assert page.evaluate("navigator.clipboard.readText()") == f"\\caption{{{caption}}}"
 
 
