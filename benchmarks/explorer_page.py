@@ -3,7 +3,7 @@
 import streamlit as st
 
 from benchmarks.random_maps import HEADS, LAYERS, random_trace
-from headlight.components.attention_explorer import attention_explorer
+from headlight.components.show import attention_explorer
 from headlight.views.attention.explorer import read_choice, write_choice
 from headlight.views.attention.explorer_content import explorer_blob
 

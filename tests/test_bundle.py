@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headlight.components.bundle import FOLDER, BundleError, bundle, component, joined
+from headlight.components import show
+from headlight.components.bundle import FOLDER, BundleError, bundle, joined
 from headlight.components.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
@@ -144,7 +145,9 @@ def test_what_a_component_says_after_its_page_was_left_is_told_to_nobody(monkeyp
     mounted, said, state = {}, [], {"steps": {"choice": "3"}}
     monkeypatch.setattr("streamlit.components.v2.component", lambda *names, **parts: partial(dict.update, mounted))
     monkeypatch.setattr("streamlit.session_state", state)
-    component("head_switches", "head_switches/switches")({}, "steps", choice=said.append)
+    show._declare.cache_clear()
+    show.head_switches({}, "", "steps", said.append)
+    show._declare.cache_clear()
     mounted["on_choice_change"]()
     state.clear()
     mounted["on_choice_change"]()

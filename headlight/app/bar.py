@@ -11,8 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, Choice
-from headlight.components.copy_link import copy_link
-from headlight.components.presenter import presenter
+from headlight.components.show import copy_link, presenter
 from transformer import Beam, Greedy, Sampling, Translator, UserError
 from transformer.checkpoint import Checkpoint
 from transformer.model.device import describe_device

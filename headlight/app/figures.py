@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from headlight.components.figure_downloads import figure_downloads
+from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
 
 from . import url_state

@@ -8,13 +8,13 @@ It understands the forms that our modules use, each at the beginning of a line, 
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 SHARED_STYLE = "lib/controls.css"
 
+_INCLUDED = re.compile(r"<!-- (\S+\.html) -->\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
@@ -24,33 +24,6 @@ _NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 class BundleError(ValueError):
     """A module that is missing, or that says something which a bundle cannot hold."""
-
-
-def component(name: str, entry: str) -> Callable[..., None]:
-    """Declare a Streamlit component by its entry, a path in this folder without .js such as "decoding_player/player".
-
-    Its HTML and, where it has one, its style lie beside the entry under the same name. What comes back is a function
-    `show(data, key, **heard)`: for each name in `heard`, the browser's trigger of that name calls what is given for it
-    with the trigger's value. They are triggers and no state: the same value may come again after the Back button, and
-    must be heard.
-    """
-    import streamlit as st  # a page without a server is made of the same parts without it
-
-    parts = read_parts(entry)
-    mount = st.components.v2.component(name, html=parts.markup, css=parts.style or None, js=bundle(parts.module))
-
-    def show(data: object, key: str, **heard: Callable[..., None]) -> None:
-        def hear(event: str) -> Callable[[], None]:
-            def told() -> None:
-                # What a component said just before its page was left may come when its state is gone: to nobody.
-                if key in st.session_state:
-                    heard[event](st.session_state[key].get(event))
-
-            return told
-
-        mount(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
-
-    return show
 
 
 @dataclass(frozen=True)
@@ -63,12 +36,17 @@ class Parts:
 
 
 def read_parts(entry: str) -> Parts:
-    """The parts of a component by its entry, as for `component`."""
+    """Return the parts of a component by its entry, a path in this folder without .js: "decoding_player/player".
+
+    Its HTML and, where it has one, its style lie beside the entry under the same name. `<!-- lib/controls.html -->` in
+    the HTML stands for that file.
+    """
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
     style = "".join(each.read_text(encoding="utf-8") for each in styles)
-    return Parts(module, markup.read_text(encoding="utf-8"), style)
+    text = _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text(encoding="utf-8"), markup.read_text("utf-8"))
+    return Parts(module, text, style)
 
 
 def bundle(entry: Path) -> str:

@@ -2,19 +2,16 @@
 
 import dataclasses
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.rest import at_rest
 
-from headlight.components.bundle import bundle
+from headlight.components.bundle import bundle, read_parts
 from headlight.views.decoding.content import decoding_steps
 from transformer import Beam
 from transformer.interpret.trace import attention_map
 
-ROOT = Path(__file__).parents[2]
-PLAYER = ROOT / "headlight" / "components" / "decoding_player"
 SENTENCE = "I love my teacher."
 
 
@@ -146,14 +143,15 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
         candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
     )
     steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
-    page.set_content(f"<div id=place>{(PLAYER / 'player.html').read_text()}</div>")
+    player = read_parts("decoding_player/player")
+    page.set_content(f"<div id=place>{player.markup}</div>")
     page.evaluate(
         """async ([script, data]) => {
           const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
           const parentElement = document.getElementById("place");
           player.default({ parentElement, data: { ...data, step: 1 }, setTriggerValue: () => {} });
         }""",
-        [bundle(PLAYER / "player.js"), steps],
+        [bundle(player.module), steps],
     )
     expect(page.locator(".chips.source .token").first).to_have_text(evil)
     expect(page.locator("td.piece button").first).to_have_text(evil)

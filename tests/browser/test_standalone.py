@@ -120,11 +120,11 @@ def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace
     picture = picture_of(page, tmp_path)
     assert picture.find(f"{SVG}title").text == "Cross-attention: layer 2, head 3"
     assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
-    cells = [group.find(f"{SVG}title").text for group in picture.iterfind(f".//{SVG}g[{SVG}title]")]
+    rects = picture.findall(f".//{SVG}rect[{SVG}title]")
+    cells = [rect.find(f"{SVG}title").text for rect in rects]
     weights = np.array([float(text.rsplit(" ", 1)[1].rstrip(".")) for text in cells]).reshape(trace.cross.shape[2:])
     np.testing.assert_allclose(weights, trace.cross[1, 2], atol=5.1e-5)
     assert f"“{EVIL}\N{REPLACEMENT CHARACTER}”" in cells[0]
-    rects = picture.findall(f".//{SVG}g/{SVG}g/{SVG}rect")
     opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(weights.shape)
     np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
 
@@ -143,7 +143,7 @@ def test_a_png_is_twice_as_large_as_the_vector_graphic(open_alone, trace, tmp_pa
 def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tmp_path):
     choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
     picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
-    lines = picture.findall(f".//{SVG}line")
+    lines = picture.findall(f".//{SVG}path")
     for colour, head in (("#0072b2", 1), ("#e69f00", 4)):
         drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
         weights = trace.decoder[0, head]
@@ -202,8 +202,10 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
             alone.locator(f".heads [data-take={kind}]").click()
         assert saving.value.suggested_filename == f"heads_of_step_4.{kind}"
         saving.value.save_as(tmp_path / f"heads.{kind}")
-    cells = ElementTree.parse(tmp_path / "heads.svg").getroot().findall(f".//{SVG}g[@class='cells']/{SVG}rect")
-    assert len(cells) == trace.cross[:, :, 3].size + trace.decoder[:, :, 3, :4].size
+    picture = ElementTree.parse(tmp_path / "heads.svg").getroot()
+    for name, weights in (("all_cross", trace.cross[:, :, 3]), ("all_decoder", trace.decoder[:, :, 3, :4])):
+        cells = picture.findall(f".//{SVG}g[@class='{name}']//{SVG}rect[@fill-opacity]")
+        assert len(cells) == weights.size
     assert (tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
     alone.keyboard.press("Escape")
     shuts_no_one_out(alone)

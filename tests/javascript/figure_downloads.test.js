@@ -5,9 +5,8 @@ import test from "node:test";
 
 import { latexCaption } from "../../headlight/components/export/caption.js";
 import { csvOf } from "../../headlight/components/export/csv.js";
-import { archive, matrixFile, textFile } from "../../headlight/components/export/npz.js";
 import { rampOf } from "../../headlight/components/figure_downloads/cells.js";
-import { matricesOf, plainText, tableOf } from "../../headlight/components/figure_downloads/numbers.js";
+import { plainText, tableOf } from "../../headlight/components/figure_downloads/numbers.js";
 
 const MAP = {
   traces: [
@@ -57,23 +56,6 @@ test("all labels are written where an axis shows some of them, and axes of one n
 
 test("a text reads as Plotly would render it", () => {
   assert.equal(plainText("Layer 1<br>“&lt;b&gt;&amp;lt;”: <b>0.5</b>"), "Layer 1\n“<b>&lt;”: 0.5");
-});
-
-test("matrices and their labels are .npy in a zip archive; tests/browser lets NumPy read them", () => {
-  const [{ values, rows, columns }] = matricesOf(MAP), numbers = matrixFile(values), texts = textFile(columns);
-  assert.deepEqual(rows, ["-", "▁to"]);
-  const text = (bytes) => new TextDecoder("latin1").decode(bytes);
-  assert.deepEqual([...numbers.slice(0, 10)], [0x93, ...Buffer.from("NUMPY"), 1, 0, 118, 0]);
-  assert.match(text(numbers.slice(10)), /^{'descr': '<f8', 'fortran_order': False, 'shape': \(2, 3\), } *\n/);
-  assert.deepEqual([...new Float64Array(numbers.slice(128).buffer)], values.flat());
-  assert.match(text(texts), /'descr': '<U4', 'fortran_order': False, 'shape': \(3,\)/);
-  assert.equal(texts.length, 128 + 3 * 4 * 4);
-  const whole = archive({ values: numbers, columns: texts }), view = new DataView(whole.buffer);
-  assert.equal(view.getUint32(whole.length - 22, true), 0x06054b50); // the archive's end, and where its list begins
-  assert.equal(view.getUint32(view.getUint32(whole.length - 6, true), true), 0x02014b50);
-  // CRC-32 of these bytes as zlib has it: its check value.
-  const checked = archive({ check: new TextEncoder().encode("123456789") });
-  assert.equal(new DataView(checked.buffer).getUint32(14, true), 0xcbf43926);
 });
 
 test("a colour lies between the two that are given around it, opacity too", () => {

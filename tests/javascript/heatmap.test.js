@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellNumber, geometryOf } from "../../headlight/components/attention_steps/panels.js";
-import { Raster, blue, inkOn, opacity, shade, shortened } from "../../headlight/components/lib/canvas.js";
+import {
+  Raster, blue, labelColor, opacity, paintCells, shade, shortened,
+} from "../../headlight/components/lib/canvas.js";
 import {
   Geometry, Heatmap, cellText, fitUpright, labelEvery, rowLabelsWidth, slantedHeight,
 } from "../../headlight/components/lib/heatmap.js";
@@ -84,14 +86,14 @@ test("full weight stands out from the page, and digits from every cell", () => {
     for (let hundredth = 0; hundredth <= 100; hundredth++) {
       const weight = hundredth / 100, [r, g, b, opaque] = shade(weight, number === 1);
       const cell = [r, g, b].map((part, at) => opaque * (part / 255) + (1 - opaque) * page[at]);
-      const ink = inkOn(weight, number === 1, "own");
+      const ink = labelColor(weight, number === 1, "own");
       assert.ok(contrast(cell, inks[ink] ?? own[number]) >= 4.5, `${weight} on page ${number} with ${ink}`);
       assert.ok(contrast(cell, page) > before, "more weight stands out more");
       before = contrast(cell, page);
     }
     assert.ok(before >= 7, `${before}`);
   });
-  assert.deepEqual([inkOn(1, false, ""), inkOn(1, true, "")], ["#fff", "#000"]);
+  assert.deepEqual([labelColor(1, false, ""), labelColor(1, true, "")], ["#fff", "#000"]);
 });
 
 test("letters do not shrink, they are left out", () => {
@@ -134,14 +136,19 @@ test("an image has a pixel a cell, blank where the cell is, in the colour of its
   };
   globalThis.document = { createElement: () => ({ getContext: () => pen }) };
   t.after(() => delete globalThis.document);
-  const raster = new Raster(2, 2), values = [[1, -1], [NaN, 0]];
-  const pixels = () => [0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]);
-  raster.of((row, column) => values[row][column], true);
-  assert.deepEqual(pixels(), [[232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8]]);
-  raster.of((row) => [0.5, NaN][row]);
-  assert.deepEqual(pixels(), [[31, 119, 224, 184], [31, 119, 224, 184], [31, 119, 224, 0], [31, 119, 224, 0]]);
-  raster.of((row) => [1, 0.25][row], false, true);
-  assert.deepEqual(pixels(), [[158, 202, 255, 255], [158, 202, 255, 255], [31, 119, 224, 96], [31, 119, 224, 96]]);
+  const raster = new Raster(2, 2), box = { x: 0, y: 0, wide: 2, high: 2 };
+  const drawn = { drawImage: () => {}, onDark: true };
+  const paint = (values, signed) => {
+    const share = (row, column) => values[row][column];
+    paintCells(drawn, { rows: 2, columns: 2, share, signed }, box, raster);
+    return [0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]);
+  };
+  assert.deepEqual(paint([[1, -1], [NaN, 0]], true), [
+    [232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8],
+  ]);
+  assert.deepEqual(paint([[1, 0.25], [NaN, 0.5]], false), [
+    [158, 202, 255, 255], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 184],
+  ]);
 });
 
 test("pointer and keys point at cells and choose them", () => {

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { curve, lettersFor, linesOf, moved, opacityOf, widthOf } from "../../headlight/components/token_lines/geometry.js";
+import {
+  curve, lettersFor, linesOf, moved, opacityOf, widthOf,
+} from "../../headlight/components/token_lines/geometry.js";
 import { invitation, outputWords, sourceWords, weightText } from "../../headlight/components/token_lines/words.js";
 
 const DATA = {

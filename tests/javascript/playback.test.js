@@ -10,7 +10,7 @@ function player(t, { first = 1, last = 5 } = {}) {
   const controls = {}, drawn = [], sent = [];
   const control = () => ({ style: {}, value: "1", setAttribute: () => {} });
   const find = (selector) => (controls[selector] ??= control());
-  const playhead = new Playhead(find, first, 1000, {
+  const playhead = new Playhead(find, "step", first, 1000, {
     draw: () => drawn.push(playhead.at),
     valueOf: (at) => at * 10,
     send: (value) => sent.push(value),

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Choice } from "../../headlight/components/attention_explorer/choice.js";
+import { ExplorerState } from "../../headlight/components/attention_explorer/state.js";
 import { chosenIndexes } from "../../headlight/components/attention_explorer/tokens.js";
-import { shortWeight } from "../../headlight/components/attention_explorer/views.js";
+import { cellsOf } from "../../headlight/components/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
 import { HEADER, exampleBytes } from "./example.js";
 
@@ -124,12 +124,14 @@ test("a head is said with its pattern, where it has one", () => {
 });
 
 test("in a cell a weight is as short as it can be", () => {
-  assert.deepEqual([0, 0.123, 0.994, 0.995, 1, 1.26].map(shortWeight), [".00", ".12", ".99", "1", "1", "1.3"]);
+  const weights = [0, 0.123, 0.994, 0.995, 1, 1.26];
+  const { valueText } = cellsOf({ full: () => 1, isShown: () => true, at: (row) => weights[row] }, {});
+  assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1", "1", "1.3"]);
 });
 
 test("chosen tokens are found in what is shown of them", () => {
-  const choice = new Choice(() => {});
-  Object.assign(choice, { side: "keys", tokens: [1, 2] });
-  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), choice), [0, 1]);
-  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), choice), [1]);
+  const state = new ExplorerState(() => {});
+  Object.assign(state, { side: "keys", tokens: [1, 2] });
+  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), state), [0, 1]);
+  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), state), [1]);
 });

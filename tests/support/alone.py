@@ -2,14 +2,13 @@
 
 from playwright.sync_api import Page
 
-from headlight.components.bundle import FOLDER, bundle
+from headlight.components.bundle import bundle, read_parts
 
 
 def put_up(page: Page, entry: str, data: dict) -> None:
     """The component of an entry such as "replay_player/player", with its first data."""
-    path = FOLDER / entry
-    style = (FOLDER / "lib" / "controls.css").read_text() + path.with_suffix(".css").read_text()
-    page.set_content(f"<style>{style}</style><div id=place>{path.with_suffix('.html').read_text()}</div>")
+    parts = read_parts(entry)
+    page.set_content(f"<style>{parts.style}</style><div id=place>{parts.markup}</div>")
     page.evaluate(
         """async (script) => {
           const component = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
@@ -18,7 +17,7 @@ def put_up(page: Page, entry: str, data: dict) -> None:
           const setTriggerValue = (name, value) => window.told.push([name, value]);
           window.receive = (data) => { component.default({ parentElement, data, setTriggerValue }); };
         }""",
-        bundle(path.with_suffix(".js")),
+        bundle(parts.module),
     )
     receive(page, data)
 

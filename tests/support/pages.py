@@ -24,7 +24,7 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
 
 def components(app: AppTest) -> list:
     """The page's components in the browser, without those of every page."""
-    of_every_page = ("copy_link", "presenter", "figure_downloads")
+    of_every_page = ("copy_link_link", "presenter_presenter", "figure_downloads_downloads")
     return [found for found in app.get("bidi_component") if found.proto.component_name not in of_every_page]
 
 

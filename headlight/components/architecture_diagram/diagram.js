@@ -2,10 +2,11 @@
 // figure.
 
 import { offerDownload } from "../export/menu.js";
+import { snapshot } from "../export/snapshot.js";
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
-import { EDGE, NUMBER, layOut, numbered, sizeFor } from "./layout.js";
+import { EDGE, NUMBER, largest, layOut, numbered, sizeFor } from "./layout.js";
 import { figureOf } from "./picture.js";
 
 const PHONE = 640, SMALLER_BELOW = 150; // pixels: of a window, and of a box
@@ -20,7 +21,7 @@ class Diagram {
     window.addEventListener("resize", this.onResize);
     this.echo = new Echo();
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
-    root.querySelector(".tools").append(offerDownload("the diagram", () => figureOf(this.data, this.open)));
+    root.querySelector(".tools").append(offerDownload("the diagram", () => this.figure(root)));
   }
 
   receive(data) {
@@ -32,6 +33,17 @@ class Diagram {
     }
     for (const stack of STACKS) this.open[stack] = Math.min(this.open[stack], data[stack].layers.length - 1);
     this.draw();
+  }
+
+  // At its full size, whatever the window, and with nothing chosen.
+  figure(root) {
+    const redraw = () => this.draw();
+    const drawing = () => snapshot(root.querySelector(".diagram"), [this.svg], redraw);
+    return { ...figureOf(this.data, this.open), drawing };
+  }
+
+  get isTaken() {
+    return this.svg.closest(".taken") !== null;
   }
 
   leave() {
@@ -46,6 +58,7 @@ class Diagram {
   // On a phone the page is scrolled; elsewhere all of the diagram is in sight below what stands above it.
   sizeNow() {
     const place = this.svg.parentElement;
+    if (this.isTaken) return largest();
     const height = window.innerWidth <= PHONE ? Infinity : heightBelow(place) - EDGE;
     const { encoder, decoder, output } = this.data;
     const [left, right] = [encoder, decoder].map(({ before, layers, after }) => {
@@ -82,10 +95,11 @@ class Diagram {
     this.svg.classList.toggle("narrow", this.size.box < SMALLER_BELOW);
     setAttributes(this.svg, { viewBox: `0 ${top} ${width} ${height}`, width, height });
     const { name: focused } = this.svg.getRootNode().activeElement?.closest?.(".box")?.dataset ?? {};
-    this.svg.replaceChildren(...parts.map(made));
+    this.svg.replaceChildren(...parts);
     for (const group of this.svg.querySelectorAll(".box")) {
       const { name } = group.dataset, { label, note } = this.boxNamed(name);
-      asButton(group, `${label}${note ? `, ${note}` : ""}`, name === this.chosen, () => this.choose(name));
+      const pressed = name === this.chosen && !this.isTaken;
+      asButton(group, `${label}${note ? `, ${note}` : ""}`, pressed, () => this.choose(name));
     }
     for (const stack of stacks) this.numbers(stack);
     if (focused) this.svg.querySelector(`[data-name="${focused}"]`)?.focus({ preventScroll: true });
@@ -110,11 +124,6 @@ class Diagram {
     const after = x + 8 + shown * (NUMBER + 2);
     this.svg.append(shape("text", { class: "small left", x: after, y: y - 12 }, `of ${count}`));
   }
-}
-
-// A shape as an element.
-function made({ tag, attributes, children }) {
-  return shape(tag, attributes, ...children.map((child) => (child.tag ? made(child) : child)));
 }
 
 function asButton(group, label, pressed, act) {

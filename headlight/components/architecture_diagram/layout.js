@@ -1,6 +1,6 @@
-// Where the boxes and lines of the diagram lie: as shapes, from which the page makes elements and a file its text.
+// Where the boxes and lines of the diagram lie.
 
-import { shape, write } from "../export/svg.js";
+import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 
 // Pixels: letters keep their size, boxes are as wide and as high as all of them have room. Between the stacks lies the
 // way of the memory.
@@ -42,7 +42,7 @@ export function largest() {
   return { ...size, width: size.right + size.box + RIGHT_OF_BOX + EDGE };
 }
 
-// The shapes of a diagram whose stacks have the layer `open[stack]` unfolded: {parts, stacks, top, width, height}. A
+// The elements of a diagram whose stacks have the layer `open[stack]` unfolded: {parts, stacks, top, width, height}. A
 // box is a group of the class "box" with its name; `stacks` says at which place how many layers are to be numbered.
 export function layOut(data, open, size) {
   const drawing = new Drawing(data, open, size);
@@ -73,7 +73,7 @@ class Drawing {
     y -= gap;
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
-    Object.assign(frame.attributes, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
+    setAttributes(frame, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
     this.line(middle, bottom + gap, middle, bottom - 14);
     y -= NUMBER + 8;
@@ -104,8 +104,8 @@ class Drawing {
       "g",
       { class: "box", "data-name": box.name },
       shape("rect", { ...side, ...paintOf(box.look) }),
-      write(box.label, middle, top + (noted ? 0.42 * high : high / 2 + 5)),
-      ...(noted ? [write(box.note, middle, top + 0.82 * high, { class: "small" })] : []),
+      shape("text", { x: middle, y: top + (noted ? 0.42 * high : high / 2 + 5) }, box.label),
+      ...(noted ? [shape("text", { x: middle, y: top + 0.82 * high, class: "small" }, box.note)] : []),
     ));
     this.line(middle, top, middle, top - gap / 2);
     this.points[box.name] = { x, y: top + high / 2 };
@@ -138,7 +138,7 @@ class Drawing {
   }
 
   label(x, y, text) {
-    this.add(write(text, x, y, { class: "small" }));
+    this.add(shape("text", { x, y, class: "small" }, text));
   }
 
   add(part) {

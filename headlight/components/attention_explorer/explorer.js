@@ -1,4 +1,4 @@
-// The linked explorer: overview, map or lines, and numbers share one choice; nothing here waits for the
+// The linked explorer: overview, map or lines, and numbers share one state; nothing here waits for the
 // server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
 // hostile until it is set as text.
 
@@ -6,14 +6,15 @@ import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
+import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
-  Choice, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
-} from "./choice.js";
+  ExplorerState, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
+} from "./state.js";
 import { Popover } from "./options.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./tokens.js";
-import { Lines, PALETTE, Table, WeightsMap } from "./views.js";
+import { Lines, PALETTE, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
@@ -26,7 +27,7 @@ class Explorer {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
     this.echo = new Echo();
-    this.choice = new Choice(() => this.changed());
+    this.state = new ExplorerState(() => this.changed());
     this.views();
     this.controls();
     const frame = this.find(".explorer");
@@ -44,12 +45,12 @@ class Explorer {
   views() {
     const linked = {
       point: (pointed) => this.point(pointed),
-      choose: (side, index, more) => this.choice.takeTokens(side, this.shown.side(side)[index].positions, more),
+      choose: (side, index, more) => this.state.takeTokens(side, this.shown.side(side)[index].positions, more),
     };
     this.overview = new Overview(this.find(".overview canvas"), {
       point: (head) => this.preview(head),
       choose: (kind, heads, more) => {
-        this.choice.takeHeads(kind, heads.map(({ layer, head }) => ({ layer, head })), more);
+        this.state.takeHeads(kind, heads.map(({ layer, head }) => ({ layer, head })), more);
       },
     });
     this.overview.listenToKeys();
@@ -58,36 +59,36 @@ class Explorer {
     this.options = new Popover(this.find(".options"));
     const title = () => `Weights. ${this.find(".heads_name").textContent}`;
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
-    const kind = () => `Heads: ${this.attention.texts.kinds[this.choice.kind]}`;
-    this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.choice));
+    const kind = () => `Heads: ${this.attention.texts.kinds[this.state.kind]}`;
+    this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.state));
   }
 
   controls() {
-    const { choice } = this;
+    const { state } = this;
     for (const input of this.root.querySelectorAll("[name]")) {
-      input.oninput = () => choice.set({ [input.name]: input.type === "range" ? Number(input.value) : input.value });
+      input.oninput = () => state.set({ [input.name]: input.type === "range" ? Number(input.value) : input.value });
     }
     const pressed = (event, name) => event.target.closest("button")?.dataset[name];
     this.find(".kinds").onclick = (event) => {
       const kind = pressed(event, "kind");
-      if (kind) choice.takeKind(kind, this.attention.kind(kind));
+      if (kind) state.takeKind(kind, this.attention.kind(kind));
     };
-    this.find(".views").onclick = (event) => pressed(event, "view") && choice.set({ view: pressed(event, "view") });
+    this.find(".views").onclick = (event) => pressed(event, "view") && state.set({ view: pressed(event, "view") });
     const take = (fits) => {
-      choice.set({ heads: everyHead(this.attention.kind(choice.kind)).filter((each) => fits(each, choice.heads[0])) });
+      state.set({ heads: everyHead(this.attention.kind(state.kind)).filter((each) => fits(each, state.heads[0])) });
     };
     this.find(".all").onclick = () => take(() => true);
     this.find(".layer").onclick = () => take((each, { layer }) => each.layer === layer);
     this.find(".across").onclick = () => take((each, { head }) => each.head === head);
     this.find(".several").onclick = () => {
-      choice.several = !choice.several;
-      this.find(".several").setAttribute("aria-pressed", choice.several);
+      state.several = !state.several;
+      this.find(".several").setAttribute("aria-pressed", state.several);
     };
-    this.find(".clear").onclick = () => choice.clear();
+    this.find(".clear").onclick = () => state.clear();
     this.find(".overview .title").append(offerDownload("all heads", () => allHeadsFigure(this)));
     this.download = offerDownload("the chosen heads", () => chosenFigure(this.chosen()));
     this.find(".main .title").append(this.download);
-    this.root.addEventListener("keydown", (event) => event.key === "Escape" && choice.clear());
+    this.root.addEventListener("keydown", (event) => event.key === "Escape" && state.clear());
   }
 
   leave() {
@@ -108,7 +109,7 @@ class Explorer {
     if (!before) this.offer(came.texts);
     this.draw();
     // Positions in the sentence before mean nothing in this one.
-    if (before && this.choice.tokens.length) this.choice.set({ tokens: [] });
+    if (before && this.state.tokens.length) this.state.set({ tokens: [] });
   }
 
   // What there is to choose from and to explain, the same for every sentence.
@@ -123,23 +124,23 @@ class Explorer {
   // What the address says, handed on by the component beside this one.
   follow(address) {
     if (!this.echo.isNews(inOrder(address))) return;
-    this.choice.parse(address);
+    this.state.parse(address);
     this.draw();
   }
 
   changed() {
     this.draw();
     this.echo.later(() => {
-      const address = this.choice.serialize();
+      const address = this.state.serialize();
       if (this.echo.isWorthReporting(inOrder(address))) this.setTriggerValue("choice", address);
     });
   }
 
   // Everything anew; what is not in sight is not drawn.
   draw() {
-    const { attention, choice } = this, width = (this.width = this.find(".explorer").clientWidth);
+    const { attention, state } = this, width = (this.width = this.find(".explorer").clientWidth);
     if (!width || !attention) return;
-    const kind = attention.kind(choice.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
+    const kind = attention.kind(state.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
     this.grid = beside ? Math.round(Math.min(MOST_GRID, Math.max(LEAST_GRID, GRID * width))) : width;
     // Beside the overview all of the map is in sight at once; below it, and where it is long, it is as high as it is.
     const high = beside ? Math.max(LEAST_HIGH, heightBelow(this.find(".panes")) - AROUND) : Infinity;
@@ -148,31 +149,31 @@ class Explorer {
     this.find(".panes").style.setProperty("--grid", `${this.grid}px`);
     this.showControls(kind);
     this.drawOverview();
-    this.drawHeads(choice.headsWithin(kind)); // the weights and the address may come one after the other
+    this.drawHeads(state.headsWithin(kind)); // the weights and the address may come one after the other
     this.weights.draw();
     this.heads.draw();
   }
 
   drawOverview() {
-    const { attention, choice, grid } = this, { kinds, kind, sort, label, least, scale } = choice;
+    const { attention, state, grid } = this, { kinds, kind, sort, label, least, scale } = state;
     const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
     const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
     const title = (at) => (names.length > 1 ? titles[at] : "");
-    this.groups = names.map((name, at) => ({ ...groupOf(attention, name, choice), title: title(at) }));
+    this.groups = names.map((name, at) => ({ ...groupOf(attention, name, state), title: title(at) }));
     this.overview.draw({
       key: JSON.stringify([attention.header.id, grid, kinds, names, sort, label, least, scale, colour]),
       groups: this.groups,
-      isChosen: (tile) => choice.has(tile.group.name, tile),
+      isChosen: (tile) => state.has(tile.group.name, tile),
       label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
     }, grid);
   }
 
   // Map or lines of these heads: the chosen ones, or one that is only pointed at.
   drawHeads(heads) {
-    const { attention, choice } = this, name = choice.kind, of = (some) => new Shown(attention, name, some, choice);
+    const { attention, state } = this, name = state.kind, of = (some) => new Shown(attention, name, some, state);
     const before = this.shown, shown = (this.shown = of(heads));
-    const lines = choice.view === "lines", apart = lines && heads.length <= PALETTE.length;
+    const lines = state.view === "lines", apart = lines && heads.length <= PALETTE.length;
     this.find(".empty").hidden = !shown.isEmpty;
     this.download.hidden = shown.isEmpty;
     this.find(".map").hidden = shown.isEmpty || lines;
@@ -180,20 +181,20 @@ class Explorer {
     this.describe(heads, apart);
     const size = ({ rows, columns }) => `${rows.length} ${columns.length}`;
     if (before?.name !== name || size(before) !== size(shown)) this.pointed = null;
-    if (!shown.isEmpty && !lines) this.map.drawWeights(shown, choice, this.room);
+    if (!shown.isEmpty && !lines) this.map.drawWeights(shown, state, this.room);
     const each = () => (apart ? heads.map((head) => of([head])) : [shown]);
-    if (!shown.isEmpty && lines) this.lines.draw(each(), shown, choice, this.room);
+    if (!shown.isEmpty && lines) this.lines.draw(each(), shown, state, this.room);
     this.point(this.pointed);
   }
 
   describe(heads, apart) {
-    const { attention, choice, shown } = this, { kind, rows, scale, together } = choice;
+    const { attention, state, shown } = this, { kind, rows, scale, together } = state;
     const set = (selector, text) => (this.find(selector).textContent = text);
     set(".heads_name", headsTitle(attention, kind, heads, apart ? "" : `${together} of `));
     const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
     set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
     set(".axes", axesText(kind, rows));
-    set(".notes", notes(heads.length, choice));
+    set(".notes", notes(heads.length, state));
     const names = apart
       ? heads.map(headName)
       : [`${together} of ${heads.length} heads: too many for a colour each`];
@@ -202,18 +203,18 @@ class Explorer {
       item.style.borderBottomColor = PALETTE[number];
       return item;
     });
-    this.find(".legend").replaceChildren(...(choice.view === "lines" && heads.length > 1 ? legend : []));
+    this.find(".legend").replaceChildren(...(state.view === "lines" && heads.length > 1 ? legend : []));
   }
 
   // What of the explorer a picture of the chosen heads shows.
   chosen() {
-    const { attention, choice, shown, lines } = this, title = this.find(".heads_name").textContent;
-    return { attention, choice, shown, each: choice.view === "lines" ? lines.each : null, title };
+    const { attention, state, shown, lines } = this, title = this.find(".heads_name").textContent;
+    return { attention, state, shown, each: state.view === "lines" ? lines.each : null, title };
   }
 
   preview(tile) {
-    const { attention, choice } = this, own = tile?.group.name === choice.kind;
-    this.drawHeads(own ? [tile] : choice.headsWithin(attention.kind(choice.kind)));
+    const { attention, state } = this, own = tile?.group.name === state.kind;
+    this.drawHeads(own ? [tile] : state.headsWithin(attention.kind(state.kind)));
     if (tile) this.readOut(attention.headText(tile.group.name, tile));
   }
 
@@ -223,15 +224,15 @@ class Explorer {
     this.pointed = pointed;
     this.showNumbers(pointed);
     if (this.shown.isEmpty) return;
-    if (this.choice.view === "map") this.map.show(pointed);
+    if (this.state.view === "map") this.map.show(pointed);
     else this.lines.show(pointed);
   }
 
   showNumbers(pointed) {
-    const { shown, choice } = this, chosen = chosenIndexes(shown, choice), place = this.find(".numbers");
+    const { shown, state } = this, chosen = chosenIndexes(shown, state), place = this.find(".numbers");
     place.replaceChildren();
     if (shown.isEmpty) return this.readOut("");
-    let { row, column } = pointed ?? { [choice.side === "queries" ? "row" : "column"]: chosen[0] };
+    let { row, column } = pointed ?? { [state.side === "queries" ? "row" : "column"]: chosen[0] };
     const nothing = row === undefined && column === undefined;
     if (nothing) row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
     row ??= shown.largestOfColumn(column);
@@ -243,7 +244,7 @@ class Explorer {
       this.readOut(
         "The max weight of this map. Point at a token, a cell or a head; click to select it; Escape clears.",
       );
-    } else if (!pointed) this.readOut(shown.tokensText(choice.side, chosen));
+    } else if (!pointed) this.readOut(shown.tokensText(state.side, chosen));
     else if (pointed.row === undefined) this.readOut(shown.tokensText("keys", [pointed.column]));
     else if (pointed.column === undefined) this.readOut(shown.tokensText("queries", [pointed.row]));
     else this.readOut(shown.cellText(row, column));
@@ -254,27 +255,27 @@ class Explorer {
   }
 
   showControls(kind) {
-    const { choice, attention } = this, { sort } = choice, { told, measures } = attention.texts;
+    const { state, attention } = this, { sort } = state, { told, measures } = attention.texts;
     for (const name of ["kind", "view"]) {
       for (const button of this.root.querySelectorAll(`[data-${name}]`)) {
-        button.setAttribute("aria-pressed", button.dataset[name] === choice[name]);
+        button.setAttribute("aria-pressed", button.dataset[name] === state[name]);
       }
     }
-    for (const input of this.root.querySelectorAll("[name]")) input.value = choice[input.name];
+    for (const input of this.root.querySelectorAll("[name]")) input.value = state[input.name];
     for (const option of this.find("[name=sort]").options) {
       option.disabled = option.value !== "layer" && !kind.measures[option.value];
     }
-    this.find(".clear").disabled = !choice.tokens.length && choice.heads.length === 1;
-    this.find(".naming").hidden = choice.kind === "encoder";
-    this.find(".explanation").textContent = told[choice.kind];
-    this.find(".top_value").textContent = choice.top === 100 ? "all" : `${choice.top} %`;
+    this.find(".clear").disabled = !state.tokens.length && state.heads.length === 1;
+    this.find(".naming").hidden = state.kind === "encoder";
+    this.find(".explanation").textContent = told[state.kind];
+    this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
-      const limit = limitOf(attention, choice.kind, choice);
+      const limit = limitOf(attention, state.kind, state);
       this.find(".least span").textContent = measures[sort][2];
       this.find(".least_value").textContent = limit === null ? "any" : attention.measureText(sort, limit);
     }
-    const found = findHeads(attention, choice.kind, choice), left = found.filter(({ fits }) => fits).length;
+    const found = findHeads(attention, state.kind, state), left = found.filter(({ fits }) => fits).length;
     const count = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "";
     this.find(".count").textContent = count || "click one, shift-click several";
     if (this.looked !== kind) this.showLook(kind);
@@ -284,7 +285,7 @@ class Explorer {
   showLook(kind) {
     this.looked = kind;
     const items = kind.look.map(([layer, head, text]) => {
-      return element("li", "", headButton(this.choice, { layer, head }, text));
+      return element("li", "", headButton(this.state, { layer, head }, text));
     });
     this.find(".look").replaceChildren(...items);
   }

@@ -1,25 +1,23 @@
 // What the explorer shows as pictures to save, with the numbers: the chosen heads as map or lines, and all heads.
 
 import { tableOfMatrices } from "../export/csv.js";
-import { heatmap } from "../export/matrix.js";
 import { arrayFile, textFile } from "../export/npz.js";
-import { overviewDrawing } from "../export/overview.js";
-import { placed, rounded, shape, write } from "../export/svg.js";
+import { SvgPen } from "../export/pen.js";
+import { INK, drawingOf } from "../export/svg.js";
 import { shortened } from "../lib/canvas.js";
-import { Geometry, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
-import { everyHead } from "../lib/thumbnails.js";
-import { headName } from "./choice.js";
+import { Geometry, paintHeatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { FEWEST_IN_LINE, ROOM_OF_A_TILE, everyHead, paintHeads, place } from "../lib/thumbnails.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
-import { PALETTE, shortWeight } from "./views.js";
+import { headName } from "./state.js";
+import { PALETTE, cellsOf, strokeLines } from "./views.js";
 
-const CELL = 34; // pixels
-const LABELS = 110, APART = 320, ROW = 26, BESIDE = 4; // of the lines
-const FAINTEST = 0.02; // of a line, as in views.js
+const CELL = 34, NAMES = 60; // pixels of a map's cell, and for the names of layers
+const LABELS = 110, APART = 320, ROW = 26; // of the lines
 const MOST_ROWS = 300_000; // of a table: spreadsheets have a million, and browsers would take long to write them
 
 // The chosen heads, as the menu has it. shown: the matrix; each: where lines are shown, one Shown a head with a colour
 // of its own, or the matrix alone where the heads are too many for that; title: how the explorer names them.
-export function chosenFigure({ attention, choice, shown, each, title }) {
+export function chosenFigure({ attention, state, shown, each, title }) {
   const apart = each?.length > 1 ? each : [shown];
   const matrices = () => apart.map((one) => ({
     name: one.heads.length === 1 ? nameOf(one.heads[0]) : "heads", values: shownValues(one),
@@ -28,22 +26,22 @@ export function chosenFigure({ attention, choice, shown, each, title }) {
   return {
     name: "attention",
     label: title,
-    caption: `${title}. ${chosenCaption(attention, choice, shown, each)}`,
-    drawing: () => placed([{ x: 0, y: 0, ...(each ? lines(each, shown, choice) : map(shown, choice)) }]),
+    caption: `${title}. ${chosenCaption(attention, state, shown, each)}`,
+    drawing: () => (each ? lines(each, shown, state) : map(shown, state)),
     table: () => tableOfMatrices(matrices(), { row: "query", column: "key", value: "weight" }),
     matrices,
   };
 }
 
 // All heads of some kinds, laid out at a width of the picture's own: groups as lib/thumbnails.js has them.
-export function allHeadsFigure({ attention, choice, groups }) {
+export function allHeadsFigure({ attention, state, groups }) {
   const names = groups.map(({ name }) => name);
   const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name), name), 0);
   return {
     name: "all_heads",
     label: `All heads: ${names.map((name) => attention.texts.kinds[name]).join(", ")}`,
-    caption: allHeadsCaption(attention, choice, groups),
-    drawing: () => placed([{ x: 0, y: 0, ...overviewDrawing(groups) }]),
+    caption: allHeadsCaption(attention, state, groups),
+    drawing: () => overview(groups),
     table: count > MOST_ROWS ? undefined : () => weightsTable(attention, names),
     files: () => Object.assign({}, ...names.map((name) => filesOf(attention, name))),
   };
@@ -105,46 +103,47 @@ function tokensOf(attention, name) {
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
-function map(shown, choice) {
-  const full = shown.full(choice.scale), rows = textsOf(shown.rows), columns = textsOf(shown.columns);
+function map(shown, state) {
+  const rows = textsOf(shown.rows), columns = textsOf(shown.columns), pen = new SvgPen();
   const geometry = new Geometry({
     rows: rows.length, columns: columns.length, left: rowLabelsWidth(rows), top: slantedHeight(columns),
     wide: CELL, after: CELL, below: 0,
   });
-  const share = (row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : NaN);
-  const valueText = (row, column) => shortWeight(shown.at(row, column));
-  const titleOf = (row, column) => shown.cellText(row, column);
-  return { parts: heatmap({ geometry, rows, columns, share, gap: 1, valueText, titleOf }), ...geometry };
+  paintHeatmap(pen, { geometry, rows, columns, ...cellsOf(shown, state), gap: 1 });
+  return drawingOf(pen.parts, { right: geometry.width, bottom: geometry.height });
 }
 
-function lines(each, shown, choice) {
-  const { rows, columns } = shown, parts = each.length > 1 ? legend(each) : [], top = each.length > 1 ? ROW : 0;
-  const middle = (at) => top + (at + 0.5) * ROW;
-  const end = LABELS + APART, height = top + Math.max(rows.length, columns.length) * ROW;
-  each.forEach((one, number) => {
-    const full = one.full(choice.scale), down = BESIDE * (number - (each.length - 1) / 2);
-    rows.forEach((_, row) => columns.forEach((key, column) => {
-      const weight = Math.min(1, one.at(row, column) / full), side = choice.side === "queries" ? rows[row] : key;
-      const chosen = !choice.tokens.length || choice.holds(choice.side, side.positions);
-      if (weight < FAINTEST || !chosen || !one.isShown(row, column)) return;
-      const ends = { x1: LABELS, y1: middle(row) + down, x2: end, y2: middle(column) + down };
-      const wide = rounded(1 + 2 * weight), opaque = rounded(weight);
-      const look = { stroke: PALETTE[number], "stroke-opacity": opaque, "stroke-width": wide };
-      parts.push(shape("line", { ...ends, ...look }, shape("title", {}, one.cellText(row, column))));
-    }));
-  });
-  rows.forEach(({ text }, at) => {
-    parts.push(write(shortened(text), LABELS - 6, middle(at) + 4, { "text-anchor": "end" }));
-  });
-  columns.forEach(({ text }, at) => parts.push(write(shortened(text), end + 6, middle(at) + 4)));
-  return { parts, width: end + LABELS, height };
+function lines(each, whole, state) {
+  const { rows, columns } = whole, pen = new SvgPen(), right = 2 * LABELS + APART;
+  const bottom = Math.max(rows.length, columns.length) * ROW;
+  pen.translate(LABELS, 0);
+  strokeLines(pen, { each, whole, state, high: ROW, wide: APART });
+  const label = (align, x) => ({ text }, at) => {
+    pen.textAlign = align;
+    pen.fillText(shortened(text), x, (at + 0.5) * ROW + 4);
+  };
+  rows.forEach(label("right", -6));
+  columns.forEach(label("left", APART + 6));
+  if (each.length > 1) legend(pen, each);
+  return drawingOf(pen.parts, { top: each.length > 1 ? -ROW : 0, right, bottom });
 }
 
 // Above the lines: which colour is which head's.
-function legend(each) {
+function legend(pen, each) {
   const apart = (LABELS + APART) / Math.max(4, each.length);
-  return each.flatMap(({ heads: [head] }, number) => {
-    const x = LABELS / 2 + number * apart, swatch = { x, y: 8, width: 12, height: 4, fill: PALETTE[number] };
-    return [shape("rect", swatch), write(headName(head), x + 16, 14)];
+  each.forEach(({ heads: [head] }, number) => {
+    const x = number * apart - LABELS / 2;
+    pen.fillStyle = PALETTE[number];
+    pen.fillRect(x, 8 - ROW, 12, 4);
+    pen.fillStyle = INK;
+    pen.fillText(headName(head), x + 16, 14 - ROW);
   });
+}
+
+// At a width of the picture's own.
+function overview(groups) {
+  const right = NAMES + ROOM_OF_A_TILE * Math.max(FEWEST_IN_LINE, ...groups.map(({ heads }) => heads));
+  const pen = new SvgPen(), placed = place(groups, right);
+  paintHeads(pen, placed);
+  return drawingOf(pen.parts, { right, bottom: placed.bottom });
 }

@@ -4,9 +4,9 @@
 import { element, isShortcut, tint, withMore } from "../lib/canvas.js";
 
 // The chosen tokens as they are numbered on the side that is shown.
-export function chosenIndexes(shown, choice) {
-  return shown.side(choice.side).flatMap(({ positions }, index) => {
-    return choice.holds(choice.side, positions) ? [index] : [];
+export function chosenIndexes(shown, state) {
+  return shown.side(state.side).flatMap(({ positions }, index) => {
+    return state.holds(state.side, positions) ? [index] : [];
   });
 }
 
@@ -54,9 +54,9 @@ class TokenList {
   }
 
   // Which tokens are chosen, and which one is pointed at, here or elsewhere.
-  mark(groups, choice, pointed) {
+  mark(groups, state, pointed) {
     this.each((button, index) => {
-      button.setAttribute("aria-pressed", choice.holds(this.side, groups[index].positions));
+      button.setAttribute("aria-pressed", state.holds(this.side, groups[index].positions));
       button.classList.toggle("pointed", index === pointed?.[this.name]);
     });
   }
@@ -95,15 +95,15 @@ export class BothSides {
   }
 
   // By the weights of what is pointed at, else of what is chosen.
-  show(shown, choice, pointed, dark) {
-    const side = !pointed ? choice.side : pointed.row === undefined ? "keys" : "queries";
-    const indexes = pointed ? [pointed.row ?? pointed.column] : chosenIndexes(shown, choice);
+  show(shown, state, pointed, dark) {
+    const side = !pointed ? state.side : pointed.row === undefined ? "keys" : "queries";
+    const indexes = pointed ? [pointed.row ?? pointed.column] : chosenIndexes(shown, state);
     const other = side === "queries" ? "keys" : "queries";
     const sums = shown.side(other).map((_, at) => shown.sumOf(side, indexes, at)), most = Math.max(shown.most, ...sums);
     for (const list of this.lists) {
       const isColoured = list.side === other && indexes.length > 0;
       list.each((button, at) => tint(button, isColoured ? sums[at] / most : null, dark));
-      list.mark(shown.side(list.side), choice, pointed);
+      list.mark(shown.side(list.side), state, pointed);
     }
   }
 }

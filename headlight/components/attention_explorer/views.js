@@ -1,7 +1,7 @@
-// The views of what is shown: the map, the lines, and tables. They are linked: each reports what it is pointed at,
+// The views of what is shown: the map, and the lines. They are linked: each reports what it is pointed at,
 // {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, POINTED, element, placeOf, shortened } from "../lib/canvas.js";
+import { Drawing, POINTED, placeOf, shortened } from "../lib/canvas.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { BothSides, chosenIndexes } from "./tokens.js";
 
@@ -34,8 +34,8 @@ export class WeightsMap extends Heatmap {
   }
 
   // In a room of `wide` by `high` pixels, as far as cells of at least a few pixels allow.
-  drawWeights(shown, choice, { wide: width, high }) {
-    Object.assign(this, { shown, choice });
+  drawWeights(shown, state, { wide: width, high }) {
+    Object.assign(this, { shown, state });
     const rows = shown.rows.map(({ text }) => text), columns = shown.columns.map(({ text }) => text);
     const left = Math.max(LEAST_LEFT, rowLabelsWidth(rows)), top = Math.max(LEAST_TOP, slantedHeight(columns));
     const across = (width - left - KEYS_RIGHT) / columns.length, down = (high - top - BELOW) / rows.length;
@@ -43,38 +43,31 @@ export class WeightsMap extends Heatmap {
     const wide = Math.max(SMALLEST_CELL, Math.min(largest, across, down)), gap = wide < CELL_APART ? 0 : 1;
     const size = { rows: rows.length, columns: columns.length };
     const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: BELOW });
-    const full = shown.full(choice.scale), pen = this.drawing.start(geometry.width, geometry.height);
-    const share = (row, column) => (shown.isShown(row, column) ? shown.at(row, column) / full : NaN);
-    const valueText = (row, column) => (shown.isShown(row, column) ? shortWeight(shown.at(row, column)) : "");
+    const pen = this.drawing.start(geometry.width, geometry.height);
     const label =
       `${rows.length} rows of queries, ${columns.length} columns of keys. ` +
       "Arrow keys move, Enter chooses the row; the table below has the numbers.";
-    this.draw(pen, { geometry, rows, columns, share, valueText, gap }, label);
+    this.draw(pen, { geometry, columns: [], ...cellsOf(shown, state), gap }, label);
     this.drawing.keep();
-  }
-
-  // The labels are buttons above the canvas.
-  writeRows() {
-    const { left, top, wide } = this.geometry, every = labelEvery(wide);
+    // The labels are buttons above the canvas.
     for (const [name, value] of Object.entries({ left, top, cell: wide })) {
       this.sides.place.style.setProperty(`--${name}`, `${value}px`);
     }
-    this.sides.fill(this.shown, shortened, [every, every]);
+    const every = labelEvery(wide);
+    this.sides.fill(shown, shortened, [every, every]);
   }
-
-  writeColumns() {}
 
   // Row and column of what is pointed at, here or elsewhere, over those that are chosen.
   show(pointed) {
-    const { shown, choice } = this, pen = this.drawing.again();
+    const { shown, state } = this, pen = this.drawing.again();
     this.pointed = pointed;
     pen.lineWidth = 2;
     pen.strokeStyle = pen.fillStyle;
-    for (const index of chosenIndexes(shown, choice)) this.frameGroup(pen, choice.side, index);
+    for (const index of chosenIndexes(shown, state)) this.frameGroup(pen, state.side, index);
     pen.strokeStyle = POINTED;
     if (pointed?.row !== undefined) this.frameGroup(pen, "queries", pointed.row);
     if (pointed?.column !== undefined) this.frameGroup(pen, "keys", pointed.column);
-    this.sides.show(shown, choice, pointed, pen.onDark);
+    this.sides.show(shown, state, pointed, pen.onDark);
   }
 
   frameGroup(pen, side, index) {
@@ -83,8 +76,17 @@ export class WeightsMap extends Heatmap {
   }
 }
 
+// Colours, digits and titles of a matrix as lib/heatmap.js has them.
+export function cellsOf(shown, { scale }) {
+  const full = shown.full(scale), ofShown = (value, other) => (row, column) => {
+    return shown.isShown(row, column) ? value(shown.at(row, column)) : other;
+  };
+  const titleOf = (row, column) => shown.cellText(row, column);
+  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(shortWeight, ""), titleOf };
+}
+
 // As short as a cell needs it: ".12", "1", and of a sum of heads "2.3".
-export function shortWeight(weight) {
+function shortWeight(weight) {
   return weight < 0.995 ? weight.toFixed(2).slice(1) : weight.toFixed(weight < 1.005 ? 0 : 1);
 }
 
@@ -97,8 +99,8 @@ export class Lines {
   }
 
   // each: one Shown a colour; whole: what the tokens are taken from.
-  draw(each, whole, choice, { wide, high }) {
-    Object.assign(this, { each, whole, choice });
+  draw(each, whole, state, { wide, high }) {
+    Object.assign(this, { each, whole, state });
     const longest = Math.max(whole.rows.length, whole.columns.length);
     this.high = Math.max(LEAST_LINE_ROW, Math.min(LINE_ROW, (high - LINES_HEAD) / longest));
     this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, wide - 2 * TOKENS_WIDE));
@@ -106,38 +108,10 @@ export class Lines {
     this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
     this.sides.fill(whole, shortened);
     this.drawing.start(this.wide, longest * this.high);
-    this.stroke((row, column) => this.isChosen(row, column));
+    strokeLines(this.drawing.pen, this);
     this.drawing.keep();
     const label = `Lines from ${whole.rows.length} queries to ${whole.columns.length} keys`;
     this.drawing.canvas.setAttribute("aria-label", label);
-  }
-
-  stroke(isWanted) {
-    const { each, high, wide, choice } = this, { pen } = this.drawing;
-    each.forEach((shown, number) => {
-      const full = shown.full(choice.scale), columns = shown.columns.length;
-      // Beside the other heads' line.
-      const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2);
-      pen.strokeStyle = PALETTE[number];
-      for (let cell = 0; cell < shown.values.length; cell++) {
-        const weight = Math.min(1, shown.values[cell] / full);
-        if (weight < FAINTEST) continue;
-        const row = Math.floor(cell / columns), column = cell % columns;
-        if (!shown.isShown(row, column) || !isWanted(row, column)) continue;
-        pen.globalAlpha = weight;
-        pen.lineWidth = 1 + 2 * weight;
-        pen.beginPath();
-        pen.moveTo(0, row * high + down);
-        pen.lineTo(wide, column * high + down);
-        pen.stroke();
-      }
-    });
-    pen.globalAlpha = 1;
-  }
-
-  isChosen(row, column) {
-    const { choice, whole } = this, index = choice.side === "queries" ? row : column;
-    return !choice.tokens.length || choice.holds(choice.side, whole.side(choice.side)[index].positions);
   }
 
   // Only the lines of what is pointed at, here or elsewhere; with null those of what is chosen, or all.
@@ -145,34 +119,38 @@ export class Lines {
     const pen = this.drawing.again(), { canvas } = this.drawing;
     if (pointed) {
       pen.clearRect(0, 0, canvas.width, canvas.height);
-      this.stroke((row, column) => (pointed.row ?? row) === row && (pointed.column ?? column) === column);
+      strokeLines(pen, this, pointed);
     }
-    this.sides.show(this.whole, this.choice, pointed, pen.onDark);
+    this.sides.show(this.whole, this.state, pointed, pen.onDark);
   }
 }
 
-// The table behind a picture: filled only while it is open.
-export class Table {
-  // rows(): the texts of the head, then those of each row; a text may be an element. label() is for screen readers.
-  constructor(details, label, rows) {
-    Object.assign(this, { details, label, rows });
-    details.addEventListener("toggle", () => this.draw());
-  }
-
-  draw() {
-    const place = this.details.querySelector(".places");
-    if (!this.details.open) return place.replaceChildren();
-    place.setAttribute("aria-label", this.label());
-    const [head, ...rows] = this.rows(), body = element("tbody", "", ...rows.map((row) => this.row(row)));
-    const focused = [...place.querySelectorAll("button")].indexOf(place.getRootNode().activeElement);
-    place.replaceChildren(element("table", "", element("thead", "", this.row(head, "col")), body));
-    place.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
-  }
-
-  row(cells, scope) {
-    return element("tr", "", ...cells.map((cell, at) => {
-      if (at && !scope) return element("td", "", cell);
-      return Object.assign(element("th", "", cell), { scope: scope ?? "row" });
-    }));
-  }
+// From middle to middle of what is `high` on both sides, `wide` apart, one head's lines beside those of another: the
+// lines of what is pointed at, else of what is chosen, else all.
+export function strokeLines(pen, { each, whole, state, high, wide }, pointed = null) {
+  const isChosen = (place) => state.holds(state.side, whole.side(state.side)[place].positions);
+  const isWanted = (row, column) => {
+    if (pointed) return (pointed.row ?? row) === row && (pointed.column ?? column) === column;
+    return !state.tokens.length || isChosen(state.side === "queries" ? row : column);
+  };
+  each.forEach((shown, number) => {
+    const full = shown.full(state.scale), columns = shown.columns.length;
+    const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2);
+    pen.strokeStyle = PALETTE[number];
+    for (let cell = 0; cell < shown.values.length; cell++) {
+      const weight = Math.min(1, shown.values[cell] / full);
+      if (weight < FAINTEST) continue;
+      const row = Math.floor(cell / columns), column = cell % columns;
+      if (!shown.isShown(row, column) || !isWanted(row, column)) continue;
+      if (pen.isForFile) pen.title = shown.cellText(row, column);
+      pen.globalAlpha = weight;
+      pen.lineWidth = 1 + 2 * weight;
+      pen.beginPath();
+      pen.moveTo(0, row * high + down);
+      pen.lineTo(wide, column * high + down);
+      pen.stroke();
+    }
+  });
+  pen.title = "";
+  pen.globalAlpha = 1;
 }

@@ -2,7 +2,7 @@
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
 import { offerDownload } from "../export/menu.js";
-import { widthOf } from "../export/pictures.js";
+import { snapshot } from "../export/snapshot.js";
 import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
@@ -121,8 +121,10 @@ class Steps {
   }
 
   figureAt(index) {
-    const { data, grids, chosen } = this;
-    return figureOf({ data, grids, step: data.steps[index], chosen, measure: widthOf });
+    const { data, grids, chosen } = this, { item } = this.entries[index];
+    const places = [item.querySelector(".equation"), item.querySelector(".maps")];
+    const drawing = () => snapshot(this.find(".player"), places, () => this.drawStep(index));
+    return { ...figureOf({ data, grids, step: data.steps[index], chosen }), drawing };
   }
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.

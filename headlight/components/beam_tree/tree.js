@@ -2,7 +2,7 @@
 // says what it is and where its step reads in the source; a click goes on from there.
 
 import { offerDownload } from "../export/menu.js";
-import { widthOf } from "../export/pictures.js";
+import { snapshot } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 import { moved, way } from "./moves.js";
@@ -13,9 +13,9 @@ const WIDE = 78, APART = 12, HIGH = 33; // pixels of a button, between two colum
 class BeamTree {
   constructor(root) {
     const find = (selector) => root.querySelector(selector);
-    Object.assign(this, { stage: find(".stage"), edges: find(".edges") });
+    Object.assign(this, { frame: find(".player"), stage: find(".stage"), edges: find(".edges") });
     Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
-    find(".under").append(offerDownload("the tree", () => figureOf(this.data, widthOf)));
+    find(".under").append(offerDownload("the tree", () => this.figure()));
     this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
     this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);
@@ -37,6 +37,11 @@ class BeamTree {
   }
 
   leave() {}
+
+  figure() {
+    const legend = this.frame.querySelector(".legend");
+    return { ...figureOf(this.data), drawing: () => snapshot(this.frame, [this.stage, legend]) };
+  }
 
   place({ step, row }) {
     return { left: step * (WIDE + APART), top: row * HIGH };

@@ -2,7 +2,7 @@
 // Token text is hostile until it is set as text.
 
 import { offerDownload } from "../export/menu.js";
-import { widthOf } from "../export/pictures.js";
+import { snapshot } from "../export/snapshot.js";
 import { element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { mounted } from "../lib/mount.js";
@@ -18,7 +18,7 @@ class Player {
   constructor(root) {
     this.root = root;
     this.find = (selector) => root.querySelector(selector);
-    this.playhead = new Playhead(this.find, 1, MILLISECONDS_A_STEP, {
+    this.playhead = new Playhead(this.find, "step", 1, MILLISECONDS_A_STEP, {
       draw: () => this.show(),
       valueOf: (step) => step,
       send: (step) => this.setTriggerValue("step", step),
@@ -27,8 +27,12 @@ class Player {
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new HeadStrip(this.find(`.all_${kind}`), readOut, choose));
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
-    const step = () => stepFigure(this.data, this.maps, this.playhead.at, widthOf);
-    const heads = () => headsFigure(this.data, this.strips.map((strip) => strip.shown), this.playhead.at);
+    const drawing = (...places) => () => snapshot(this.find(".player"), places.map(this.find), () => this.show());
+    const step = () => ({
+      ...stepFigure(this.data, this.maps, this.playhead.at), drawing: drawing(".rows", ".candidates"),
+    });
+    const shown = () => this.strips.map((strip) => strip.shown);
+    const heads = () => ({ ...headsFigure(this.data, shown(), this.playhead.at), drawing: drawing(".strips") });
     this.find(".candidates .title").append(offerDownload("this step and its candidates", step));
     this.find(".heads .title").append(offerDownload("every head in this step", heads));
     this.resized = new ResizeObserver(() => this.data && this.drawStrips());

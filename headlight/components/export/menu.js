@@ -1,8 +1,8 @@
 // What can be taken of a figure, in a menu that a button beside it opens: the picture as SVG and PNG, the numbers as
 // CSV and NPZ, the caption to copy. Nothing is made before somebody asks for it, and the server has no part in it.
 //
-// A figure is {name, label, caption, picture, table, matrices}: the files' name; what it shows, in a few words; what
-// the page says of it; picture() promises {text, width, height} of the SVG; table() gives {header, rows}; matrices()
+// A figure is {name, label, caption, drawing, table, matrices}: the files' name; what it shows, in a few words; what
+// the page says of it; drawing() gives {parts, width, height} of the picture; table() gives {header, rows}; matrices()
 // gives what npz.js makes files of, or files() those themselves. Without a table or these it has no such file.
 
 import { element, svgElement } from "../lib/canvas.js";
@@ -30,18 +30,12 @@ export function downloadButton(className) {
   return button;
 }
 
-// A component's own button, to be put beside its figure; figureOf() says at each click what is to be had. In place of a
-// picture it has drawing(), which gives {parts, width, height}.
+// A component's own button, to be put beside its figure; figureOf() says at each click what is to be had.
 export function offerDownload(label, figureOf) {
   const button = downloadButton("download");
   button.setAttribute("aria-label", `Download: ${label}`);
   button.onclick = () => {
-    const menu = (button.menu ??= new DownloadMenu(button.parentElement)), figure = figureOf();
-    const picture = async () => {
-      const drawing = { ...figure.drawing(), title: figure.label, caption: figure.caption };
-      return svgFile(drawing, await fontFaces(new Set([PAGES_FONT])));
-    };
-    menu.open(button, { ...figure, picture });
+    (button.menu ??= new DownloadMenu(button.parentElement)).open(button, figureOf());
   };
   return button;
 }
@@ -104,13 +98,14 @@ export class DownloadMenu {
   }
 
   async make(what) {
-    const { name, caption, table, matrices, files = () => filesOf(matrices()), picture } = this.figure;
+    const { name, caption, table, matrices, files = () => filesOf(matrices()) } = this.figure;
     if (what === "copy") return this.sayCopied(what, await copyText(caption));
     if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
     if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(table()));
     else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(files()));
     else {
-      const { text, width, height } = await picture();
+      const { label: title, drawing } = this.figure;
+      const { text, width, height } = svgFile({ ...drawing(), title, caption }, await fontFaces(PAGES_FONT));
       if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", text);
       else saveFile(`${name}.png`, "image/png", await pngOf(text, width, height));
     }

@@ -38,10 +38,10 @@ export async function pngOf(text, width, height) {
   });
 }
 
-// The page's own fonts of these families as rules that bring the font along; "" where they are the visitor's system's.
-export async function fontFaces(families) {
+// The page's own font of this family as rules that bring it along; "" where it is one of the visitor's system.
+export async function fontFaces(family) {
   const rules = [...document.styleSheets].flatMap(rulesOf).filter((rule) => {
-    return rule instanceof CSSFontFaceRule && families.has(valueOf(rule, "font-family")) && !isItalic(rule);
+    return rule instanceof CSSFontFaceRule && valueOf(rule, "font-family") === family && !isItalic(rule);
   });
   return (await Promise.all(rules.map(embedded))).join("");
 }

@@ -1,6 +1,6 @@
 // The cells of a Plotly heatmap as boxes: Plotly itself draws them as an image of pixels, which blurs in a paper.
 
-import { svgElement } from "../lib/canvas.js";
+import { rounded, shape } from "../export/svg.js";
 import { plainText } from "./numbers.js";
 
 const MOST = 20_000; // cells; of more the image stays, for a file of boxes would be larger than anybody's patience
@@ -36,7 +36,7 @@ export function boxes(drawn, layout, inLight) {
   const scale = trace.colorscale.map(([at, colour]) => [at, inLight(colour)]);
   const colourOf = rampOf(scale, trace.zmin, trace.zmax);
   if (!colourOf || x.length !== z[0].length + 1 || y.length !== z.length + 1) return null;
-  const group = svgElement("g", { class: "cells" });
+  const parts = [];
   const span = (axis, edges, at, gap) => {
     const [one, other] = [axis.c2p(edges[at]), axis.c2p(edges[at + 1])].sort((low, high) => low - high);
     return [one + gap / 2, Math.max(0, other - one - gap)].map(rounded);
@@ -47,14 +47,12 @@ export function boxes(drawn, layout, inLight) {
       if (!Number.isFinite(value)) return;
       const [left, width] = span(across, x, column, trace.xgap ?? 0), [red, green, blue, opaque] = colourOf(value);
       const fill = `rgb(${[red, green, blue].map(Math.round).join(", ")})`;
-      const box = svgElement("rect", { x: left, y: top, width, height, fill, "fill-opacity": opaque.toFixed(4) });
-      const words = trace.hovertext?.[row]?.[column];
-      if (words) box.append(svgElement("title", {}, plainText(words)));
-      group.append(box);
+      const words = trace.hovertext?.[row]?.[column], title = words ? [shape("title", {}, plainText(words))] : [];
+      const box = { x: left, y: top, width, height, fill, "fill-opacity": Number(opaque.toFixed(4)) };
+      parts.push(shape("rect", box, ...title));
     });
   });
-  return group;
+  return shape("g", { class: "cells" }, ...parts);
 }
 
 const axisName = (id) => `${id[0]}axis${id.slice(1)}`;
-const rounded = (number) => Number(number.toFixed(2));

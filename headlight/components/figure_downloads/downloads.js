@@ -1,7 +1,6 @@
 // A button beside every figure of the page that Plotly draws, and one menu for all of them.
 
 import { DownloadMenu, downloadButton } from "../export/menu.js";
-import { fontFaces } from "../export/pictures.js";
 import { mounted } from "../lib/mount.js";
 import { composed } from "./compose.js";
 import { matricesOf, tableOf } from "./numbers.js";
@@ -55,12 +54,12 @@ class FigureDownloads {
 function figureIn(place) {
   const now = () => place.querySelector(`.${FIGURE}`), label = labelOf(place);
   // What the page says of it; without more, what it tells screen readers.
-  const caption = now().layout.meta?.caption ?? label, about = { title: label, caption };
+  const caption = now().layout.meta?.caption ?? label;
   const matrices = () => matricesOf(numbersOf(now()));
   return {
     name: /st-key-([\w-]+)/.exec(place.className)?.[1] ?? "figure",
     label, caption,
-    picture: async () => composed(now(), about, await fontFaces(composed(now(), about).families)),
+    drawing: () => composed(now()),
     table: () => tableOf(numbersOf(now())),
     matrices: matrices().length ? matrices : undefined,
   };

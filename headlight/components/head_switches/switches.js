@@ -2,6 +2,7 @@
 // arrows go from head to head, Escape switches all on.
 
 import { offerDownload } from "../export/menu.js";
+import { snapshot } from "../export/snapshot.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { Echo, mounted } from "../lib/mount.js";
 import { figureOf } from "./picture.js";
@@ -16,7 +17,7 @@ class HeadSwitches {
     this.echo = new Echo();
     this.buttons = new Map();
     this.off = [];
-    find(".under").append(offerDownload("what is lost without each head", () => figureOf(this.data)));
+    find(".under").append(offerDownload("what is lost without each head", () => this.figure(find(".switches"))));
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
     find(".switches").onkeydown = (event) => this.key(event);
@@ -38,6 +39,10 @@ class HeadSwitches {
 
   leave() {
     this.resized.disconnect();
+  }
+
+  figure(frame) {
+    return { ...figureOf(this.data), drawing: () => snapshot(frame, [this.grids]) };
   }
 
   build() {
@@ -73,9 +78,8 @@ class HeadSwitches {
     for (const { kind, losses, digits, turned, words } of kinds) {
       losses.forEach((row, layer) => row.forEach((loss, head) => {
         const name = `${kind}.${layer + 1}.${head + 1}`, button = this.buttons.get(name), off = this.off.includes(name);
-        button.textContent = digits[layer][head];
+        button.replaceChildren(digits[layer][head], ...(turned[layer][head] ? [element("i", "turned")] : []));
         button.style.setProperty("--colour", signedColour(limit ? loss / limit : 0));
-        button.classList.toggle("turned", turned[layer][head]);
         button.setAttribute("aria-pressed", off);
         button.setAttribute("aria-label", `${off ? "Off: " : ""}${words[layer][head]}`);
       }));

@@ -11,8 +11,8 @@ const ORANGE = [232, 113, 10];
 // How opaque a signed share of full colour is: never quite nothing, so that a cell of 0 is no blank one.
 export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
 
-// The ramp of weights from 0 to 1, the same as in headlight/plots/palette.py: from nearly nothing over blue to the colour that
-// stands out most from the page, dark on a light one and light on a dark one. Red, green, blue and opacity.
+// The ramp of weights from 0 to 1, the same as in headlight/plots/palette.py: from nearly nothing over blue to the
+// colour that stands out most from the page, dark on a light one and light on a dark one. Red, green, blue, opacity.
 const NONE = [...BLUE, 0.03], HALF = [...BLUE, 0.72];
 const RAMPS = { light: [NONE, HALF, [8, 48, 107, 1]], dark: [NONE, HALF, [158, 202, 255, 1]] };
 const PAGES = { light: [255, 255, 255], dark: [14, 17, 23] };
@@ -27,14 +27,15 @@ export function shade(weight, dark = false) {
   return from.map((part, at) => part + way * (to[at] - part));
 }
 
-export function blue(weight, dark = false) {
-  const [red, green, blue_, opaque] = shade(weight, dark);
+export const blue = (weight, dark = false) => asText(shade(weight, dark));
+
+function asText([red, green, blue_, opaque]) {
   return `rgba(${[red, green, blue_].map(Math.round).join(", ")}, ${opaque.toFixed(3)})`;
 }
 
 // The colour of a digit on a cell of this weight: the page's own on a faint cell, else black or white, whichever stands
 // out more.
-export function inkOn(weight, dark, own) {
+export function labelColor(weight, dark, own) {
   if (weight < FAINT) return own;
   const [red, green, blue_, opaque] = shade(weight, dark);
   const seen = PAGES[themeOf(dark)].map((part, at) => part + opaque * ([red, green, blue_][at] - part));
@@ -58,7 +59,7 @@ export function isDark(place) {
 // Colour an element by a weight, its text readable on it; null takes the colour away.
 export function tint(place, weight, dark) {
   place.style.backgroundColor = weight === null ? "" : blue(weight, dark);
-  place.style.color = weight === null ? "" : inkOn(weight, dark, "");
+  place.style.color = weight === null ? "" : labelColor(weight, dark, "");
 }
 
 // Children are elements, or texts that are set as text.
@@ -122,8 +123,10 @@ export function placeOf({ offsetX, offsetY, target }) {
   return { x: offsetX / zoom, y: offsetY / zoom };
 }
 
-// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
+// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour. While a picture is
+// made of the page (export/snapshot.js) it has another pen.
 export function prepare(canvas, width, height) {
+  if (canvas.svgPen) return canvas.svgPen;
   const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas), style = getComputedStyle(canvas);
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
@@ -170,16 +173,29 @@ export class Drawing {
 }
 
 const BLANK = [...BLUE, 0];
-// A share from -1, blue, to 1, orange, as a colour of CSS.
-export function signedColour(share) {
-  const [red, green, blue_, opaque] = around(Math.max(-1, Math.min(1, share)));
-  return `rgba(${red}, ${green}, ${blue_}, ${opaque.toFixed(3)})`;
+
+// A share from -1, blue, to 1, orange, as red, green, blue and opacity.
+const around = (share) => [...(share >= 0 ? ORANGE : BLUE), opacity(Math.abs(share))];
+
+// The same as a colour of CSS.
+export const signedColour = (share) => asText(around(share));
+
+// Cells side by side in a box {x, y, wide, high}. share(row, column) is the part of full colour from 0 to 1, of
+// `signed` values from -1 to 1, NaN where a cell stays blank. `raster` is one of this size that is there already.
+export function paintCells(pen, { rows, columns, share, signed = false }, box, raster = null) {
+  const colourOf = signed ? around : (part) => shade(part, pen.onDark);
+  if (pen.isForFile) {
+    const textOf = (part) => (Number.isNaN(part) ? "" : asText(colourOf(part)));
+    return pen.cells(rows, columns, (row, column) => textOf(share(row, column)), box);
+  }
+  const image = (raster ?? new Raster(columns, rows)).of((row, column) => {
+    const part = share(row, column);
+    return Number.isNaN(part) ? BLANK : colourOf(part);
+  });
+  pen.drawImage(image, box.x, box.y, box.wide, box.high);
 }
 
-// The same as red, green, blue and opacity.
-export const around = (part) => [...(part >= 0 ? ORANGE : BLUE), opacity(Math.abs(part))];
-
-// Numbers as an image of a pixel a cell, to be stretched without blur.
+// Colours as an image of a pixel a cell, to be stretched without blur.
 export class Raster {
   constructor(columns, rows) {
     this.canvas = document.createElement("canvas");
@@ -189,17 +205,15 @@ export class Raster {
     Object.assign(this, { columns, rows });
   }
 
-  // share(row, column): the part of full colour from 0 to 1, NaN where the cell stays blank. Of values around zero
-  // (`signed`) it goes from -1 to 1. `dark` is the page.
-  of(share, signed = false, dark = false) {
-    const { data } = this.image, colourOf = signed ? around : (part) => shade(part, dark);
+  of(colourOf) {
+    const { data } = this.image;
     for (let row = 0, at = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++, at += 4) {
-        const part = share(row, column), colour = Number.isNaN(part) ? BLANK : colourOf(part);
-        data[at] = colour[0];
-        data[at + 1] = colour[1];
-        data[at + 2] = colour[2];
-        data[at + 3] = 255 * colour[3];
+        const [red, green, blue_, opaque] = colourOf(row, column);
+        data[at] = red;
+        data[at + 1] = green;
+        data[at + 2] = blue_;
+        data[at + 3] = 255 * opaque;
       }
     }
     this.pen.putImageData(this.image, 0, 0);

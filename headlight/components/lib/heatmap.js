@@ -1,7 +1,7 @@
 // The heatmap: rows are queries, columns are keys or dimensions, colour is the number. It is pointed at by mouse,
 // finger and keys.
 
-import { FRAME, Raster, blue, inkOn, listenToKeys, placeOf, shortened, withMore } from "./canvas.js";
+import { FRAME, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
@@ -94,103 +94,11 @@ export class Heatmap {
     this.point(found);
   }
 
-  // A picture has the `geometry`, the labels of `rows` and `columns`, and share(row, column), the part of full colour:
-  // from 0 to 1, of `signed` values from -1 to 1, NaN for a blank cell. It may have valueText(row, column, short),
-  // written where there is room, masked(row, column), which is hatched, a `gap` between cells, `upright` columns, a
-  // note a row on the right, and instead of columns a `first` number and a `frame` around some: [first, count].
+  // A picture is what `paintHeatmap` paints.
   draw(pen, picture, label) {
     this.geometry = picture.geometry;
-    this.paint(pen, picture);
-    pen.strokeStyle = FRAME;
-    pen.lineWidth = 1;
-    const { left, top, right, bottom, wide, high } = this.geometry;
-    pen.strokeRect(left - 0.5, top - 0.5, right - left + 1, bottom - top + 1);
-    if (picture.masked) this.hatch(pen, picture.masked);
-    if (picture.valueText && wide >= ROOM_FOR_A_SHORT_ONE && high >= HEIGHT_FOR_A_VALUE) this.write(pen, picture);
-    this.writeRows(pen, picture);
-    if (picture.columns) this.writeColumns(pen, picture);
-    else this.writeNumbers(pen, picture);
+    paintHeatmap(pen, picture);
     this.canvas.setAttribute("aria-label", label);
-  }
-
-  // Cells that stand apart one by one, others as an image of a pixel a cell.
-  paint(pen, { share, signed, gap }) {
-    const { rows, columns, left, top, right, bottom, wide, high } = this.geometry;
-    if (!gap) {
-      pen.drawImage(new Raster(columns, rows).of(share, signed, pen.onDark), left, top, right - left, bottom - top);
-      return;
-    }
-    const ink = pen.fillStyle;
-    this.eachCell((row, column, x, y) => {
-      const part = share(row, column);
-      if (Number.isNaN(part)) return;
-      pen.fillStyle = blue(part, pen.onDark);
-      pen.fillRect(x + gap / 2, y + gap / 2, wide - gap, high - gap);
-    });
-    pen.fillStyle = ink;
-  }
-
-  eachCell(act) {
-    const { rows, columns, left, top, wide, high } = this.geometry;
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) act(row, column, left + column * wide, top + row * high);
-    }
-  }
-
-  hatch(pen, masked) {
-    const { wide, high } = this.geometry;
-    pen.beginPath();
-    this.eachCell((row, column, x, y) => {
-      if (!masked(row, column)) return;
-      pen.moveTo(x + 2, y + high - 2);
-      pen.lineTo(x + wide - 2, y + 2);
-    });
-    pen.stroke();
-  }
-
-  write(pen, { valueText, share, signed }) {
-    const { wide, high } = this.geometry, short = wide < ROOM_FOR_A_VALUE, ink = pen.fillStyle;
-    this.eachCell((row, column, x, y) => {
-      const part = signed ? NaN : share(row, column);
-      pen.fillStyle = Number.isNaN(part) ? ink : inkOn(part, pen.onDark, ink);
-      pen.fillText(valueText(row, column, short), x + wide / 2, y + high / 2 + 4);
-    });
-    pen.fillStyle = ink;
-  }
-
-  writeRows(pen, { rows, notes }) {
-    const { left, top, right, high } = this.geometry;
-    pen.save();
-    const every = labelEvery(high), y = (row) => top + (row + 0.5) * high + LETTERS / 3;
-    pen.textAlign = "right";
-    rows.forEach((label, row) => row % every || pen.fillText(shortened(label), left - 6, y(row)));
-    pen.textAlign = "left";
-    notes?.forEach((note, row) => row % every || pen.fillText(note, right + 6, y(row)));
-    pen.restore();
-  }
-
-  writeColumns(pen, { columns, upright }) {
-    const { left, top, wide } = this.geometry;
-    const every = labelEvery(wide);
-    columns.forEach((label, column) => {
-      if (column % every) return;
-      const middle = left + (column + 0.5) * wide;
-      if (upright) pen.fillText(shortened(label), middle, top - 5);
-      else writeSlanted(pen, label, middle + LETTERS / 3, top - 5);
-    });
-  }
-
-  // As many numbers of columns as there is room for.
-  writeNumbers(pen, { first, frame }) {
-    const { columns, left, top, bottom, wide } = this.geometry;
-    const every = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((step) => step * wide >= ABOVE_A_NUMBER) ?? columns;
-    for (let column = 0; column < columns; column += every) {
-      pen.fillText(first + column, left + (column + 0.5) * wide, top - 4);
-    }
-    if (!frame) return;
-    pen.strokeStyle = pen.fillStyle;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(left + frame[0] * wide, top - 2, frame[1] * wide, bottom - top + 4);
   }
 
   // Frames around a row, from `start` on, and around a column, in the pen's colour.
@@ -203,4 +111,101 @@ export class Heatmap {
     const { left, top, bottom, wide } = this.geometry;
     pen.strokeRect(left + column * wide, top, Math.max(2, wide), bottom - top);
   }
+}
+
+// A picture has the `geometry`, the labels of `rows` and `columns`, and share(row, column), the part of full colour:
+// from 0 to 1, of `signed` values from -1 to 1, NaN for a blank cell. It may have valueText(row, column, short),
+// written where there is room, masked(row, column), which is hatched, a `gap` between cells, titleOf(row, column) for a
+// file, `upright` columns, a note a row on the right, and instead of columns a `first` number and a `frame` around
+// some: [first, count].
+export function paintHeatmap(pen, picture) {
+  const { geometry, rows, columns, masked, valueText } = picture;
+  const { left, top, right, bottom, wide, high } = geometry;
+  paint(pen, picture);
+  pen.strokeStyle = FRAME;
+  pen.lineWidth = 1;
+  pen.strokeRect(left - 0.5, top - 0.5, right - left + 1, bottom - top + 1);
+  if (masked) hatch(pen, picture);
+  if (valueText && wide >= ROOM_FOR_A_SHORT_ONE && high >= HEIGHT_FOR_A_VALUE) writeValues(pen, picture);
+  if (rows) writeRows(pen, picture);
+  if (columns) writeColumns(pen, picture);
+  else writeNumbers(pen, picture);
+}
+
+// Cells that stand apart one by one, others as an image of a pixel a cell.
+function paint(pen, { geometry, share, signed, gap, titleOf }) {
+  const { left, top, right, bottom, wide, high } = geometry;
+  const box = { x: left, y: top, wide: right - left, high: bottom - top };
+  if (!gap) return paintCells(pen, { ...geometry, share, signed }, box);
+  const ink = pen.fillStyle;
+  eachCell(geometry, (row, column, x, y) => {
+    const part = share(row, column);
+    if (Number.isNaN(part)) return;
+    pen.fillStyle = blue(part, pen.onDark);
+    if (pen.isForFile) pen.title = titleOf?.(row, column) ?? "";
+    pen.fillRect(x + gap / 2, y + gap / 2, wide - gap, high - gap);
+  });
+  pen.title = "";
+  pen.fillStyle = ink;
+}
+
+function eachCell({ rows, columns, left, top, wide, high }, act) {
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) act(row, column, left + column * wide, top + row * high);
+  }
+}
+
+function hatch(pen, { geometry, masked }) {
+  const { wide, high } = geometry;
+  pen.beginPath();
+  eachCell(geometry, (row, column, x, y) => {
+    if (!masked(row, column)) return;
+    pen.moveTo(x + 2, y + high - 2);
+    pen.lineTo(x + wide - 2, y + 2);
+  });
+  pen.stroke();
+}
+
+function writeValues(pen, { geometry, valueText, share, signed }) {
+  const { wide, high } = geometry, short = wide < ROOM_FOR_A_VALUE, ink = pen.fillStyle;
+  eachCell(geometry, (row, column, x, y) => {
+    const part = signed ? NaN : share(row, column), text = valueText(row, column, short);
+    pen.fillStyle = Number.isNaN(part) ? ink : labelColor(part, pen.onDark, ink);
+    if (text) pen.fillText(text, x + wide / 2, y + high / 2 + 4);
+  });
+  pen.fillStyle = ink;
+}
+
+function writeRows(pen, { geometry, rows, notes }) {
+  const { left, top, right, high } = geometry;
+  pen.save();
+  const every = labelEvery(high), y = (row) => top + (row + 0.5) * high + LETTERS / 3;
+  pen.textAlign = "right";
+  rows.forEach((label, row) => row % every || pen.fillText(shortened(label), left - 6, y(row)));
+  pen.textAlign = "left";
+  notes?.forEach((note, row) => row % every || pen.fillText(note, right + 6, y(row)));
+  pen.restore();
+}
+
+function writeColumns(pen, { geometry, columns, upright }) {
+  const { left, top, wide } = geometry, every = labelEvery(wide);
+  columns.forEach((label, column) => {
+    if (column % every) return;
+    const middle = left + (column + 0.5) * wide;
+    if (upright) pen.fillText(shortened(label), middle, top - 5);
+    else writeSlanted(pen, label, middle + LETTERS / 3, top - 5);
+  });
+}
+
+// As many numbers of columns as there is room for.
+function writeNumbers(pen, { geometry, first, frame }) {
+  const { columns, left, top, bottom, wide } = geometry;
+  const every = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((step) => step * wide >= ABOVE_A_NUMBER) ?? columns;
+  for (let column = 0; column < columns; column += every) {
+    pen.fillText(first + column, left + (column + 0.5) * wide, top - 4);
+  }
+  if (!frame) return;
+  pen.strokeStyle = pen.fillStyle;
+  pen.lineWidth = 1.5;
+  pen.strokeRect(left + frame[0] * wide, top - 2, frame[1] * wide, bottom - top + 4);
 }

@@ -4,19 +4,22 @@ import { isShortcut } from "./canvas.js";
 import { Echo } from "./mount.js";
 
 export class Playhead {
-  // Steps are numbered from `first` on. draw() shows the one at `at`; valueOf(at) is what the address has for it, and
-  // send(value) reports it to the server.
-  constructor(find, first, millisecondsAStep, { draw, valueOf, send }) {
+  // Steps are numbered from `first` on, and `name` says what one is. draw() shows the one at `at`; valueOf(at) is what
+  // the address has for it, and send(value) reports it to the server.
+  constructor(find, name, first, millisecondsAStep, { draw, valueOf, send }) {
     Object.assign(this, { find, first, last: first, at: first, millisecondsAStep, draw, valueOf, send });
     this.timer = null;
     this.echo = new Echo();
-    const go = (target) => () => this.seek(target());
-    find(".first").onclick = go(() => this.first);
-    find(".back").onclick = go(() => this.at - 1);
+    const button = (selector, label, target) => {
+      find(selector).setAttribute("aria-label", label);
+      find(selector).onclick = () => this.seek(target());
+    };
+    button(".first", `First ${name}`, () => this.first);
+    button(".back", `One ${name} back`, () => this.at - 1);
+    button(".forward", `One ${name} forward`, () => this.at + 1);
+    button(".last", `Last ${name}`, () => this.last);
     find(".play").onclick = () => this.toggle();
-    find(".forward").onclick = go(() => this.at + 1);
-    find(".last").onclick = go(() => this.last);
-    find(".slider").oninput = go(() => Number(find(".slider").value));
+    find(".slider").oninput = () => this.seek(Number(find(".slider").value));
     find(".player").onkeydown = (event) => this.key(event);
     find("select").onchange = () => this.timer && this.schedule();
   }

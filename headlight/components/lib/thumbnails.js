@@ -1,7 +1,7 @@
 // Thumbnails of many heads on one canvas: layers below one another and heads side by side, or one after the other in
 // an order that is given. A map is {values, rows, columns, full, causal}: `full` has the strongest colour.
 
-import { Drawing, FRAME, POINTED, Raster, listenToKeys, placeOf, withMore } from "./canvas.js";
+import { Drawing, FRAME, POINTED, Raster, listenToKeys, paintCells, placeOf, withMore } from "./canvas.js";
 
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34;
@@ -44,9 +44,9 @@ export class Thumbnails {
 
   draw(pen, map, { x, y, wide, high }) {
     const { block, across, down } = reduced(map, { wide, high });
-    const raster = (this.rasters[`${across} ${down}`] ??= new Raster(across, down));
+    const raster = pen.isForFile ? null : (this.rasters[`${across} ${down}`] ??= new Raster(across, down));
     const share = (row, column) => largestOf(map, block, row, column) / map.full;
-    pen.drawImage(raster.of(share, false, pen.onDark), x, y, wide, high);
+    paintCells(pen, { rows: down, columns: across, share }, { x, y, wide, high }, raster);
     frame(pen, { x, y, wide, high }, FRAME, 1, 0.5);
   }
 }
@@ -104,6 +104,28 @@ export function place(groups, width) {
   return { tiles, names, titles, captions, bottom };
 }
 
+// What `place` has placed. For a file a group has titleOf(tile).
+export function paintHeads(pen, { tiles, names, titles, captions }, thumbnails = new Thumbnails()) {
+  for (const tile of tiles) {
+    pen.globalAlpha = tile.faint ? FAINT : 1;
+    if (pen.isForFile) pen.title = tile.group.titleOf(tile);
+    thumbnails.draw(pen, tile.group.mapOf(tile), tile);
+  }
+  pen.title = "";
+  pen.textAlign = "center";
+  for (const { text, x, y, faint } of captions) {
+    pen.globalAlpha = faint ? FAINT : 1;
+    pen.fillText(text, x, y);
+  }
+  pen.globalAlpha = 1;
+  for (const { text, x, y, wide, high, align } of names) {
+    pen.textAlign = align;
+    pen.fillText(text, align === "center" ? x + wide / 2 : x, y + high - 4);
+  }
+  pen.textAlign = "left";
+  for (const { text, x, y } of titles) pen.fillText(text, x, y);
+}
+
 // What lies under a point, half of the gap around it included.
 export function tileAt(tiles, x, y) {
   const margin = GAP / 2, inside = (value, start, size) => value >= start - margin && value < start + size + margin;
@@ -156,25 +178,9 @@ export class Overview {
   draw({ groups, key, isChosen, colour, label }, width) {
     Object.assign(this, { isChosen, colour });
     if (key === undefined || key !== this.key) {
-      const { tiles, names, titles, captions, bottom } = place(groups, width);
+      const placed = place(groups, width), { tiles, names } = placed;
       Object.assign(this, { key, pointed: null, tiles, names });
-      const pen = this.drawing.start(width, bottom);
-      for (const tile of tiles) {
-        pen.globalAlpha = tile.faint ? FAINT : 1;
-        this.thumbnails.draw(pen, tile.group.mapOf(tile), tile);
-      }
-      pen.textAlign = "center";
-      for (const { text, x, y, faint } of captions) {
-        pen.globalAlpha = faint ? FAINT : 1;
-        pen.fillText(text, x, y);
-      }
-      pen.globalAlpha = 1;
-      for (const { text, x, y, wide, high, align } of names) {
-        pen.textAlign = align;
-        pen.fillText(text, align === "center" ? x + wide / 2 : x, y + high - 4);
-      }
-      pen.textAlign = "left";
-      for (const { text, x, y } of titles) pen.fillText(text, x, y);
+      paintHeads(this.drawing.start(width, placed.bottom), placed, this.thumbnails);
       this.drawing.keep();
       this.canvas.setAttribute("aria-label", label);
     }

@@ -2,6 +2,7 @@
 // Token text is hostile until it is set as text.
 
 import { offerDownload } from "../export/menu.js";
+import { snapshot } from "../export/snapshot.js";
 import { POINTED, element } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
@@ -12,18 +13,20 @@ import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, SnapshotStrip } from "./snapshots.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
-const NEWEST = -1; // what the address says of the end of a replay that grows, as in __init__.py
+const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
 const HALF_A_THUMB = 8; // of the slider
 
 class Player {
   constructor(root) {
     this.find = (selector) => root.querySelector(selector);
-    this.playhead = new Playhead(this.find, 0, MILLISECONDS_A_SNAPSHOT, {
+    this.playhead = new Playhead(this.find, "snapshot", 0, MILLISECONDS_A_SNAPSHOT, {
       draw: () => this.show(),
       valueOf: (at) => (this.data.following && at === this.playhead.last ? NEWEST : this.data.steps[at]),
       send: (step) => this.setTriggerValue("step", step),
     });
     this.playhead.startAnew();
+    this.find(".timeline").prepend(this.find(".slider"));
+    this.find(".slider").setAttribute("aria-label", "Snapshot of the training");
     this.seek = (snapshot) => this.playhead.seek(snapshot);
     this.strip = new SnapshotStrip(this.find(".strip"), this.seek);
     this.overview = new Overview(this.find(".all"), {
@@ -31,8 +34,13 @@ class Player {
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
-    const replay = () => replayFigure(this.data, this.snapshots);
-    const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
+    const drawing = (place, draw) => () => snapshot(this.find(".player"), [this.find(place)], draw);
+    const replay = () => ({
+      ...replayFigure(this.data, this.snapshots), drawing: drawing(".strip", () => this.drawStrip()),
+    });
+    const map = () => ({
+      ...headFigure(this.data, this.snapshots, this.playhead.at), drawing: drawing("table.map", () => this.drawMap()),
+    });
     this.find(".controls").append(offerDownload("the head at every snapshot", replay));
     this.find(".head .title").append(offerDownload("the head at this snapshot", map));
     this.curves = [];
@@ -92,7 +100,7 @@ class Player {
   // One snapshot
 
   show() {
-    const { data, snapshots } = this, current = this.playhead.at, now = data.texts[current];
+    const { data } = this, current = this.playhead.at, now = data.texts[current];
     this.playhead.show(now.spoken);
     this.find(".place").textContent = now.place;
     this.find(".text").textContent = now.wrote;
@@ -101,12 +109,20 @@ class Player {
     this.find(".now").textContent = now.head;
     this.showChances();
     this.curves.forEach((curve) => curve.show(current));
-    this.strip.draw(data, snapshots, current, Math.floor(this.find(".timeline").clientWidth));
+    this.drawStrip();
     const slider = this.find(".slider").style, margin = this.strip.edge - HALF_A_THUMB;
     slider.marginInline = `${margin}px`; // so that the thumb stands above its frame
     slider.width = `calc(100% - ${2 * margin}px)`;
     this.drawOverview();
-    this.map.draw(data, snapshots, current, this.find(".large").clientWidth);
+    this.drawMap();
+  }
+
+  drawStrip() {
+    this.strip.draw(this.data, this.snapshots, this.playhead.at, Math.floor(this.find(".timeline").clientWidth));
+  }
+
+  drawMap() {
+    this.map.draw(this.data, this.snapshots, this.playhead.at, this.find(".large").clientWidth);
   }
 
   drawOverview() {

@@ -2,9 +2,10 @@
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
 
 import { offerDownload } from "../export/menu.js";
-import { widthOf as textWidth } from "../export/pictures.js";
+import { snapshot } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
 import { mounted } from "../lib/mount.js";
+import { Table } from "../lib/table.js";
 import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
 import { figureOf } from "./picture.js";
 import { invitation, outputWords, sourceWords, weightText } from "./words.js";
@@ -17,14 +18,19 @@ class TokenLines {
   constructor(root) {
     const find = (selector) => root.querySelector(selector);
     Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
-    Object.assign(this, { between: find(".between"), readout: find(".readout"), details: find("details") });
+    Object.assign(this, { between: find(".between"), readout: find(".readout") });
     this.rows = { source: find(".source"), output: find(".output") };
     this.hovered = this.focused = null; // {side, index}
     for (const side of SIDES) this.listen(side, this.rows[side]);
-    this.details.addEventListener("toggle", () => this.fillTable());
-    find(".under").append(offerDownload("tokens joined by attention", () => figureOf(this.data, textWidth)));
+    const label = () => `Weights of ${this.data.name}: a row for each output token, a column for each source token`;
+    this.table = new Table(find("details"), label, () => this.tableRows());
+    find(".under").append(offerDownload("tokens joined by attention", () => this.figure()));
     this.resized = new ResizeObserver(() => this.place());
     this.resized.observe(this.scroll);
+  }
+
+  figure() {
+    return { ...figureOf(this.data), drawing: () => snapshot(this.frame, [this.stage]) };
   }
 
   listen(side, row) {
@@ -87,7 +93,7 @@ class TokenLines {
     this.between.replaceChildren(...paths);
     this.place();
     this.show();
-    this.fillTable();
+    this.table.draw();
   }
 
   leave() {
@@ -165,18 +171,10 @@ class TokenLines {
     return (pointed.side === "output" ? outputWords : sourceWords)(this.data, pointed.index);
   }
 
-  fillTable() {
-    const place = this.details.querySelector(".table"), { source, outputs, weights, name } = this.data;
-    if (!this.details.open) return place.replaceChildren();
-    place.setAttribute("aria-label", `Weights of ${name}: a row for each output token, a column for each source token`);
-    const cell = (tag, text, scope) => Object.assign(element(tag, "", text), scope ? { scope } : {});
-    const columns = source.map((token) => cell("th", token, "col"));
-    const head = element("tr", "", cell("th", "output token", "col"), ...columns);
-    const body = weights.map((row, index) => {
-      const cells = row.map((weight) => cell("td", weight.toFixed(4)));
-      return element("tr", "", cell("th", outputs[index], "row"), ...cells);
-    });
-    place.replaceChildren(element("table", "", element("thead", "", head), element("tbody", "", ...body)));
+  tableRows() {
+    const { source, outputs, weights } = this.data;
+    const rows = weights.map((row, index) => [outputs[index], ...row.map((weight) => weight.toFixed(4))]);
+    return [["output token", ...source], ...rows];
   }
 }
 

@@ -12,7 +12,7 @@ from headlight.app.results import CheckpointFiles, Choice, measures
 from headlight.app.selectors import choose_side, choose_token, one_number
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, offer_table, plain, show_attempt, show_finding, show_panels, show_table
-from headlight.components.architecture_diagram import architecture_diagram
+from headlight.components.show import architecture_diagram
 from headlight.plots.text import counted, quoted, signed
 from transformer.config import Norm
 from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows

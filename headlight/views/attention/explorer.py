@@ -10,7 +10,7 @@ from headlight.app.line import fragment
 from headlight.app.results import Choice
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_page, offer_table
-from headlight.components.attention_explorer import attention_explorer
+from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
 
 from .explorer_content import DEFAULTS, OPTIONS, explorer_blob, explorer_page

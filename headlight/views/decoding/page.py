@@ -12,7 +12,7 @@ from headlight.app.results import Choice
 from headlight.app.selectors import one_number
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_page, plain, show_finding, show_table
-from headlight.components.decoding_player import decoding_player
+from headlight.components.show import decoding_player
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 

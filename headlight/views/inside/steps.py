@@ -9,7 +9,7 @@ from headlight.app.head_choice import choose_head_of
 from headlight.app.results import Choice, blocks
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_download, offer_page
-from headlight.components.attention_steps import attention_steps
+from headlight.components.show import attention_steps
 from headlight.plots.text import KIND_NAMES
 from transformer.config import Positions
 from transformer.interpret.attention_block import BlockParameters, Stages

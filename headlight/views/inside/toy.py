@@ -14,7 +14,7 @@ from headlight.app.choices import one_of, slider
 from headlight.app.results import Choice
 from headlight.app.selectors import one_number
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.components.attention_steps import attention_steps
+from headlight.components.show import attention_steps
 from transformer.config import Norm
 from transformer.errors import ConfigError
 from transformer.experiments.fully_masked_rows import fully_masked_row

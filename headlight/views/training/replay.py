@@ -9,7 +9,7 @@ from headlight.app.choices import from_list
 from headlight.app.head_choice import Head, choose_head, take_head
 from headlight.app.results import Choice
 from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
-from headlight.components.replay_player import NEWEST, replay_player
+from headlight.components.show import NEWEST, replay_player
 from headlight.plots.text import head_name
 from transformer.interpret.head_development import Focus
 from transformer.training.replay import TrainingReplay

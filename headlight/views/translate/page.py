@@ -9,7 +9,7 @@ from headlight.app.results import Choice
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_probabilities, show_tokens, show_translation
 from headlight.app.widgets import phone_container, plain, show_finding
-from headlight.components.token_lines import token_lines
+from headlight.components.show import token_lines
 from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import AttentionMap, Trace, attention_map

@@ -10,7 +10,7 @@ from headlight.app.line import is_there
 from headlight.app.results import Choice, what_if
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.components.head_switches import head_switches
+from headlight.components.show import head_switches
 from headlight.plots.text import counted
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.parsing import INTERVENTIONS, text_of

@@ -9,7 +9,7 @@ from headlight.app.choices import slider
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import Choice, what_if
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.components.beam_tree import beam_tree
+from headlight.components.show import beam_tree
 from headlight.plots.text import one_head_name
 from transformer import Beam
 

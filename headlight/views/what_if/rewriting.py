@@ -11,7 +11,7 @@ from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import Choice, what_if
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.components.weight_bars import weight_bars
+from headlight.components.show import weight_bars
 from headlight.plots.text import KIND_NAMES
 from transformer.interpret.trace import Trace
 

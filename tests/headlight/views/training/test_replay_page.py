@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, open_page, page_text
 
 from headlight.app import results
-from headlight.components.replay_player import NEWEST
+from headlight.components.show import NEWEST
 from headlight.views.training.replay_content import focus_of, head_story, output_story
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 

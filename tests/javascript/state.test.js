@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  Choice, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
-} from "../../headlight/components/attention_explorer/choice.js";
+  ExplorerState, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
+} from "../../headlight/components/attention_explorer/state.js";
 import { Attention } from "../../headlight/components/attention_explorer/weights.js";
 import { exampleBytes } from "./example.js";
 
@@ -14,13 +14,13 @@ const head = (written) => ({ layer: Number(written[0]) - 1, head: Number(written
 const heads = (...written) => written.map(head);
 
 function start(address = {}) {
-  const choice = new Choice(() => choice.changes++);
-  choice.changes = 0;
-  choice.parse({ ...choice.serialize(), ...address });
-  return choice;
+  const state = new ExplorerState(() => state.changes++);
+  state.changes = 0;
+  state.parse({ ...state.serialize(), ...address });
+  return state;
 }
 
-test("the first choice is what an empty address means", () => {
+test("the first state is what an empty address means", () => {
   assert.deepEqual(start().serialize(), {
     kind: "cross", view: "map", heads: "1.1", tokens: "", rows: "predicted", words: "pieces", specials: "shown",
     top: "100", together: "mean", scale: "0 to 1", kinds: "one", label: "all", sort: "layer", least: "0",
@@ -33,70 +33,70 @@ test("what is read from an address is written there again", () => {
     specials: "renormalised", top: "60", together: "sum", scale: "per map", kinds: "all three", label: "none",
     sort: "entropy", least: "35",
   };
-  const choice = start(address);
-  assert.deepEqual(choice.serialize(), address);
-  assert.deepEqual([choice.heads, choice.side, choice.tokens], [heads("1.2", "3.8"), "keys", [1, 3]]);
-  assert.deepEqual([choice.top, choice.least, choice.changes], [60, 35, 0]);
+  const state = start(address);
+  assert.deepEqual(state.serialize(), address);
+  assert.deepEqual([state.heads, state.side, state.tokens], [heads("1.2", "3.8"), "keys", [1, 3]]);
+  assert.deepEqual([state.top, state.least, state.changes], [60, 35, 0]);
   const reversed = Object.fromEntries(Object.entries(address).reverse());
   assert.equal(inOrder(reversed), inOrder(address));
 });
 
 test("a click takes a head alone, shift takes several and gives back", () => {
-  const choice = start();
-  choice.takeHeads("cross", heads("2.3"), false);
-  choice.takeHeads("cross", heads("1.4"), true);
-  assert.equal(choice.serialize().heads, "2.3-1.4");
-  assert.ok(choice.has("cross", head("1.4")) && !choice.has("encoder", head("1.4")));
-  choice.takeHeads("cross", heads("2.3"), true);
-  assert.equal(choice.serialize().heads, "1.4");
-  choice.takeHeads("cross", heads("1.4"), true);
-  assert.equal(choice.serialize().heads, "1.4", "one is always left");
-  choice.takeHeads("cross", heads("1.4", "2.4"), true);
-  assert.equal(choice.serialize().heads, "1.4-2.4");
-  assert.equal(choice.changes, 5);
+  const state = start();
+  state.takeHeads("cross", heads("2.3"), false);
+  state.takeHeads("cross", heads("1.4"), true);
+  assert.equal(state.serialize().heads, "2.3-1.4");
+  assert.ok(state.has("cross", head("1.4")) && !state.has("encoder", head("1.4")));
+  state.takeHeads("cross", heads("2.3"), true);
+  assert.equal(state.serialize().heads, "1.4");
+  state.takeHeads("cross", heads("1.4"), true);
+  assert.equal(state.serialize().heads, "1.4", "one is always left");
+  state.takeHeads("cross", heads("1.4", "2.4"), true);
+  assert.equal(state.serialize().heads, "1.4-2.4");
+  assert.equal(state.changes, 5);
 });
 
 test("without a shift key a button lets clicks add", () => {
-  const choice = start();
-  choice.several = true;
-  choice.takeHeads("cross", heads("2.1"), false);
-  choice.takeTokens("queries", [3], false);
-  choice.takeTokens("queries", [1], false);
-  assert.deepEqual([choice.serialize().heads, choice.serialize().tokens], ["1.1-2.1", "q2-4"]);
+  const state = start();
+  state.several = true;
+  state.takeHeads("cross", heads("2.1"), false);
+  state.takeTokens("queries", [3], false);
+  state.takeTokens("queries", [1], false);
+  assert.deepEqual([state.serialize().heads, state.serialize().tokens], ["1.1-2.1", "q2-4"]);
 });
 
 test("another kind keeps the heads that it has, and no token", () => {
-  const choice = start({ heads: "1.2-3.1", tokens: "q1" });
-  choice.takeKind("encoder", { layers: 2, heads: 2 });
-  assert.deepEqual([choice.kind, choice.serialize().heads, choice.tokens], ["encoder", "1.2", []]);
-  choice.takeKind("decoder", { layers: 2, heads: 1 });
-  assert.equal(choice.serialize().heads, "1.1");
-  choice.takeHeads("cross", heads("2.2"), true);
-  assert.deepEqual([choice.kind, choice.serialize().heads], ["cross", "2.2"]);
+  const state = start({ heads: "1.2-3.1", tokens: "q1" });
+  state.takeKind("encoder", { layers: 2, heads: 2 });
+  assert.deepEqual([state.kind, state.serialize().heads, state.tokens], ["encoder", "1.2", []]);
+  state.takeKind("decoder", { layers: 2, heads: 1 });
+  assert.equal(state.serialize().heads, "1.1");
+  state.takeHeads("cross", heads("2.2"), true);
+  assert.deepEqual([state.kind, state.serialize().heads], ["cross", "2.2"]);
 });
 
 test("tokens of a word are taken and left together", () => {
-  const choice = start();
-  choice.takeTokens("queries", [4, 5], false);
-  assert.equal(choice.serialize().tokens, "q5-6");
-  choice.takeTokens("queries", [1], true);
-  assert.equal(choice.serialize().tokens, "q2-5-6");
-  choice.takeTokens("queries", [4, 5], true);
-  assert.equal(choice.serialize().tokens, "q2");
-  choice.takeTokens("queries", [1], false);
-  assert.equal(choice.serialize().tokens, "");
-  choice.takeTokens("keys", [0], true);
-  assert.equal(choice.serialize().tokens, "k1");
-  assert.ok(choice.holds("keys", [0, 1]) && !choice.holds("queries", [0]));
+  const state = start();
+  state.takeTokens("queries", [4, 5], false);
+  assert.equal(state.serialize().tokens, "q5-6");
+  state.takeTokens("queries", [1], true);
+  assert.equal(state.serialize().tokens, "q2-5-6");
+  state.takeTokens("queries", [4, 5], true);
+  assert.equal(state.serialize().tokens, "q2");
+  state.takeTokens("queries", [1], false);
+  assert.equal(state.serialize().tokens, "");
+  state.takeTokens("keys", [0], true);
+  assert.equal(state.serialize().tokens, "k1");
+  assert.ok(state.holds("keys", [0, 1]) && !state.holds("queries", [0]));
 });
 
 test("Escape leaves first the tokens, then all heads but the first", () => {
-  const choice = start({ heads: "1.1-2.2", tokens: "q1" });
-  choice.clear();
-  assert.deepEqual([choice.serialize().tokens, choice.serialize().heads], ["", "1.1-2.2"]);
-  choice.clear();
-  choice.clear();
-  assert.deepEqual([choice.serialize().heads, choice.changes], ["1.1", 2]);
+  const state = start({ heads: "1.1-2.2", tokens: "q1" });
+  state.clear();
+  assert.deepEqual([state.serialize().tokens, state.serialize().heads], ["", "1.1-2.2"]);
+  state.clear();
+  state.clear();
+  assert.deepEqual([state.serialize().heads, state.changes], ["1.1", 2]);
 });
 
 test("heads are sorted by a measure, those without a value last, and filtered by it", () => {
@@ -130,11 +130,11 @@ test("axes and what was done to the weights are said", () => {
     axesText("decoder", "fed"),
     "Rows (queries): decoder steps, labelled by input token. Columns (keys): decoder input tokens.",
   );
-  const choice = start();
-  assert.equal(notes(1, choice), "");
-  Object.assign(choice, { top: 60, together: "sum" });
+  const state = start();
+  assert.equal(notes(1, state), "");
+  Object.assign(state, { top: 60, together: "sum" });
   assert.equal(
-    notes(3, choice),
+    notes(3, state),
     "Of each row only the largest weights that together hold 60 % of it are kept. " +
       "This is the sum of 3 heads: a whole row would sum to 3.",
   );

@@ -1,6 +1,6 @@
 // A component alone on a page of its own: it is given the data that the page brings along, and reports to nobody.
 
-// Bytes travel as base64 in an object of this one name (see __init__.py).
+// Bytes travel as base64 in an object of this one name (see standalone.py).
 const BYTES = "base64 bytes";
 
 function revived(_, value) {

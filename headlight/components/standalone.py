@@ -16,7 +16,7 @@ from string import Template
 
 from headlight.components.bundle import BundleError, joined, read_parts
 
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).parent / "standalone_page"
 _BYTES = "base64 bytes"  # the name that page.js knows bytes by
 
 
@@ -34,7 +34,7 @@ class Words:
 
 
 def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str] | None = None) -> str:
-    """The HTML of a page that shows a component, by its entry as in `browser.bundle.component`, with its data.
+    """The HTML of a page that shows a component, by its entry as in `read_parts`, with its data.
 
     The data is what the component receives in the app: JSON and bytes, which travel as base64. `choice` is what an
     address would say of it, for a component that asks for that. What the component reports is heard by nobody.

@@ -15,7 +15,7 @@ export const headName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
 const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
 
-export class Choice {
+export class ExplorerState {
   constructor(changed) {
     Object.assign(this, FIRST, { changed });
     this.several = false; // whether a click adds to what is chosen: shift for those who have no such key
@@ -146,21 +146,21 @@ export function findHeads(attention, name, { label, sort, least }) {
 }
 
 // The heads of a kind as lib/thumbnails.js has a group of them.
-export function groupOf(attention, name, choice) {
-  const { layers, heads, queries, keys, measures } = attention.kind(name), sorted = choice.sort in measures;
+export function groupOf(attention, name, state) {
+  const { layers, heads, queries, keys, measures } = attention.kind(name), sorted = state.sort in measures;
   const shape = { rows: queries, columns: keys, causal: name === "decoder" };
-  const found = findHeads(attention, name, choice).map((head) => ({ ...head, faint: !head.fits }));
+  const found = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
   return {
     name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1, found,
     mapOf: (head) => {
-      const values = attention.raw(name, head), perMap = choice.scale === "per map";
+      const values = attention.raw(name, head), perMap = state.scale === "per map";
       const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
       return { ...shape, values, full };
     },
     captionsOf: ({ layer, head, label, value }) => {
       const pattern = label ? attention.texts.patterns[label][0] : "";
       if (!sorted) return [pattern];
-      return [headName({ layer, head }), attention.measureText(choice.sort, value).replace(" nats", ""), pattern];
+      return [headName({ layer, head }), attention.measureText(state.sort, value).replace(" nats", ""), pattern];
     },
     titleOf: (head) => attention.headText(name, head),
   };
@@ -176,35 +176,23 @@ export function limitOf(attention, name, { sort, least }) {
 }
 
 // A button that takes a head of the kind that is shown.
-export function headButton(choice, head, text) {
-  const onclick = (event) => choice.takeHeads(choice.kind, [head], withMore(event));
+export function headButton(state, head, text) {
+  const onclick = (event) => state.takeHeads(state.kind, [head], withMore(event));
   return Object.assign(element("button", "", text), { onclick });
 }
 
 // The heads that the filter leaves as rows of a table, each a button, with all that was measured of them.
-export function headRows(attention, choice) {
-  const { kind: name } = choice, kind = attention.kind(name), measures = Object.keys(kind.measures);
-  const rows = findHeads(attention, name, choice).filter(({ fits }) => fits).map(({ layer, head, label }) => {
-    const button = headButton(choice, { layer, head }, `layer ${layer + 1}, head ${head + 1}`);
+export function headRows(attention, state) {
+  const { kind: name } = state, kind = attention.kind(name), measures = Object.keys(kind.measures);
+  const rows = findHeads(attention, name, state).filter(({ fits }) => fits).map(({ layer, head, label }) => {
+    const button = headButton(state, { layer, head }, `layer ${layer + 1}, head ${head + 1}`);
     const at = layer * kind.heads + head;
-    button.setAttribute("aria-pressed", choice.has(name, { layer, head }));
+    button.setAttribute("aria-pressed", state.has(name, { layer, head }));
     const values = measures.map((measure) => attention.measureText(measure, kind.measures[measure][at]));
     return [button, label ?? "no clear pattern", ...values];
   });
   return [["head", "label", ...measures], ...rows];
 }
 
-// The same text for the same choice, in whatever order Python and we have put it.
+// The same text for the same state, in whatever order Python and we have put it.
 export const inOrder = (serialized) => JSON.stringify(Object.entries(serialized).sort());
-
-// The component without anything to be seen: it hands on what the address says, at once, and when the explorer on the
-// same page comes later and asks.
-let address;
-const handOn = () => document.dispatchEvent(new CustomEvent("headlight:choice", { detail: address }));
-
-export default function ({ data }) {
-  address = data;
-  handOn();
-  document.addEventListener("headlight:asks", handOn);
-  return () => document.removeEventListener("headlight:asks", handOn);
-}

@@ -1,0 +1,200 @@
+"""Show each component on a Streamlit page: one function per component, named as its folder.
+
+A component reports what the visitor does in the browser to the functions `on_...`.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import streamlit as st
+
+from headlight.components.bundle import bundle, read_parts
+
+NEWEST = -1  # as a training step: wherever the replay ends now
+
+
+def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
+    """Show the paper's figure 1 for a checkpoint with one box chosen; `on_choice` gets the name of another one.
+
+    The payload is made by headlight/views/architecture. Which layer of a stack is unfolded is the browser's own.
+    """
+    data = {**payload, "chosen": chosen}
+    _show("architecture_diagram/diagram", data, key, choice=lambda name: on_choice(str(name)))
+
+
+def attention_explorer(
+    blob: bytes, written: dict[str, str], key: str, on_choice: Callable[[dict[str, str]], None]
+) -> None:
+    """Show all heads of a sentence, linked; `on_choice` gets the choice as texts for the address.
+
+    The weights in `blob` stay the same for a sentence, so that Streamlit sends them once. What the address says,
+    `written`, travels beside them in a component without anything to be seen.
+    """
+    with st.container(gap=None):  # what cannot be seen takes no room
+        _show("attention_explorer/address", written, f"{key}_address")
+        _show("attention_explorer/explorer", blob, key, choice=lambda choice: on_choice(dict(choice)))
+
+
+def attention_steps(
+    payload: dict,
+    chosen: tuple[int, int, int, str],
+    key: str,
+    on_choice: Callable[[int, int, int, str], None],
+    on_mask: Callable[[int, int], None] | None = None,
+) -> None:
+    """Show the steps of an attention block with a query, a key and a dimension chosen, each counted from 1, and a step.
+
+    The step is named as in the payload, or "all". Pointing at a cell and choosing another one happen in the browser
+    alone. `on_choice` gets what was chosen (query, key, dimension, step), `on_mask` a cell of the mask that was clicked
+    (query, key) where the payload lets them be.
+    """
+    block, name = (payload["id"], payload["head"]), f"{key}_known"
+    held = st.session_state.get(name, {"turn": -1})
+    # What the browser itself chose is not sent back: the message stays the same to the byte, and Streamlit sends a
+    # message that the browser has only by its name, not the matrices again. A new turn makes the browser take it.
+    if key not in st.session_state or (held.get("block"), held.get("known")) != (block, chosen):
+        held = {"block": block, "given": chosen, "known": chosen, "turn": held["turn"] + 1}
+        st.session_state[name] = held
+
+    def choose(choice: list[int | str]) -> None:
+        held["known"] = (*map(int, choice[:3]), str(choice[3]))
+        on_choice(*held["known"])
+
+    def mask(report: list[int | str]) -> None:
+        query, key, *choice = report
+        choose(choice)
+        if on_mask:
+            on_mask(int(query), int(key))
+
+    data = {**payload, "chosen": list(held["given"]), "turn": held["turn"]}
+    _show("attention_steps/steps", data, key, choice=choose, mask=mask)
+
+
+def beam_tree(payload: dict, key: str, on_choice: Callable[[str], None]) -> None:
+    """Show a beam search as a tree of buttons.
+
+    `on_choice` gets the token ids of a branch, joined by dots: the search is to go on from there.
+    """
+    _show("beam_tree/tree", payload, key, choice=lambda ids: on_choice(str(ids)))
+
+
+def copy_link(key: str) -> None:
+    """Show a button that copies the page's address: sentence, model, view and head are all in it."""
+    _show("copy_link/link", {}, key)
+
+
+def decoding_player(
+    steps: dict,
+    step: int,
+    key: str,
+    on_step: Callable[[int], None],
+    on_head: Callable[[int, int], None],
+    on_take: Callable[[int, int], None],
+    on_undo: Callable[[], None],
+) -> None:
+    """Show a translation that is stepped through and played in the browser, from `step` on, counted from 1.
+
+    Playing happens in the browser alone. `on_step` gets the step where the visitor stopped, `on_head` a head (layer,
+    head, counted from 0), `on_take` a candidate forced in place of the model's choice (step, id), and `on_undo` hears
+    that it is to be taken back.
+    """
+    _show(
+        "decoding_player/player",
+        {**steps, "step": step},
+        key,
+        step=lambda value: on_step(int(value)),
+        head=lambda value: on_head(*map(int, value)),
+        take=lambda value: on_take(*map(int, value)),
+        undo=lambda _: on_undo(),
+    )
+
+
+def figure_downloads(key: str) -> None:
+    """Give every Plotly figure of the page a button: picture, numbers and caption, all made by the visitor's browser.
+
+    A figure's caption stands in the `meta` of its layout.
+    """
+    _show("figure_downloads/downloads", {}, key)
+
+
+def head_switches(payload: dict, off: str, key: str, on_choice: Callable[[str], None]) -> None:
+    """Show every head of the model as a switch, those off that `off` names: "cross.3.4-encoder.1.2".
+
+    `on_choice` gets the same text for what the visitor has switched, empty when all heads are on.
+    """
+    _show("head_switches/switches", {**payload, "off": off}, key, choice=lambda text: on_choice(str(text)))
+
+
+def presenter(present: bool, key: str, on_present: Callable[[bool], None]) -> None:
+    """Show the buttons for presenting and for the list of keys, and listen to the keys that every page hears.
+
+    `present` says whether the page is being presented now; `on_present` hears when that is to change.
+    """
+    _show("presenter/presenter", {"present": present}, key, present=on_present)
+
+
+def replay_player(
+    replay: dict,
+    step: int,
+    following: bool,
+    name: str,
+    on_step: Callable[[int], None],
+    on_head: Callable[[int, int], None],
+) -> None:
+    """Show the snapshots of a training, at the one nearest to a training step, or the NEWEST.
+
+    `name` is the replay's own, whatever its letters: another replay has another. Scrubbing and playing happen in the
+    browser alone. `on_step` gets the step where the visitor stopped, NEWEST for the end of a replay that is `following`
+    its training, and `on_head` a head (layer, head, counted from 0). While following, who stands at the end stays there
+    as snapshots are added; who has scrubbed back stays where they are.
+    """
+    _show(
+        "replay_player/player",
+        {**replay, "step": step, "following": following},
+        # Streamlit refuses a component's key with two underscores in a row, and names of checkpoints and of trainings,
+        # which are random, may have them.
+        f"replay-{name.encode().hex()}",
+        step=lambda value: on_step(int(value)),
+        head=lambda value: on_head(*map(int, value)),
+    )
+
+
+def token_lines(payload: dict, key: str) -> None:
+    """Show a translation's tokens in two rows, joined by one cross-attention head. Nothing comes back."""
+    _show("token_lines/lines", payload, key)
+
+
+def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weights: Callable[[str], None]) -> None:
+    """Show one row of attention weights, before and after, as bars that can be dragged.
+
+    `on_key` gets the number of a token that was chosen, from 1, `on_weights` the weights that were drawn:
+    "0.5-0.25-0.25".
+    """
+    heard = {"choice": lambda number: on_key(str(number)), "weights": lambda text: on_weights(str(text))}
+    _show("weight_bars/bars", payload, key, **heard)
+
+
+def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> None:
+    """Show a component by its entry, a path in this folder without .js.
+
+    For each name in `heard`, the browser's trigger of that name calls what is given for it with the trigger's value.
+    They are triggers and no state: the same value may come again after the Back button, and must be heard.
+    """
+
+    def hear(event: str) -> Callable[[], None]:
+        def told() -> None:
+            # What a component said just before its page was left may come when its state is gone: to nobody.
+            if key in st.session_state:
+                heard[event](st.session_state[key].get(event))
+
+        return told
+
+    _declare(entry)(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
+
+
+@cache
+def _declare(entry: str) -> Callable[..., object]:
+    """Declare a component to Streamlit, once: its bundle, and its HTML and style, which lie beside its entry."""
+    parts = read_parts(entry)
+    name = entry.replace("/", "_")
+    return st.components.v2.component(name, html=parts.markup, css=parts.style or None, js=bundle(parts.module))
