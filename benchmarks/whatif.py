@@ -40,7 +40,7 @@ class Case:
 
     def toggle(self) -> None:
         """One head ablated: the translation that this gives, and every map of it."""
-        self.translator.trace(self.trace.source_text, interventions=[Zero(every_head(self.translator.model)[-1])])
+        self.translator.trace(self.trace.source_text, interventions=[Zero.of(every_head(self.translator.model)[-1])])
 
     def all_at_once(self) -> None:
         """What the translation loses without each head, in one batch."""
@@ -49,13 +49,13 @@ class Case:
     def one_at_a_time(self) -> None:
         """The same by toggling every head in turn."""
         for head in every_head(self.translator.model):
-            self.translator.trace(self.trace.source_text, interventions=[Zero(head)])
+            self.translator.trace(self.trace.source_text, interventions=[Zero.of(head)])
 
     def one_bare_pass_at_a_time(self) -> None:
         """The same by one pass a head over the given translation, nothing decoded and no map computed."""
         model, nothing = self.translator.model, Request(keep=())
         for head in every_head(model):
-            with intervened(model, [Zero(head)]):
+            with intervened(model, [Zero.of(head)]):
                 record(model, [self.trace.source_ids], [self.trace.fed_ids], nothing).logits.log_softmax(dim=-1)
 
     def patching(self) -> None:

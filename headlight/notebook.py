@@ -8,10 +8,13 @@ from typing import Any
 import torch
 
 import transformer
+from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Mean, Shift, Uniform, Zero
 from transformer.model.names import AttentionKind
 
 from .views.attention.explorer_content import explorer_choice, explorer_page
 from .views.by_name import trace_figure, translator_figure
+
+__all__ = ["Focus", "Forbid", "Given", "Mean", "Shift", "Trace", "Translator", "Uniform", "Zero", "load"]
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
 

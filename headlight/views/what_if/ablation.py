@@ -71,7 +71,7 @@ def _compute(choice: Choice, ablation: str, asked: str) -> Iterator[None]:
 
 
 def _words(off: list[Heads], ablation: str) -> str:
-    return text_of(INTERVENTIONS[ablation](heads) for heads in off)
+    return text_of(INTERVENTIONS[ablation].of(heads) for heads in off)
 
 
 def _show_change(choice: Choice, ablation: str, off: list[Heads]) -> None:

@@ -90,7 +90,7 @@ def _second(choice: Choice, against: With) -> tuple[Trace, str]:
             return results.trace(_told_its_own(replace(choice, checkpoint=results.checkpoint(name)))), name
     found = what_if.importance(choice, Zero.name)
     off = heads_in(url_state.read("off", heads_text([telling(found)])), found)
-    return what_if.changed_trace(choice, text_of(map(Zero, off))), f"Without {heads_words(off)}"
+    return what_if.changed_trace(choice, text_of(map(Zero.of, off))), f"Without {heads_words(off)}"
 
 
 def _told_its_own(choice: Choice) -> Choice:

@@ -85,14 +85,14 @@ class Rewriting:
         """The change, None where none is asked for."""
         match self.action:
             case Action.FORBID:
-                return Forbid(self.heads, self.key, self.rows)
+                return Forbid.of(self.heads, key=self.key, rows=self.rows)
             case Action.FOCUS:
-                return Focus(self.heads, self.key, self.rows)
+                return Focus.of(self.heads, key=self.key, rows=self.rows)
             case Action.SHIFT:
-                return Shift(self.heads, 1, self.rows)
+                return Shift.of(self.heads, rows=self.rows)
             case Action.UNIFORM:
-                return Uniform(self.heads, self.rows)
-        return Given(self.heads, self.weights, self.rows) if self.weights else None
+                return Uniform.of(self.heads, rows=self.rows)
+        return Given.of(self.heads, weights=self.weights, rows=self.rows) if self.weights else None
 
     @property
     def has_key(self) -> bool:

@@ -4,7 +4,7 @@ The head of one sentence: all heads at once, each in a copy of the sentence of i
 pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from .head_means import HeadMeans
 from .intervention import Heads, Intervention, Zero
 from .running import intervened, intervened_side_by_side
 
-Ablate = Callable[[Heads], Intervention]  # Zero, Mean or Uniform
+Ablate = type[Intervention]  # Zero, Mean or Uniform
 _NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
 _LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of with a large vocabulary
 
@@ -121,7 +121,7 @@ def head_losses(
     fed = torch.tensor([[model.config.begin_id, *target[:-1]]], device=model.device)
     mask = causal_mask(fed.shape[1], model.device)
 
-    with intervened_side_by_side(model, [(), *([ablate(head)] for head in copies)], means):
+    with intervened_side_by_side(model, [(), *([ablate.of(head)] for head in copies)], means):
         memory = model.encoder_input(sources)
         for number, layer in enumerate(model.encoder):
             memory = layer(_with_copies(memory, of_encoder, number), None)
@@ -220,7 +220,7 @@ def summed_losses(
     encoder = record_encoder(model, sources, _NOTHING)
     whole, sums = total(encoder), []
     for head in every_head(model):
-        with intervened(model, [ablate(head)], means):
+        with intervened(model, [ablate.of(head)], means):
             own = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
             sums.append(whole - total(own))
     return np.array([*sums, whole])

@@ -1,14 +1,14 @@
 """What can be changed in a run: a closed set of interventions on attention heads, each also as a short text.
 
-    Zero(Heads("cross", 2, 5))                zero:cross.2.5         the head's output is zero
-    Focus(Heads("cross"), 3, Rows(4))         focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
+    Zero("cross", 2, 5)                          zero:cross.2.5         the head's output is zero
+    Focus("cross", key=3, rows=Rows(4))          focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
 
 An intervention is frozen and hashable, so that it can be part of a cache's key; `str` gives its text, for addresses,
 which `parsing.parse` reads. Layers, heads, rows and keys count from 0.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -70,12 +70,32 @@ class Rows:
 EVERY_ROW = Rows()
 
 
+@dataclass(frozen=True)
 class Intervention:
-    """A change of some heads in some rows; one of the classes below."""
+    """A change of some heads in some rows; one of the classes below.
+
+    kind: "encoder", "decoder" or "cross"; a layer or head None stands for all of them. Raises InterventionError for a
+    negative layer or head.
+    """
 
     name: ClassVar[str]
-    heads: Heads
-    rows: Rows
+    kind: AttentionKind | str
+    layer: int | None = None
+    head: int | None = None
+    rows: Rows = field(default=EVERY_ROW, kw_only=True)
+
+    def __post_init__(self):
+        object.__setattr__(self, "kind", self.heads.kind)
+
+    @classmethod
+    def of(cls, heads: Heads, **options: Any) -> Self:
+        """Return the change of these heads; options: rows, and what the class has besides."""
+        return cls(heads.kind, heads.layer, heads.head, **options)
+
+    @property
+    def heads(self) -> Heads:
+        """The heads that it changes."""
+        return Heads(AttentionKind(self.kind), self.layer, self.head)
 
     @property
     def argument(self) -> str:
@@ -99,22 +119,16 @@ class Ablation(Intervention):
     """Replaces a head's output, whatever its attention; the head's weights are shown as they are."""
 
 
-@dataclass(frozen=True)
 class Zero(Ablation):
     """The heads' outputs are zero (Michel et al. 2019, 2.3): their slices of the concatenation before W_O."""
 
     name: ClassVar[str] = "zero"
-    heads: Heads
-    rows: Rows = EVERY_ROW
 
 
-@dataclass(frozen=True)
 class Mean(Ablation):
     """The heads' outputs are their means over a corpus, so that what follows still reads something usual."""
 
     name: ClassVar[str] = "mean"
-    heads: Heads
-    rows: Rows = EVERY_ROW
 
 
 class Rewriting(Intervention):
@@ -128,13 +142,10 @@ class Rewriting(Intervention):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class Uniform(Rewriting):
     """The same weight on every key that the query may attend to."""
 
     name: ClassVar[str] = "uniform"
-    heads: Heads
-    rows: Rows = EVERY_ROW
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
         """One over the number of unmasked keys, on each of them."""
@@ -145,9 +156,7 @@ class Uniform(Rewriting):
 class _OnKey(Rewriting):
     """A rewriting that is about one key, by its position."""
 
-    heads: Heads
-    key: int
-    rows: Rows = EVERY_ROW
+    key: int = field(kw_only=True)
 
     @property
     def argument(self) -> str:
@@ -155,7 +164,6 @@ class _OnKey(Rewriting):
         return str(self.key)
 
 
-@dataclass(frozen=True)
 class Focus(_OnKey):
     """All weight on one key. A row that may not attend to it, or has no such key, stays as it is."""
 
@@ -167,7 +175,6 @@ class Focus(_OnKey):
         return _renormalised((unmasked & chosen).to(weights.dtype).expand_as(weights), weights)
 
 
-@dataclass(frozen=True)
 class Forbid(_OnKey):
     """No weight on one key, the others renormalised (attention knockout, Geva et al. 2023).
 
@@ -193,9 +200,7 @@ class Shift(Rewriting):
     """
 
     name: ClassVar[str] = "shift"
-    heads: Heads
-    by: int = 1
-    rows: Rows = EVERY_ROW
+    by: int = field(default=1, kw_only=True)
 
     @property
     def argument(self) -> str:
@@ -219,11 +224,10 @@ class Given(Rewriting):
     """
 
     name: ClassVar[str] = "given"
-    heads: Heads
-    weights: tuple[float, ...]
-    rows: Rows = EVERY_ROW
+    weights: tuple[float, ...] = field(kw_only=True)
 
     def __post_init__(self):
+        super().__post_init__()
         weights = tuple(map(float, self.weights))
         object.__setattr__(self, "weights", weights)
         if not all(0 <= weight < float("inf") for weight in weights) or not sum(weights) > 0:

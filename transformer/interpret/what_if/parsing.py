@@ -6,7 +6,8 @@ A layer or head "*" stands for all of them; rows are one ("@4"), some ("@4-6") o
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 from ...errors import InterventionError
 from ...model.names import AttentionKind
@@ -32,22 +33,22 @@ def parse(text: str) -> Intervention:
     if first is not None:
         rows = Rows(int(first), int(last) if last else None if many else int(first))
     try:
-        return INTERVENTIONS[name](heads, *_arguments(name, argument), rows)  # type: ignore[call-arg]
+        return INTERVENTIONS[name].of(heads, rows=rows, **_arguments(name, argument))
     except ValueError as error:
         raise InterventionError(f"“{text}” is no intervention: “{argument or ''}” does not fit {name}.") from error
 
 
-def _arguments(name: str, argument: str | None) -> Sequence:
-    """What stands between heads and rows; raises ValueError where it does not fit."""
+def _arguments(name: str, argument: str | None) -> dict[str, Any]:
+    """Return what stands between heads and rows, by its name; raises ValueError where it does not fit."""
     if name in (Focus.name, Forbid.name, Shift.name):
         if re.fullmatch(rf"-?{_NUMBER}" if name == Shift.name else _NUMBER, argument or "") is None:
             raise ValueError("a number expected, of a key from 0 on")
-        return (int(argument),)  # type: ignore[arg-type]
+        return {"by" if name == Shift.name else "key": int(argument)}  # type: ignore[arg-type]
     if name == Given.name:
-        return (tuple(map(float, (argument or "").split(","))),)
+        return {"weights": tuple(map(float, (argument or "").split(",")))}
     if argument is not None:
         raise ValueError("nothing expected")
-    return ()
+    return {}
 
 
 def parse_all(text: str) -> tuple[Intervention, ...]:

@@ -44,7 +44,7 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     whole = log_probabilities(model)
     np.testing.assert_allclose(found.log_probabilities, whole, atol=1e-5)
     for heads in every_head(model):
-        with intervened(model, [ablate(heads)], means):
+        with intervened(model, [ablate.of(heads)], means):
             alone = whole - log_probabilities(model)
         np.testing.assert_allclose(found.of(heads.kind)[heads.layer, heads.head], alone, atol=2e-5)
     ranked = found.ranked()

@@ -9,13 +9,13 @@ from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Hea
 from transformer.interpret.what_if.parsing import parse, parse_all, text_of
 
 TEXTS = {
-    "zero:cross.2.5": Zero(Heads("cross", 2, 5)),
-    "mean:decoder.0.*@3": Mean(Heads("decoder", 0), Rows(3, 3)),
-    "uniform:encoder.*.*@2-4": Uniform(Heads("encoder"), Rows(2, 4)),
-    "focus:cross.*.1:3@4-": Focus(Heads("cross", None, 1), 3, Rows(4)),
-    "forbid:cross.1.2:0": Forbid(Heads("cross", 1, 2), 0),
-    "shift:decoder.1.2:-1@0": Shift(Heads("decoder", 1, 2), -1, Rows(0, 0)),
-    "given:cross.1.2:0.1,0,2@7-": Given(Heads("cross", 1, 2), (0.1, 0, 2), Rows(7)),
+    "zero:cross.2.5": Zero("cross", 2, 5),
+    "mean:decoder.0.*@3": Mean("decoder", 0, rows=Rows(3, 3)),
+    "uniform:encoder.*.*@2-4": Uniform("encoder", rows=Rows(2, 4)),
+    "focus:cross.*.1:3@4-": Focus("cross", None, 1, key=3, rows=Rows(4)),
+    "forbid:cross.1.2:0": Forbid("cross", 1, 2, key=0),
+    "shift:decoder.1.2:-1@0": Shift("decoder", 1, 2, by=-1, rows=Rows(0, 0)),
+    "given:cross.1.2:0.1,0,2@7-": Given("cross", 1, 2, weights=(0.1, 0, 2), rows=Rows(7)),
 }
 
 
@@ -32,7 +32,7 @@ def test_several_are_one_text_without_anything_that_an_address_encodes():
 
 
 def test_a_weight_keeps_all_its_digits():
-    given = Given(Heads("cross", 0, 0), (1 / 3, 1e-7, 2 / 7))
+    given = Given("cross", 0, 0, weights=(1 / 3, 1e-7, 2 / 7))
     assert parse(str(given)) == given
 
 
@@ -109,5 +109,5 @@ def test_each_rewriting_by_hand(text, expected):
 
 def test_a_row_whose_only_key_is_forbidden_attends_to_nothing():
     weights = torch.tensor([[[[1.0, 0, 0], [0.0, 1, 0]]]])
-    found = Forbid(Heads("cross"), 0).rewritten(weights, weights > 0)
+    found = Forbid("cross", key=0).rewritten(weights, weights > 0)
     assert found.tolist() == [[[[0, 0, 0], [0, 1, 0]]]]

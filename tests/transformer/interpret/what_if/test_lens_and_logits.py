@@ -12,7 +12,7 @@ from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.what_if.decoder_lens import decoder_lens
-from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
 from transformer.interpret.what_if.running import intervened
 
@@ -83,7 +83,7 @@ def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms
     """Pre-norm: the head's vector is taken out of the last residual stream by hand, the deviation is kept."""
     model, layer, head = unlike_model(norm="pre"), 2, 1
     found = getattr(attribute_logit(model, SOURCE, FED, 5), kind)[layer, head]
-    with intervened(model, [Zero(Heads(kind, layer, head))]):
+    with intervened(model, [Zero(kind, layer, head)]):
         without = record_residual_stream(model, SOURCE, FED).decoder.of_layer(layer)
     whole = record_residual_stream(model, SOURCE, FED).decoder
     number = {"decoder": 0, "cross": 1}[kind]
