@@ -1,20 +1,34 @@
-"""Traces and translators that show themselves in a notebook: the engine's, drawn by the app's views."""
+"""Traces and translators that show themselves in a notebook: the engine's, with the attention explorer."""
 
 import html
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 import transformer
+from transformer import Beam, Decoding, Greedy, Sampling
 from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Mean, Shift, Uniform, Zero
 from transformer.model.names import AttentionKind
 
 from .views.attention.explorer_content import explorer_choice, explorer_page
-from .views.by_name import trace_figure, translator_figure
 
-__all__ = ["Focus", "Forbid", "Given", "Mean", "Shift", "Trace", "Translator", "Uniform", "Zero", "load"]
+__all__ = [
+    "Beam",
+    "Decoding",
+    "Focus",
+    "Forbid",
+    "Given",
+    "Greedy",
+    "Mean",
+    "Sampling",
+    "Shift",
+    "Trace",
+    "Translator",
+    "Uniform",
+    "Zero",
+    "load",
+]
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
 
@@ -56,13 +70,6 @@ class Trace(transformer.Trace):
         choice = explorer_choice(self, kind, layer, heads) if kind else None
         return Display(explorer_page(self, choice=choice))
 
-    def figure(self, name: str, /, **options: Any) -> Any:
-        """Return a Plotly figure of one of the app's views by its name: `figure("head", kind="cross", layer=2)`.
-
-        The names and their options stand in `views/by_name`; a wrong one raises ValueError, which lists them.
-        """
-        return trace_figure(self, name, **options)
-
     def _repr_html_(self) -> str:
         return self.show()._repr_html_()
 
@@ -71,13 +78,6 @@ class Translator(transformer.Translator):
     """A `transformer.Translator` whose traces show themselves in a notebook."""
 
     trace_class = Trace
-
-    def figure(self, name: str, of: Any = None, /, **options: Any) -> Any:
-        """Return a Plotly figure of one of the app's views by its name, of a text or a trace of this model:
-        `figure("logits", "I love my teacher.", step=2)`. Some are of the model alone. Raises as `Trace.figure`, and as
-        `Translator.trace` for the text.
-        """
-        return translator_figure(self, name, of, **options)
 
 
 def load(checkpoint: str | Path, device: str | torch.device | None = None) -> Translator:

@@ -1,1 +1,102 @@
-"""What every figure uses: palette, number formats, the heatmap."""
+"""Figures of a translation and its model, for notebooks and scripts, and for the app's pages.
+
+    import headlight as hl
+
+    model = hl.load("en-de")
+    trace = model.trace("I love my teacher.")
+    hl.plots.head(trace, "cross", layer=2, head=4)
+    hl.plots.probabilities(model, trace, step=1, temperature=1.5)
+
+Each function below takes a trace, a translator and a trace, or a translator alone, and returns a Plotly figure for a
+light background. Layers, heads, steps, tokens and positions count from 0. What is out of range raises ValueError. A
+figure of a translator and a trace runs the model once more; the trace is to be of that model.
+
+The modules hold in addition what the pages draw from results that they have already: `*_figure` functions, whose
+colours follow the theme of the browser.
+"""
+
+from .architecture import embedding, gradient_norms, hidden_units, layer_norms, nearest_tokens, parameters, trajectory
+from .attention import all_heads, average, head, largest_weight, score_deviation, without_scaling
+from .contributions import attribution, rollout, rollout_parts, source_or_prefix
+from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
+from .label_smoothing import smoothed_loss, smoothed_targets
+from .masks import (
+    causal_mask,
+    fully_masked_row,
+    masked_scores,
+    masked_weights,
+    next_tokens_without_causal_mask,
+    scores,
+    without_causal_mask,
+)
+from .positional_encoding import (
+    embedding_norms,
+    embedding_sum,
+    position_cosines,
+    positions,
+    sinusoid_distance,
+    sinusoid_matrix,
+    sinusoid_products,
+    sinusoid_rotation,
+    sinusoid_wavelengths,
+    sinusoids,
+)
+from .training import learning_rate, padding, shifted_target
+from .what_if import candidates, difference, head_differences, log_probabilities, patching
+from .why import contrast, logit_kinds, logit_parts
+
+__all__ = [
+    "all_heads",
+    "attribution",
+    "average",
+    "calibration",
+    "candidates",
+    "causal_mask",
+    "confidence",
+    "confidence_histogram",
+    "contrast",
+    "difference",
+    "embedding",
+    "embedding_norms",
+    "embedding_sum",
+    "fully_masked_row",
+    "gradient_norms",
+    "head",
+    "head_differences",
+    "hidden_units",
+    "largest_weight",
+    "layer_norms",
+    "learning_rate",
+    "log_probabilities",
+    "logit_kinds",
+    "logit_lens",
+    "logit_parts",
+    "logits",
+    "masked_scores",
+    "masked_weights",
+    "nearest_tokens",
+    "next_tokens_without_causal_mask",
+    "padding",
+    "parameters",
+    "patching",
+    "position_cosines",
+    "positions",
+    "probabilities",
+    "rollout",
+    "rollout_parts",
+    "score_deviation",
+    "scores",
+    "shifted_target",
+    "sinusoid_distance",
+    "sinusoid_matrix",
+    "sinusoid_products",
+    "sinusoid_rotation",
+    "sinusoid_wavelengths",
+    "sinusoids",
+    "smoothed_loss",
+    "smoothed_targets",
+    "source_or_prefix",
+    "trajectory",
+    "without_causal_mask",
+    "without_scaling",
+]

@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.plots.text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
 from .layout import SMALLEST_LABEL, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
 from .palette import PAGES_OWN, WEIGHT_SCALE, WEIGHTS, Scale, ink_on
+from .text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
@@ -54,7 +55,7 @@ class Cells:
         cells = {"z": self.values.astype(np.float32), "x0": self.left, "dx": 1, "xgap": gap, "ygap": gap}
         colours = {"zmin": self.scale.low, "zmax": self.scale.high, "colorscale": self.scale.colours}
         bar = {"showscale": colour_bar is not None, "colorbar": colour_bar}
-        hover = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
+        hover: dict[str, Any] = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
         if isinstance(self.hover, str):
             hover["hovertemplate"] = f"{self.hover}<extra></extra>"
         elif self.hover is not None:  # as an array, since Plotly walks through lists twice, text by text
@@ -99,8 +100,8 @@ class Heatmap:
     def cell(self) -> float:
         """The side of a cell in pixels, with the row labels at a readable size beside them."""
         if self.room is None:
-            fitting = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
-            return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, fitting))
+            alone = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
+            return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, alone))
         letters = _LETTER * SMALLEST_LABEL * max(map(len, self.queries))
         fitting = min(_LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
         return fitting * len(self.keys) / self.columns
@@ -150,7 +151,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
     traces = [layer.trace(_colour_bar(heatmap, bars, layer), gap) for layer in heatmap.cells]
     if heatmap.has_texts:
         traces.append(_texts(heatmap))
-    layout = {
+    layout: dict[str, Any] = {
         "shapes": _shapes(heatmap, gap > 0) or None,
         "margin": {"l": 5, "r": 5, "t": 5, "b": heatmap.below},
         "hovermode": "closest",
@@ -201,7 +202,7 @@ def _texts(heatmap: Heatmap) -> dict:
     filled = [(row, column, text) for row, line in enumerate(heatmap.texts) for column, text in enumerate(line) if text]
     rows, columns, texts = ([cell[part] for cell in filled] for part in range(3))
     inks = {cell: ink for layer in heatmap.cells for cell, ink in layer.inks()}
-    font = {"size": SMALLEST_LABEL}
+    font: dict[str, Any] = {"size": SMALLEST_LABEL}
     if inks:
         font["color"] = [inks.get((row, column), PAGES_OWN) for row, column, _ in filled]
     return scatter(columns, rows, "text", text=texts, textfont=font, hoverinfo="skip")

@@ -3,19 +3,22 @@
 import base64
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from headlight.plots.text import token_label, two_digits
+from .palette import FAINT_GREY, Scale, light_colors
+from .text import token_label, two_digits
 
-from .palette import FAINT_GREY, Scale
+Values = Sequence | np.ndarray
 
 SMALLEST_LABEL = 12  # pixels, legible from the back row; of labels closer than this, every second or third is shown
 _LEGEND = {"orientation": "h", "x": 0, "yanchor": "bottom", "font": {"size": SMALLEST_LABEL}}
 LEGEND_ABOVE = {**_LEGEND, "y": 1.02}
 LEGEND_BELOW = {**_LEGEND, "y": 0, "yref": "container"}
+LEFT = {"align": "left"}  # words in a hover label
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
@@ -43,8 +46,8 @@ class Figure(go.Figure):
         """The figure as Plotly's JavaScript takes it, arrays packed."""
         if "_data" in vars(self):
             return super().to_dict()
-        layout = {"template": _template(pio.templates.default), **_written(self._given["layout"])}
-        return {"data": _written(self._given["data"]), "layout": layout}
+        data, layout = (_written(self._given[part]) for part in ("data", "layout"))
+        return {"data": data, "layout": {"template": _template(pio.templates.default), **layout}}
 
 
 def captioned(figure: go.Figure, caption: str) -> go.Figure:
@@ -52,6 +55,11 @@ def captioned(figure: go.Figure, caption: str) -> go.Figure:
     given = _as_written(figure)
     layout = given["layout"]
     return Figure({**given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
+
+
+def with_light_theme(figure: go.Figure) -> go.Figure:
+    """Return a figure for a light background: where no browser puts a theme's colours in the place of the palette's."""
+    return go.Figure(light_colors(_as_written(figure)))
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:
@@ -107,7 +115,7 @@ def figure_of(
     top: int = 30,
     bottom: int = 40,
     legend: dict | None = LEGEND_ABOVE,
-    **layout,
+    **layout: Any,
 ) -> go.Figure:
     """A figure of traces, with its axes, its height, and its margins above and below in pixels.
 
@@ -118,12 +126,12 @@ def figure_of(
     return Figure({"data": traces, "layout": around | layout})
 
 
-def scatter(x: Sequence, y: Sequence, mode: str, **look) -> dict:
+def scatter(x: Values, y: Values, mode: str, **look: Any) -> dict:
     """Points, lines or texts at these places, for `figure_of`."""
     return {"type": "scatter", "x": x, "y": y, "mode": mode, **look}
 
 
-def bars(x: Sequence, y: Sequence, **look) -> dict:
+def bars(x: Values, y: Values, **look: Any) -> dict:
     """A bar at each x, as high as its y, for `figure_of`."""
     return {"type": "bar", "x": x, "y": y, **look}
 
@@ -133,7 +141,7 @@ def line_at(x: float, line: dict) -> dict:
     return {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain", "line": line}
 
 
-def note_at(x: float, text: str, **look) -> dict:
+def note_at(x: float, text: str, **look: Any) -> dict:
     """Words at the top to the left of a line, one of a figure's annotations; on a logarithmic axis x is a logarithm."""
     place = {"x": x, "y": 1, "yref": "paper", "xanchor": "right", "xshift": -4}
     return {"text": text, "showarrow": False, **place, **look}
@@ -176,7 +184,7 @@ def logarithmic_axis(name: str) -> dict:
     return {"title": name, "type": "log", "tickvals": values, "ticktext": [f"{value:,.10g}" for value in values]}
 
 
-def row_bars(values: Sequence[float], hover: Sequence[str], colour: str, name: str = "", texts=None) -> dict:
+def row_bars(values: Values, hover: Sequence[str], colour: str, name: str = "", texts=None) -> dict:
     """A horizontal bar a row, with its hover text, and with its number where there are `texts`."""
     marker, rows = {"color": colour, "opacity": 0.75}, list(range(len(hover)))
     shown = {"hovertext": hover, "hoverinfo": "text", "text": texts, "textposition": "auto" if texts else None}
@@ -214,14 +222,18 @@ def _template(name: str) -> dict:
     return pio.templates[name].to_plotly_json()
 
 
-def _written(value: object) -> object:
+def _written(value: Any) -> Any:
     """The same without what is None, a title's text in its place, and arrays of numbers as Plotly's typed arrays."""
     if isinstance(value, dict):
         parts = {name: _written(part) for name, part in value.items() if part is not None}
         return parts | {"title": {"text": parts["title"]}} if isinstance(parts.get("title"), str) else parts
     if isinstance(value, np.ndarray) and value.dtype in _TYPED:
         shape = {"shape": ", ".join(map(str, value.shape))} if value.ndim > 1 else {}
-        return {"dtype": _TYPED[value.dtype], "bdata": base64.b64encode(np.ascontiguousarray(value)).decode(), **shape}
+        return {
+            "dtype": _TYPED[value.dtype],
+            "bdata": base64.b64encode(np.ascontiguousarray(value).data).decode(),
+            **shape,
+        }
     if isinstance(value, np.ndarray):  # of texts: what writes JSON fast cannot read these, and Plotly's own takes over
         return value.tolist()
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):

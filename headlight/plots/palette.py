@@ -9,6 +9,7 @@ BRIGHT_ORANGE = "#e8710a"
 SERIES_COLOURS = (BLUE, BRIGHT_ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f", GREY, "#b8a000")
 SETTINGS_COLOUR, MODEL_COLOUR = SERIES_COLOURS[:2]  # of what a reader has set, and of the loaded model beside it
 SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+FOR, AGAINST = "rgba(232, 113, 10, 0.8)", "rgba(31, 119, 224, 0.75)"  # of bars and cells with a sign
 FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)"
 
 # A reader may switch between light and dark at any time: in the place of these two the browser puts the first and the
@@ -33,12 +34,12 @@ def ink_on(share: float) -> str | None:
     return THEMES_FAINTEST if share >= _OTHER_FROM else "#000000"
 
 
-def outside_the_app(value: object) -> object:
-    """A figure's dict, or a part of it, where no theme is: the light theme's colours in the place of those above."""
+def light_colors(value: object) -> object:
+    """Return a figure's dict, or a part of it, with the light theme's colours in the place of those above."""
     if isinstance(value, dict):
-        return {key: outside_the_app(part) for key, part in value.items()}
+        return {key: light_colors(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map(outside_the_app, value))
+        return type(value)(map(light_colors, value))
     return _LIGHT.get(value, value) if isinstance(value, str) else value
 
 

@@ -64,7 +64,7 @@ def kind_words(kind: str) -> str:
 
 def kind_head_name(heads: Heads) -> str:
     """One head with its kind of attention, within a sentence: "cross-attention layer 3, head 4"."""
-    return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"
+    return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"  # type: ignore[arg-type]
 
 
 def sentence_case(text: str) -> str:

@@ -9,10 +9,10 @@ from support.claims import as_percent, as_printed, number, scientific_number
 from support.streams import loaded
 from support.traced import place_of, traces
 
+from headlight.plots.contributions import SourceShares
+from headlight.plots.why import Contrast
 from headlight.views.what_if.own_translation_text import describe_own, describe_where
-from headlight.views.why.contrast_figure import Contrast
 from headlight.views.why.contrast_text import describe_contrast
-from headlight.views.why.source_or_prefix_figure import SourceShares
 from headlight.views.why.source_or_prefix_text import describe_shares, describe_token
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out

@@ -5,11 +5,11 @@ import pytest
 from support.families import write_family
 from support.small import small_model
 
+from headlight.plots.contributions import SourceShares
 from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_text import outcome_words
 from headlight.views.what_if.own_translation_text import describe_own, describe_where
 from headlight.views.why.contrast_text import most_doubtful
-from headlight.views.why.source_or_prefix_figure import SourceShares
 from transformer import Beam, Trace, Translator
 from transformer.arrays import to_array
 from transformer.data.batching import Example

@@ -7,7 +7,8 @@ import pytest
 import torch
 from support.streams import CHECKPOINTS, loaded
 
-from headlight.views.what_if.patching_text import PATCHED, column_names, describe_cell, describe_map
+from headlight.plots.what_if import column_names
+from headlight.views.what_if.patching_text import PATCHED, describe_cell, describe_map
 from transformer.interpret.what_if.minimal_pairs import read_minimal_pairs
 from transformer.interpret.what_if.patching import patched_predictions, patching_map
 

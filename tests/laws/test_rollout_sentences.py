@@ -9,6 +9,7 @@ from support.claims import as_printed
 from support.made import made_map
 from support.traced import TOKEN, place_of, traces, translator
 
+from headlight.plots.contributions import raw_and_rolled
 from headlight.views.attention.rollout_content import (
     ALTI,
     HALVES,
@@ -17,7 +18,6 @@ from headlight.views.attention.rollout_content import (
     describe_parts,
     describe_shares,
 )
-from headlight.views.attention.rollout_figure import raw_and_rolled
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out

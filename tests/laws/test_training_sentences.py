@@ -12,10 +12,10 @@ from support.claims import PERCENT, TINY, as_percent, as_printed, as_scientific,
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, loaded, trace_of
 
+from headlight.plots.label_smoothing import MEASURES, WORDS
+from headlight.plots.training import WAYS
 from headlight.views.masks.content import describe_masks, describe_shapes
 from headlight.views.training import batching_content, label_smoothing_content, live_content
-from headlight.views.training.batching_figure import WAYS
-from headlight.views.training.label_smoothing_figure import MEASURES, WORDS
 from transformer.data.batching import (
     count_padding,
     epoch_batches,

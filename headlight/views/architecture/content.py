@@ -4,21 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headlight.plots.architecture import sublayer_names
 from headlight.plots.text import percent, quoted, sentence_case, signed
 from transformer.config import ModelConfig, Norm, Positions
 from transformer.experiments.initial_gradients import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
 
-_SUBLAYERS = {
-    "embedding": "embedding",
-    "positions": "+ position",
-    "embedding_norm": "first LayerNorm",
-    "self_attention": "self-attention",
-    "cross_attention": "cross-attention",
-    "feed_forward": "feed-forward",
-    "norm": "last LayerNorm",
-}
 # Both claims are measured in tests/laws/test_initial_gradients.py.
 _WHY_POST_NORM = (
     " The post-norm decoder's excess comes from cross-attention: with its output set to 0 the ratio falls to about the "
@@ -33,14 +25,6 @@ def share_words(block: Block, total: int) -> str:
     if block.shared_with:
         return f"shared with {block.shared_with.replace('_', ' ')}"
     return f"{block.parameters:,} · {percent(block.parameters / total)}" if block.parameters else ""
-
-
-def sublayer_names(trajectory: Trajectory) -> list[str]:
-    """Name what wrote each vector of a trajectory: "layer 2 feed-forward"."""
-    return [
-        _SUBLAYERS[kind] if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
-        for kind, layer in trajectory.points
-    ]
 
 
 def describe_trajectory(trajectory: Trajectory, token: str) -> str:
@@ -73,12 +57,6 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
         f"{len(always):,}{f' (units {listed})' if listed else ''}; for none: {int((~active.any(axis=0)).sum()):,}; not "
         f"active, on average over the sentence: {percent(1 - active.mean())}."
     )
-
-
-def sum_words(config: ModelConfig) -> tuple[str, str]:
-    """Name what a model multiplies a token's row by, and what the sum with the position's vector enters."""
-    factor = "√d_model" if config.scale_embeddings else "1: not scaled"
-    return factor, "a LayerNorm" if config.embedding_norm else "the stack"
 
 
 def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> str:

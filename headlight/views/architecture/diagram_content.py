@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headlight.plots.architecture import ACTIVATION_NAMES
 from transformer.config import Activation, ModelConfig, Positions
 from transformer.interpret.parameters import Block
 
@@ -108,11 +109,11 @@ BLOCK_TEXTS = {
         source="section 3.4",
     ),
 }
-# The name of each activation, and what it does to a hidden unit.
+# What each activation does to a hidden unit.
 ACTIVATIONS = {
-    Activation.RELU: ("ReLU", "keeps the positive ones"),
-    Activation.GELU: ("GELU", "multiplies each by the share of a standard normal distribution below it"),
-    Activation.SILU: ("SiLU", "multiplies each by its sigmoid"),
+    Activation.RELU: "keeps the positive ones",
+    Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
+    Activation.SILU: "multiplies each by its sigmoid",
 }
 _GATES = {Activation.GELU: r"\Phi", Activation.SILU: r"\sigma"}
 _OTHER_POSITIONS = {
@@ -149,7 +150,7 @@ def block_text(kind: str, config: ModelConfig) -> BlockText:
     if kind == "positions":
         return _OTHER_POSITIONS.get(config.positions) or _sinusoids(own, config)
     if kind == "feed_forward" and config.activation != Activation.RELU:
-        name, gate = ACTIVATIONS[config.activation][0], _GATES[config.activation]
+        name, gate = ACTIVATION_NAMES[config.activation], _GATES[config.activation]
         formula = (
             rf"\text{{FFN}}(x) = \text{{{name}}}(x W_1 + b_1)\, W_2 + b_2, \quad \text{{{name}}}(z) = z\, {gate}(z)"
         )

@@ -13,15 +13,24 @@ from headlight.app.selectors import choose_side, choose_token, one_number
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, offer_table, plain, show_attempt, show_finding, show_panels, show_table
 from headlight.components.show import architecture_diagram
+from headlight.plots.architecture import (
+    ACTIVATION_NAMES,
+    gradients_figure,
+    neighbours_figure,
+    sentence_figure,
+    sum_figure,
+    sum_words,
+    trajectory_figure,
+    units_figure,
+)
 from headlight.plots.text import counted, quoted, signed
 from transformer.config import Norm
 from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows
 from transformer.interpret.residual import trajectory
 from transformer.interpret.trace import Trace
 
-from .content import describe_embedding, describe_gradients, describe_trajectory, describe_units, share_words, sum_words
+from .content import describe_embedding, describe_gradients, describe_trajectory, describe_units, share_words
 from .diagram_content import ACTIVATIONS, BlockText, block_text, diagram_payload, statistics
-from .figures import gradients_figure, neighbours_figure, sentence_figure, sum_figure, trajectory_figure, units_figure
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (
@@ -169,7 +178,7 @@ def _show_feed_forward(choice: Choice) -> None:
     token, tokens = choose_token(trace, stack)
     units = results.hidden_units(choice, stack, layer)
     sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
-    name, does = ACTIVATIONS[model.config.activation]
+    name, does = (words[model.config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
     st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
     alt = f"The strongest hidden units for {tokens[token]} after {name}"

@@ -11,20 +11,20 @@ from headlight.app.results import Choice, blocks, contributions
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding, show_table
-from headlight.plots.text import chance_words, head_name, quoted, signed
-from transformer.interpret.attribution import norm_weighted
-
-from . import attribution_content as content
-from .beyond_weights_figure import (
+from headlight.plots.contributions import (
     GRADIENT,
     LEFT_OUT,
     MEASURES,
     NORMED,
     RAW,
+    attribution_figure,
     correlation_rows,
     correlations,
-    measures_figure,
 )
+from headlight.plots.text import chance_words, head_name, quoted, signed
+from transformer.interpret.attribution import norm_weighted
+
+from . import attribution_content as content
 
 
 def show(choice: Choice) -> None:
@@ -60,7 +60,7 @@ def show(choice: Choice) -> None:
     fed = trace.fed_tokens[: step + 1]
     see = f"{largest} {content.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    show_figure(measures_figure(values, tokens), "beyond", alt, see)
+    show_figure(attribution_figure(values, tokens), "beyond", alt, see)
     show_finding(see)
     found = correlations(values)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headlight.plots.contributions import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.plots.text import quoted, quoted_at, sentence_case, signed
-
-from .beyond_weights_figure import FEWEST, GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 
 # One line each: what is computed, and whose it is.
 FORMULAS = {

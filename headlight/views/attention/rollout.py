@@ -9,12 +9,19 @@ from headlight.app.results import Choice, contributions
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
+from headlight.plots.contributions import (
+    KINDS,
+    Residual,
+    limit_of,
+    raw_and_rolled,
+    rollout_parts_figure,
+    share_map_figure,
+)
 from headlight.plots.text import head_name
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 
 from . import rollout_content as content
-from .rollout_figure import KINDS, limit_of, parts_figure, raw_and_rolled, shares_figure
 
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
@@ -25,7 +32,7 @@ def show(choice: Choice) -> None:
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         side = one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = one_of("Residual weighting", tuple(content.FORMULAS), "rolled_by")
+        mixed = Residual(one_of("Residual weighting", tuple(Residual), "rolled_by"))
         layer = _layer(len(trace.attention(KINDS[side])))
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
@@ -58,9 +65,9 @@ def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str,
     """Show the weights of a layer beside the shares up to it, which are by ALTI+ without a mixing."""
     kind, (raw, rolled) = KINDS[side], pair
     title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
-    weights = Panel(title, shares_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
+    weights = Panel(title, share_map_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
     title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
-    shares = Panel(title, shares_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
+    shares = Panel(title, share_map_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
     see = content.describe_shares(raw, rolled)
     if kind != "cross":
         parts = getattr(mixing, kind)[: layer + 1] if mixing else None
@@ -86,5 +93,5 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
     )
     alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
     see = content.describe_parts(trace, rollout, layer, mixed)
-    show_figure(parts_figure(trace, rollout, layer), "rollout_parts", alt, see)
+    show_figure(rollout_parts_figure(trace, rollout, layer), "rollout_parts", alt, see)
     show_finding(see)

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from headlight.plots.contributions import Residual
 from headlight.plots.text import quoted, quoted_at
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.trace import AttentionMap, Trace
 
-HALVES, MEASURED, ALTI = "0.5", "norm-based", "ALTI+"
+HALVES, MEASURED, ALTI = Residual
 # Of one token, with its vector v in the sum that a block gives out, y.
 _CONTRIBUTION = r"C_{tj} \propto \max(0, \lVert y_t \rVert_1 - \lVert y_t - v_{tj} \rVert_1)"
 FORMULAS = {

@@ -6,11 +6,11 @@ from headlight.app.choices import whole_number
 from headlight.app.figures import show_figure
 from headlight.app.results import Choice
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
+from headlight.plots.attention import largest_figure, scaled_rows_figure, spread_figure
 from transformer.experiments.dot_product_scaling import measure_random_products
 from transformer.interpret.attention_block import undivided
 
 from .scaling_content import describe_head, describe_random
-from .scaling_figure import largest_figure, rows_figure, spread_figure
 from .steps import choose_block
 
 
@@ -20,7 +20,7 @@ def show(choice: Choice) -> None:
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)
-    rows = rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
+    rows = scaled_rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
     see = describe_head(stages, view.head, view.queries)
     show_figure(rows, "rows", "The largest weight of every query, with the division and without", see)
     st.caption(

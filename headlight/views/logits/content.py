@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from headlight.plots.decoding import layer_names
 from headlight.plots.text import chance_words, counted, percent, quoted, signed, tiny
 from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
@@ -48,11 +49,6 @@ def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float
         f"{own} by the logits, {scaled} at temperature {temperature:g}. What is cut off held "
         f"{chance_words(float(cut.scaled[~cut.kept].sum()))} of that mass.{never}"
     )
-
-
-def layer_names(rows: int) -> list[str]:
-    """Name the rows of a lens."""
-    return ["start", *(f"layer {layer}" for layer in range(1, rows))]
 
 
 def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:

@@ -9,6 +9,14 @@ from headlight.app.results import CheckpointFiles, Choice, measures
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
+from headlight.plots.decoding import (
+    SHOWN,
+    calibration_figure,
+    histogram_figure,
+    logits_figure,
+    ranks_figure,
+    truncation_figure,
+)
 from headlight.plots.text import quoted
 from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence, concatenate
@@ -16,7 +24,6 @@ from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row
 
 from .content import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand
-from .figures import SHOWN, calibration_figure, histogram_figure, logits_figure, ranks_figure, truncation_figure
 
 _PARTS = 8
 

@@ -13,13 +13,14 @@ from headlight.app.results import Choice, masks
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_doubts, show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
+from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import KIND_NAMES, head_name
 from transformer import UserError
 from transformer.data.batching import OpenedBatch
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 
-from . import content, figures
+from . import content
 
 VIEWS = ("the three masks", "one head", "without the mask")
 

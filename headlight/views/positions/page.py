@@ -9,14 +9,15 @@ from headlight.app.figures import show_figure
 from headlight.app.results import Choice
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import phone_container, plain, show_finding
+from headlight.plots import positional_encoding as figures
+from headlight.plots.positional_encoding import cosines_figure, table_figure
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.positions import Encoding, encoding, position_rows
 from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
 
-from . import content, figures
-from .learned_figure import similarity_figure, table_figure
+from . import content
 
 BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
@@ -145,7 +146,7 @@ def _show_sum(choice: Choice) -> None:
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
     with phone_container(len(summed.tokens), "norms"):
-        show_figure(figures.norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
+        show_figure(figures.embedding_norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
     repetition = content.describe_repetition(summed)
     show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
@@ -163,7 +164,7 @@ def _show_learned(model: Transformer, view: str) -> None:
     see = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
     for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
         column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
-        figure = similarity_figure(table) if similar else table_figure(table)
+        figure = cosines_figure(table) if similar else table_figure(table)
         what = "cosines of all pairs of rows" if similar else "values"
         with column:
             show_figure(figure, f"learned_{stack}", f"Learned positions of the {stack}: {what}", see)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.plots.architecture import layer_norms_figure, parameters_figure, sum_figure, sum_words, trajectory_figure
+from headlight.plots.attention import largest_figure, overview_figure
+from headlight.plots.decoding import logits_figure, passes_figure
 from headlight.plots.heatmap import attention_map_figure, mask_figure
+from headlight.plots.label_smoothing import MEASURES, loss_figure
+from headlight.plots.masks import fully_masked_row_figure
+from headlight.plots.positional_encoding import curves_figure
 from headlight.plots.text import counted, percent, quoted, signed
-from headlight.views.architecture.content import sum_words
-from headlight.views.architecture.figures import sum_figure, trajectory_figure
+from headlight.plots.training import rates_figure, shift_figure
 from headlight.views.attention.explorer_content import describe_map, look_words
 from headlight.views.inside.scaling_content import describe_random
-from headlight.views.inside.scaling_figure import largest_figure
 from headlight.views.logits.content import logit_by_hand
-from headlight.views.logits.figures import logits_figure
-from headlight.views.positions.figures import curves_figure
-from headlight.views.training.label_smoothing_figure import MEASURES, loss_figure
-from headlight.views.training.learning_rate_figure import rates_figure
 from transformer import Translator
 from transformer.config import Positions, Schedule
 from transformer.decoding.truncation import truncate
@@ -31,15 +31,6 @@ from transformer.interpret.positions import MODEL_BASE, encoding, has_formula, m
 from transformer.interpret.residual import ResidualStream, trajectory
 from transformer.interpret.trace import Trace, attention_map, masked_maps
 from transformer.training.optimization import Noam
-
-from .figures import (
-    fully_masked_row_figure,
-    norms_figure,
-    overview_figure,
-    passes_figure,
-    share_of_parameters_figure,
-    shift_figure,
-)
 
 _WARMUP, _FACTOR, _EPSILON = 4000, 1.0, 0.1  # the paper's, for a checkpoint that does not say
 
@@ -91,7 +82,7 @@ def _widths(asked: Asked) -> Shown:
     blocks = blocks_of(asked.translator.model, asked.stream)
     embedding = sum(block.parameters for block in blocks if block.kind == "embedding")
     return Shown(
-        share_of_parameters_figure(counts, config.d_model),
+        parameters_figure(counts, config.d_model),
         "Parameters of this model's shape at several widths",
         f"This checkpoint, d_model {config.d_model}, has {own:,} parameters, {percent(embedding / own)} of them in its "
         f"embeddings. With 512 the same layers would have {counts[512]:,}.",
@@ -153,7 +144,7 @@ def _gamma(asked: Asked) -> Shown:
     gammas = np.concatenate([gamma for _, gamma, _ in learned])
     betas = np.concatenate([beta for _, _, beta in learned])
     return Shown(
-        norms_figure(gammas, betas),
+        layer_norms_figure(gammas, betas),
         "Histogram of all γ and β of this checkpoint",
         f"This checkpoint's {len(gammas):,} γ, which began at 1, go from {signed(gammas.min(), 2)} to "
         f"{signed(gammas.max(), 2)}; its β, which began at 0, from {signed(betas.min(), 2)} to "

@@ -11,12 +11,12 @@ from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import percent
+from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
 from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
 
 from . import batching_content as content
-from .batching_figure import WAYS, batch_figure, ratios_figure
 
 BUDGETS = ("128", "256", "512", "1024", "2048")
 ROOM_OF_THE_MASK = 420  # pixels

@@ -12,13 +12,13 @@ from headlight.app.line import fragment
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding
 from headlight.plots.text import sentence_case
+from headlight.plots.training import runs_figure
 from transformer.config import Norm
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import Task
 
 from . import live
-from .compare_figure import runs_figure
 from .live_content import comparison, model_text, state_text, task_text
 
 _JOBS = "jobs"

@@ -9,11 +9,12 @@ from headlight.app.choices import one_of, slider
 from headlight.app.figures import show_figure
 from headlight.app.results import Choice
 from headlight.app.widgets import phone_container, plain, show_finding, show_table
+from headlight.plots.decoding import confidence_figure
+from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 
 from . import label_smoothing_content as content
-from .label_smoothing_figure import MEASURES, WORDS, confidence_figure, loss_figure, targets_figure
 
 EPSILONS = (0.0, 0.1, 0.2, 0.4)  # always drawn, beside the chosen one
 TITLES = {

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
+from headlight.plots.label_smoothing import MEASURES
 from headlight.plots.text import counted, quoted, tiny
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
-
-from .label_smoothing_figure import MEASURES
 
 FORMULAS = {
     SmoothingForm.ALL: r"q_k = \begin{cases} 1 - \varepsilon + \varepsilon / V & k \text{ is right} \\ "

@@ -10,11 +10,11 @@ from headlight.app.choices import any_number, one_of, slider
 from headlight.app.figures import show_figure
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding, show_table
+from headlight.plots.training import AXES, rates_figure, trained_figure
 from transformer import Translator, UserError
 from transformer.training.optimization import Noam
 
 from . import learning_rate_content as content
-from .learning_rate_figure import AXES, rates_figure, trained_figure
 
 MOST_CURVES = 4
 SHOWN = 5  # times the longest warm-up: the fall needs room

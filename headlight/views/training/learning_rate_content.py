@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.plots.text import counted, scientific, tiny
+from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
 
@@ -14,7 +15,6 @@ FORMULA = (
     r"\begin{aligned} & rate(step) = factor \cdot d_{model}^{-0.5} \\ "
     r"& \quad \cdot \min\big(step^{-0.5},\; step \cdot warmup^{-1.5}\big) \end{aligned}"
 )
-PAPER = Noam(d_model=512, warmup_steps=4000)
 
 
 def filled_formula(curve: Noam) -> str:

@@ -13,6 +13,7 @@ from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.text import KIND_NAMES
+from headlight.plots.what_if import difference_figure, head_differences_figure
 from transformer import UserError
 from transformer.interpret.trace import Trace, attention_map
 from transformer.interpret.what_if.difference import MapDifference, subtract
@@ -23,7 +24,6 @@ from transformer.model.names import Name
 from .ablation import importance_is_there
 from .ablation_payload import heads_in, heads_text, telling
 from .ablation_text import heads_words
-from .compare_figure import difference_figure, distances_figure
 from .compare_text import describe_difference, matching_words
 
 _SIDE = 350  # pixels of a map
@@ -64,7 +64,7 @@ def show(choice: Choice) -> None:
     with left:
         st.markdown(f"**How much each head differs: {KIND_NAMES[head.kind]}**")
         alt = "Heatmap of layers and heads: half the sum of a row's absolute differences, mean over rows"
-        show_figure(distances_figure(difference), "distances", alt)
+        show_figure(head_differences_figure(difference), "distances", alt)
     with right:
         st.caption(matching_words(difference))
         show_attempt(

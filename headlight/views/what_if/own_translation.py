@@ -8,9 +8,9 @@ from headlight.app.results import Choice, what_if
 from headlight.app.selectors import write_line
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.plots.what_if import sums_figure
 from headlight.views.attention import explorer
 
-from .own_translation_figure import sums_figure
 from .own_translation_html import own_translation_html
 from .own_translation_text import describe_own, describe_where
 

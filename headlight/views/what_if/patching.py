@@ -11,12 +11,12 @@ from headlight.app.results import Choice, what_if
 from headlight.app.sentences import show_doubts, show_tokens
 from headlight.app.widgets import phone_container, plain, show_attempt, show_finding, show_table
 from headlight.plots.text import quoted
+from headlight.plots.what_if import column_names, patching_figure, row_names, telling_cell
 from transformer import Greedy, UserError
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import PatchingMap, Question, Site, question_of
 
 from . import patching_text as captions
-from .patching_figure import patching_figure
 
 OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
@@ -77,9 +77,9 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
     """The map on the left, on the right one of its cells with the three runs."""
     tokenizer = results.translator(choice.checkpoint).tokenizer
     found = what_if.patching(choice.checkpoint, question, patched.site, patched.part)
-    rows, columns = captions.row_names(found), captions.column_names(found, question, tokenizer)
+    rows, columns = row_names(found), column_names(found, question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
-    start = captions.telling_cell(found.shares)
+    start = telling_cell(found.shares)
     left, right = st.columns([13, 8], gap="medium")
     with right:
         fed = " ".join(map(tokenizer.piece_text, question.fed))
@@ -95,7 +95,7 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
     with left:
         alt = f"Restored share of the logit difference for each cell: {patched.meaning}"
         with phone_container(len(columns), "patching_map"):
-            figure = patching_figure(found.shares, rows, columns, patched.columns, (row, column))
+            figure = patching_figure(found, columns, (row, column))
             see = captions.describe_map(found, columns, tokens)
             show_figure(figure, "patching", alt, see)
         show_finding(see)

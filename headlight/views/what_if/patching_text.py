@@ -15,20 +15,19 @@ from headlight.plots.text import (
     quoted_at,
     signed,
 )
-from transformer.data.tokenizer import TextTokenizer
+from headlight.plots.what_if import HALF
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.intervention import Heads
-from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, Site
+from transformer.interpret.what_if.patching import Cell, PatchingMap, Site
 
 
 @dataclass(frozen=True)
 class Patched:
-    """Something to patch: its site and part, what a cell of its map is, what its columns are, and what to look for."""
+    """Something to patch: its site and part, what a cell of its map is, and what to look for."""
 
     site: Site
     part: str
     meaning: str
-    columns: str
     look_for: str
 
 
@@ -38,74 +37,39 @@ PATCHED = {
         Site.RESIDUAL,
         "encoder",
         "the encoder's residual stream, its one vector of a source token after a layer",
-        "source token, clean|corrupted",
         "the layer after which the difference also stands at other tokens than the one that differs",
     ),
     "decoder stream": Patched(
         Site.RESIDUAL,
         "decoder",
         "the decoder's residual stream, its one vector of an input token after a layer",
-        "input token of the decoder",
         "the layer that reads the difference from the encoder: before it, nothing comes back",
     ),
     "cross-attention": Patched(
         Site.ATTENTION,
         "cross",
         "what the cross-attention of a layer adds to the vector of an input token, all heads together",
-        "input token of the decoder",
         "the layer that brings the difference",
     ),
     "encoder heads": Patched(
         Site.HEAD,
         "encoder",
         "the output of one head of encoder self-attention, at all source tokens",
-        "encoder self-attention",
         _SHARED,
     ),
     "decoder heads": Patched(
         Site.HEAD,
         "decoder",
         "the output of one head of masked decoder self-attention, at all input tokens",
-        "masked decoder self-attention",
         _SHARED,
     ),
     "cross heads": Patched(
         Site.HEAD,
         "cross",
         "the output of one head of cross-attention, at all input tokens",
-        "cross-attention",
         _SHARED,
     ),
 }
-HALF = 0.5  # of a share: what counts as most of it
-EMBEDDINGS = "embeddings"
-
-
-def row_names(found: PatchingMap) -> list[str]:
-    """The layers of a map; of a residual stream the first row is before all of them."""
-    first = found.cells[0][0]
-    layers = [f"layer {row + 1}" for row in range(len(found.cells))]
-    return [EMBEDDINGS, *layers[:-1]] if first.site == Site.RESIDUAL else layers
-
-
-def column_names(found: PatchingMap, question: Question, tokenizer: TextTokenizer) -> list[str]:
-    """The positions of a map by token, a source token that differs by both, "▁dog|▁dogs"; or its heads by number."""
-    first = found.cells[0][0]
-    if first.site == Site.HEAD:
-        return [f"head {head + 1}" for head in range(len(found.cells[0]))]
-    if first.stack == "decoder":
-        return list(map(tokenizer.piece_text, question.fed))
-    name = tokenizer.source_piece_text
-    both = zip(question.clean, question.corrupted, strict=True)
-    return [name(one) if one == other else f"{name(one)}|{name(other)}" for one, other in both]
-
-
-def telling_cell(shares: np.ndarray) -> tuple[int, int]:
-    """The cell to begin with: the best one of the last layer that restores over half, else the best of all."""
-    best = shares.max(axis=1)
-    over = np.flatnonzero(best > HALF)
-    row = int(over[-1]) if len(over) else int(np.nan_to_num(best).argmax())
-    return row, int(np.nan_to_num(shares[row]).argmax())
 
 
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:

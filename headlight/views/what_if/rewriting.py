@@ -13,10 +13,10 @@ from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import weight_bars
 from headlight.plots.text import KIND_NAMES
+from headlight.plots.what_if import candidates_figure
 from transformer.interpret.trace import Trace
 
 from .compared_html import compared_html
-from .rewriting_figure import candidates_figure
 from .rewriting_payload import Action, Concerned, Rewriting, Scope, bars_payload, telling_place, weights_in
 from .rewriting_text import EXPLAINED, describe_next, describe_rewriting
 

@@ -10,9 +10,9 @@ from headlight.app.selectors import choose_among, choose_output_token
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.plots.text import chance_words, quoted, signed
+from headlight.plots.why import Contrast, contrast_figure, other_candidates
 
-from .contrast_figure import Contrast, contrast_figure
-from .contrast_text import describe_contrast, most_doubtful, other_candidates
+from .contrast_text import describe_contrast, most_doubtful
 
 
 def show(choice: Choice) -> None:

@@ -3,10 +3,9 @@
 import numpy as np
 
 from headlight.plots.text import counted, quoted, quoted_at, signed
+from headlight.plots.why import Contrast, other_candidates
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
-
-from .contrast_figure import Contrast
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
 _LEAST = 0.005  # what two digits do not show
@@ -19,18 +18,6 @@ def most_doubtful(trace: Trace) -> int:
         return max(chance for _, chance in other_candidates(trace, step).values())
 
     return max(trace.scored_steps, key=best_other)
-
-
-def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
-    """Id and probability of each of a step's best candidates but the chosen token, best first, by the token's text."""
-    found: dict[str, tuple[int, float]] = {}
-    candidates = zip(
-        trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
-    )
-    for token, id, probability in candidates:
-        if id != trace.next_ids[step]:
-            found.setdefault(token, (int(id), float(probability)))
-    return found
 
 
 def describe_contrast(contrast: Contrast) -> str:

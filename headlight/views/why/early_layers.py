@@ -9,10 +9,10 @@ from headlight.app.results import Choice, what_if
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import phone_container, plain, show_attempt, show_finding
+from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from transformer import Sampling
 
 from . import early_layers_text as captions
-from .early_layers_figure import kinds_figure, layers_figure
 from .early_layers_html import early_layers_html
 
 LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
@@ -61,10 +61,10 @@ def _show_parts(choice: Choice) -> None:
     left, right = st.columns([2, 5], gap="small")
     see = captions.describe_parts(found, what)
     with left:
-        show_figure(kinds_figure(found), "logit_kinds", f"What each kind of part adds to {what}", see)
+        show_figure(logit_kinds_figure(found), "logit_kinds", f"What each kind of part adds to {what}", see)
     with right, phone_container(2 * found.cross.shape[1], "logit_map"):
         alt = f"What each head and each feed-forward of the decoder adds to {what}"
-        show_figure(layers_figure(found), "logit_layers", alt, see)
+        show_figure(logit_parts_figure(found), "logit_layers", alt, see)
     show_finding(see)
     st.caption(
         plain(

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from headlight.plots.text import counted, kind_head_name, quoted, signed
+from headlight.plots.why import part_names, part_sums
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
@@ -46,17 +47,6 @@ def describe_lens(found: Sequence[Hypothesis]) -> str:
 
 def _the(name: str) -> str:
     return "the embeddings" if name == "embeddings" else name
-
-
-def part_names() -> tuple[str, ...]:
-    """The kinds of parts that a logit is the sum of."""
-    return "embedding", "position", "self-attention", "cross-attention", "feed-forward", "biases"
-
-
-def part_sums(found: LogitAttribution) -> np.ndarray:
-    """What each kind of part adds, all layers and heads together, in the order of `part_names`: [6]."""
-    sums = (found.decoder.sum(), found.cross.sum(), found.feed_forward.sum())
-    return np.array([found.embedding, found.position, *sums, found.biases])
 
 
 def logit_words(token: str, against: str | None) -> str:

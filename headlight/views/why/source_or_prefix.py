@@ -10,10 +10,10 @@ from headlight.app.results import Choice, contributions
 from headlight.app.selectors import choose_output_token
 from headlight.app.sentences import show_shares, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.plots.contributions import SourceShares, source_shares_figure
 from headlight.plots.text import quoted
 from transformer.interpret.rollout import measured_mixing, roll_out
 
-from .source_or_prefix_figure import SourceShares, shares_figure
 from .source_or_prefix_text import describe_shares, describe_token
 
 _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
@@ -37,7 +37,7 @@ def show(choice: Choice) -> None:
     )
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
     see = f"{describe_shares(shares)} {describe_token(trace, step, found.across[-1][step])}"
-    show_figure(shares_figure(shares, step), "source_or_prefix", alt, see)
+    show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, see)
     _show_token(trace, step, found.across[-1][step])
     show_finding(see)
     st.caption(

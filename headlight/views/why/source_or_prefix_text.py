@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from headlight.plots.contributions import SourceShares
 from headlight.plots.text import apart, quoted_at
 from transformer.interpret.trace import Trace
-
-from .source_or_prefix_figure import SourceShares
 
 
 def describe_shares(shares: SourceShares) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.plots.attention import overview_figure
 from headlight.plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
 from headlight.plots.palette import PAGES_OWN, THEMES_FAINTEST, THEMES_STRONGEST, WEIGHT_SCALE, Scale, diverging, ink_on
 from headlight.plots.text import head_name, percent
-from headlight.views.questions.figures import overview_figure
 from transformer.interpret.trace import attention_map, masked_maps
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.tiny import make_pairs, write_pairs
 
-from headlight.views.training.batching_figure import WAYS, batch_figure, ratios_figure
+from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from transformer.data.batching import (
     MOST_SAMPLES,
     Example,

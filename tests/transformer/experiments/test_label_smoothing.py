@@ -7,11 +7,11 @@ import pytest
 import torch
 from support.small import small_model
 
-from headlight.views.training.label_smoothing_figure import (
+from headlight.plots.decoding import confidence_figure
+from headlight.plots.label_smoothing import (
     MEASURES,
     PAD,
     WORDS,
-    confidence_figure,
     example_target,
     loss_figure,
     short_mass,

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
+from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled, rollout_parts_figure, share_map_figure
 from headlight.views.attention.rollout_content import ALTI, FORMULAS, HALVES, MEASURED
-from headlight.views.attention.rollout_figure import KINDS, parts_figure, parts_of_steps, raw_and_rolled, shares_figure
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, measured_mixing, roll_out
@@ -99,12 +99,12 @@ def test_hostile_tiny_and_long_sentences_are_text_and_nothing_else(text, side):
 def test_blank_cells_scale_and_hover(example):
     _, trace, halves, *_ = example
     raw, rolled = raw_and_rolled(trace, halves, "decoder", 1, "predicted")
-    figure = shares_figure(rolled, "share")
+    figure = share_map_figure(rolled, "share")
     heatmap = figure.data[0]
     assert np.isnan(heatmap.z[0, 1:]).all() and not np.isnan(np.diagonal(heatmap.z)).any()
     assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
     assert f"share of “{trace.fed_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
-    assert "attends to" in shares_figure(raw, "weight").data[0].hovertext[1][0]
+    assert "attends to" in share_map_figure(raw, "weight").data[0].hovertext[1][0]
 
 
 def test_token_text_is_escaped(example):
@@ -117,6 +117,6 @@ def test_token_text_is_escaped(example):
         source_tokens=(evil, *trace.source_tokens[1:]),
     )
     maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
-    for figure in (*(shares_figure(each, "share") for each in maps), parts_figure(spoilt, halves, 0)):
+    for figure in (*(share_map_figure(each, "share") for each in maps), rollout_parts_figure(spoilt, halves, 0)):
         text = figure.to_json().encode().decode("unicode_escape")
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headlight.views.training.compare_figure import runs_figure
+from headlight.plots.training import runs_figure
 from transformer.training.replay import TrainingReplay
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.small import small_config
 
 from headlight.plots.text import scientific
-from headlight.views.training.learning_rate_figure import rates_figure, thinned, trained_figure
+from headlight.plots.training import rates_figure, thinned, trained_figure
 from transformer.checkpoint import Checkpoint
 from transformer.config import TrainingConfig
 from transformer.errors import ConfigError

@@ -5,7 +5,7 @@ import pytest
 from support.pages import open_page, page_text, specs
 from support.traced import translator
 
-from headlight.views.what_if.compare_figure import both, difference_figure, distances_figure, short
+from headlight.plots.what_if import both, difference_figure, head_differences_figure, short
 from transformer.interpret.trace import attention_map
 from transformer.interpret.what_if.difference import subtract
 
@@ -34,7 +34,7 @@ def test_the_difference_is_drawn_where_both_have_row_and_column_and_masked_cells
 
 def test_how_much_each_head_differs_stands_at_its_layer_and_head(runs):
     difference = subtract(*runs, "cross")
-    (cells,) = distances_figure(difference).data
+    (cells,) = head_differences_figure(difference).data
     assert (cells.x0, cells.y0) == (1, 1)
     np.testing.assert_allclose(np.array(cells.z), difference.distances(), atol=1e-6)
 

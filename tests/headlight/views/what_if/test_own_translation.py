@@ -11,7 +11,7 @@ from support.streams import loaded, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.views.what_if.own_translation_figure import sums_figure
+from headlight.plots.what_if import sums_figure
 from headlight.views.what_if.own_translation_html import own_translation_html
 from headlight.views.what_if.own_translation_text import describe_own, describe_where
 from transformer import Beam

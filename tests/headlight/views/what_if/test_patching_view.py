@@ -7,17 +7,8 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
-from headlight.views.what_if.patching_figure import patching_figure
-from headlight.views.what_if.patching_text import (
-    PATCHED,
-    candidate_rows,
-    cell_words,
-    column_names,
-    describe_cell,
-    describe_map,
-    row_names,
-    telling_cell,
-)
+from headlight.plots.what_if import column_names, patching_figure, row_names, telling_cell
+from headlight.views.what_if.patching_text import PATCHED, candidate_rows, cell_words, describe_cell, describe_map
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question
 
@@ -126,7 +117,7 @@ def test_the_candidates_stand_over_their_probabilities():
 
 def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
     shares = np.array([[0, 1.0, -0.125], [np.nan, 0.004, 1.24]])
-    figure = patching_figure(shares, ["embeddings", "layer 1"], ["▁a", "<i>|▁b", "▁a"], "source token", (1, 2))
+    figure = patching_figure(made(shares), ["▁a", "<i>|▁b", "▁a"], (1, 2))
     cells, digits = figure.data
     np.testing.assert_allclose(cells.z, shares)
     assert (cells.zmin, cells.zmax) == (-1, 1)
@@ -136,7 +127,9 @@ def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
     assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "1.2400" in cells.hovertext[1][2]
     (outline,) = figure.layout.shapes
     assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
-    wide = patching_figure(np.zeros((2, 25)), ["a", "b"], ["▁a|▁b"] * 25, "source token", (0, 0))
+    assert figure.layout.xaxis.title.text == "source token, clean|corrupted"
+    wide = patching_figure(made(np.zeros((2, 25)), part="decoder"), ["▁a|▁b"] * 25, (0, 0))
+    assert wide.layout.xaxis.title.text == "input token of the decoder"
     assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "▁a|▁b"
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.pages import components, open_page, page_text, specs
 from support.traced import traces, translator
 
-from headlight.views.what_if.rewriting_figure import candidates_figure
+from headlight.plots.what_if import candidates_figure
 from headlight.views.what_if.rewriting_payload import (
     Action,
     Concerned,

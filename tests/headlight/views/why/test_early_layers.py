@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs
 
-from headlight.views.why.early_layers_figure import kinds_figure, layers_figure
+from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from headlight.views.why.early_layers_html import early_layers_html
 from headlight.views.why.early_layers_text import (
     describe_lens,
@@ -95,16 +95,16 @@ def test_the_parts_of_a_logit_in_words():
 
 
 def test_the_bars_are_the_kinds_and_the_map_has_every_head():
-    (bars,) = kinds_figure(parts()).data
+    (bars,) = logit_kinds_figure(parts()).data
     assert list(bars.x) == [0.75, 0.0, -0.25, 1.5, 2.5, -1.0] and bars.text[2] == "−0.25"
     assert bars.marker.color[2] == bars.marker.color[5] != bars.marker.color[0] == bars.marker.color[4]
-    cells, digits = layers_figure(parts()).data
+    cells, digits = logit_parts_figure(parts()).data
     nan = np.nan
     expected = [[0, 0.25, 0, nan, 0, 0, 0, nan, 0.5], [0, 0, -0.5, nan, 1.25, 0, 0.25, nan, 2]]
     np.testing.assert_array_equal(cells.z, np.array(expected, dtype=np.float32))
     assert (cells.zmin, cells.zmax) == (-2, 2) and len(digits.text) == 14 and "−.50" in digits.text
     assert "cross-attention head 1<br>adds <b>1.2500" in cells.hovertext[1][4]
-    axis = layers_figure(parts()).layout.xaxis
+    axis = logit_parts_figure(parts()).layout.xaxis
     assert dict(zip(axis.tickvals, axis.ticktext, strict=True))[8] == "feed-<br>forward"
 
 

@@ -5,7 +5,7 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.views.why.source_or_prefix_figure import SourceShares, shares_figure
+from headlight.plots.contributions import SourceShares, source_shares_figure
 from headlight.views.why.source_or_prefix_text import describe_shares
 from transformer.interpret.rollout import measured_mixing, roll_out
 from transformer.interpret.what_if.alti import alti
@@ -80,7 +80,7 @@ def test_hostile_and_tiny_sentences_are_text_and_nothing_else(text):
 
 def test_tokens_are_escaped_in_the_figure_and_without_pairs_there_is_no_second_line():
     evil = SourceShares(("<b>x</b>", "y"), np.array([0.75, 0.25]), np.array([0.5, 0.5]))
-    figure = shares_figure(evil, 1)
+    figure = source_shares_figure(evil, 1)
     assert "&lt;b&gt;x" in figure.layout.xaxis.ticktext[0] and "<b>x" not in figure.data[0].hovertext[0]
     assert len(figure.data) == 5 and figure.layout.shapes[0].x0 == pytest.approx(0.53)
     assert describe_shares(evil) == (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headlight.plots.heatmap import mask_figure
-from headlight.views.masks.figures import (
+from headlight.plots.masks import (
     leaking_figure,
     masked_scores_figure,
     masked_weights_figure,

@@ -7,19 +7,20 @@ import pytest
 from support.small import small_model
 
 from headlight.plots.palette import diverging
-from headlight.views.positions.figures import (
+from headlight.plots.positional_encoding import (
     MOST_NUMBERS,
     PART_NAMES,
+    cosines_figure,
     curves_figure,
     distance_figure,
+    embedding_norms_figure,
     embedding_sum_figure,
     matrix_figure,
-    norms_figure,
     products_figure,
     rotation_figure,
+    table_figure,
     wavelengths_figure,
 )
-from headlight.views.positions.learned_figure import similarity_figure, table_figure
 from transformer.interpret.positions import (
     Encoding,
     distance_law,
@@ -155,13 +156,13 @@ def test_tokens_are_escaped_and_equal_tokens_keep_their_rows(summed):
     assert list(figure.layout.yaxis.tickvals) == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17]
     assert figure.data[0].y[3] == "embedding of “&lt;b&gt;x&lt;/b&gt;” at position 2"
     assert not any("<b>x" in name for name in figure.data[0].y)
-    norms = norms_figure(summed)
+    norms = embedding_norms_figure(summed)
     assert norms.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert norms.data[0].customdata[2] == "“&lt;b&gt;x&lt;/b&gt;” at position 2"
 
 
 def test_bars_are_the_three_norms_and_the_number_is_the_cosine(summed):
-    *bars, numbers = norms_figure(summed).data
+    *bars, numbers = embedding_norms_figure(summed).data
     assert [bar.name for bar in bars] == ["embedding", "position", "sum"]
     for bar, values in zip(bars, summed.norms, strict=True):
         np.testing.assert_allclose(bar.y, values, rtol=1e-6)
@@ -177,14 +178,14 @@ def test_a_long_sentence_has_fewer_labels_and_no_numbers():
     assert tokens < len(figure.layout.yaxis.tickvals) < 3 * tokens
     headings = np.isnan(np.asarray(figure.data[0].z)).all(axis=1).sum()
     assert headings * figure.layout.height / len(figure.data[0].y) > 3 * 18, "a heading must fit into its blank rows"
-    norms = norms_figure(long)
+    norms = embedding_norms_figure(long)
     assert norms.data[-1].mode == "none"
     assert len(norms.layout.xaxis.ticktext) < tokens
 
 
 def test_a_learned_table_is_drawn_as_it_is_and_by_the_cosines_of_its_rows():
     rows = np.array([[3.0, 4.0], [0.0, 1.0], [0.0, -2.0], [6.0, 8.0]])
-    (table,), (cosines,) = table_figure(rows).data, similarity_figure(rows).data
+    (table,), (cosines,) = table_figure(rows).data, cosines_figure(rows).data
     np.testing.assert_array_equal(table.z, rows)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(cosines.z, unit @ unit.T, atol=1e-6)

@@ -1,36 +1,42 @@
-"""Label smoothing drawn: the target distribution cell by cell, and the loss over the right class's probability."""
+"""Figures of label smoothing: the target distribution cell by cell, and the loss by the probability given."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.plots.heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
-from headlight.plots.layout import GRID, LEGEND_BELOW, figure_of, scatter, titled, token_rows
-from headlight.plots.palette import SERIES_COLOURS, SERIES_SYMBOLS
-from headlight.plots.text import token_label
-from transformer.experiments.label_smoothing import Smoothing
-from transformer.interpret.trace import Trace
+from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.translator import Translator
+
+from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
+from .layout import GRID, LEFT, figure_of, scatter, with_light_theme
+from .palette import SERIES_COLOURS, SERIES_SYMBOLS
+from .text import token_label
 
 PAD, END = 0, 1  # ids in the example's vocabulary, which begins with them
+
 _VOCABULARY = "<pad> </s> the dog sees a cat and it runs to an old tree by night"
+
 WORDS = tuple(_VOCABULARY.split())
+
 LONGEST_EXAMPLE = 5  # words
+
 MEASURES = ("cross-entropy", "KL divergence")
 
 _CONFIDENCES = np.concatenate([np.linspace(0.01, 0.99, 99), 1 - np.geomspace(0.009, 1e-6, 30)])
+
 _DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
+
 _TOP = 3.0  # nats, more where a minimum lies higher: the loss grows without bound where p comes near 0
-_ROW_HEIGHT = 26  # pixels
 
 
 def example_target(classes: int) -> list[int]:
-    """A target of words of a vocabulary of so many classes, its end, and a place of padding."""
+    """Return a target of words of a vocabulary of so many classes, its end, and a position of padding."""
     return [*range(2, min(classes, 2 + LONGEST_EXAMPLE)), END, PAD]
 
 
 def targets_figure(smoothing: Smoothing) -> go.Figure:
-    """The distribution that each position of the example is trained towards: rows are positions, columns classes."""
+    """Draw the distribution that each position of the example is trained towards: positions by classes."""
     ids = example_target(smoothing.classes)
     table = smoothing.targets(ids, PAD)
     texts = [["" if id == PAD else short_mass(mass) for mass in row] for id, row in zip(ids, table, strict=True)]
@@ -41,7 +47,7 @@ def targets_figure(smoothing: Smoothing) -> go.Figure:
 
 
 def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
-    """The loss over the probability of the right class, a curve for each epsilon, its minimum marked.
+    """Draw the loss over the probability of the right class, a curve for each epsilon, its minimum marked.
 
     The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
     """
@@ -66,40 +72,11 @@ def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) ->
         traces.append(scatter([best], [loss(best)], "lines+markers", **minimum, **look))
     x = {**GRID, "title": "p, what the model gives to the right class", "range": [0, 1]}
     y = {**GRID, "title": f"{measure}, nats", "range": [0, top]}
-    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
-    return figure_of(traces, 420, x=x, y=y, top=10, bottom=10, **look)
-
-
-def confidence_figure(trace: Trace, best: float) -> go.Figure:
-    """What the model gave to each next token of a sentence, a row a step; a line where the loss is least."""
-    steps = len(trace.next_tokens)
-    tokens = [token_label(token) for token in trace.next_tokens]
-    hover = [
-        f"Step {step}: “{token}”<br>probability <b>{probability:.4f}</b>"
-        for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True), start=1)
-    ]
-    dots = {
-        "marker": {"color": SERIES_COLOURS[0], "size": 11},
-        "hovertext": hover,
-        "hoverinfo": "text",
-        "name": "this model",
-    }
-    line = {
-        "line": {"color": SERIES_COLOURS[1], "width": 2.5, "dash": "dash"},
-        "hovertemplate": f"the loss is least at <b>{best:.4f}</b><extra></extra>",
-        "name": f"least loss: {best:.4f}",
-    }
-    traces = [
-        scatter(trace.next_probabilities.astype(np.float32), np.arange(steps), "markers", **dots),
-        scatter([best, best], [-0.5, steps - 0.5], "lines", **line),
-    ]
-    scale = {"range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top"}
-    x, y = {**GRID, **scale, "title": titled("probability of the next token")}, token_rows(trace.next_tokens)
-    return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
+    return figure_of(traces, 420, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
 
 
 def short_mass(mass: float) -> str:
-    """A mass for a small cell, three decimals at most, without zeros that say nothing: .92, .033, 1, 0."""
+    """Write a mass for a small cell, three decimals at most, without idle zeros: .92, .033, 1, 0."""
     text = f"{mass:.3f}".rstrip("0").rstrip(".")
     return text.removeprefix("0") or "0"
 
@@ -109,3 +86,37 @@ def _hover(place: int, right: int, k: int, mass: float) -> str:
         return f"Position {place + 1} is padding: nothing is trained here"
     of_class = f"class “{token_label(WORDS[k])}”{', the right one' if k == right else ''}"
     return f"Position {place + 1}, “{token_label(WORDS[right])}”<br>{of_class}: mass <b>{mass:.4f}</b>"
+
+
+def smoothed_targets(
+    *, epsilon: float = 0.1, classes: int = 5, form: SmoothingForm | str = SmoothingForm.ALL
+) -> go.Figure:
+    """Draw what label smoothing by `epsilon` makes of an example's targets, a cell per position and class.
+
+    `form`: over which classes the mass is spread, "all classes" or "all but target and padding". Raises ConfigError, a
+    ValueError, for settings that cannot be, and ValueError for more classes than the example has words.
+    """
+    if classes > len(WORDS):
+        raise ValueError(f"the example has words for {len(WORDS)} classes at most, got {classes}")
+    return with_light_theme(targets_figure(Smoothing(SmoothingForm(form), epsilon, classes)))
+
+
+def smoothed_loss(
+    translator: Translator,
+    *,
+    epsilons: Sequence[float] = (0.0, 0.1, 0.2),
+    form: SmoothingForm | str = SmoothingForm.ALL,
+    measure: str = "cross-entropy",
+) -> go.Figure:
+    """Draw the loss in nats over the probability given to the right token, for the model's vocabulary.
+
+    A curve per epsilon, at most five; the last is thicker. `measure` is "cross-entropy" or "KL divergence", `form` as
+    for `smoothed_targets`. Raises ConfigError, a ValueError, for settings that cannot be, and ValueError.
+    """
+    if measure not in MEASURES or not 1 <= len(epsilons) <= len(_DASHES):
+        raise ValueError(
+            f"a measure of {', '.join(MEASURES)} and 1 to 5 epsilons expected, got {measure!r}, {epsilons}"
+        )
+    classes = translator.model.config.output_size
+    smoothings = [Smoothing(SmoothingForm(form), epsilon, classes) for epsilon in epsilons]
+    return with_light_theme(loss_figure(smoothings, epsilons[-1], measure))

@@ -1,13 +1,29 @@
-"""Positional encoding drawn: curves, matrix, dot products, wavelengths; and its sum with the embeddings."""
+"""Figures of positions: the sinusoids, the table that a model adds, and its sum with the embeddings."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.plots.heatmap import Cells
-from headlight.plots.layout import (
+from transformer.arrays import cosine, require_index
+from transformer.interpret import positions as tables
+from transformer.interpret.positions import (
+    DistanceLaw,
+    EmbeddingSum,
+    Encoding,
+    distance_law,
+    dot_products,
+    model_encoding,
+    position_rows,
+)
+from transformer.interpret.trace import Trace
+from transformer.model.names import Stack
+from transformer.translator import Translator
+
+from .heatmap import Cells
+from .layout import (
     GRID,
+    LEFT,
     bar_below,
     bars,
     figure_of,
@@ -16,8 +32,9 @@ from headlight.plots.layout import (
     scatter,
     token_axis,
     token_rows,
+    with_light_theme,
 )
-from headlight.plots.palette import (
+from .palette import (
     BLUE,
     BRIGHT_ORANGE,
     GREY,
@@ -28,20 +45,19 @@ from headlight.plots.palette import (
     SETTINGS_COLOUR,
     diverging,
 )
-from headlight.plots.text import token_label
-from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
+from .text import token_label
 
 SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
 _ARC_RADIUS = 0.55
 PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
 _SHORT_NAMES = ("embedding", "position", "sum")
-_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
+_PART_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
 MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
 _TALLEST = 1100  # pixels, of all three together
 
 
 def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
-    """The value of each chosen dimension over position; a pair shares its colour, the cosine's line is dashed.
+    """Draw the value of each chosen dimension over position; a pair shares its colour, the cosine's line is dashed.
 
     A pair's colour and markers depend on its rank among all chosen ones, so that two figures agree; dimensions that
     the encoding does not have are left out.
@@ -68,7 +84,7 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
 
 
 def matrix_figure(encoding: Encoding) -> go.Figure:
-    """The whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
+    """Draw the whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
     scale = diverging(1.0)
     cells = Cells(encoding.table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
     traces = [cells.trace(bar_below("value", scale, length=220))]
@@ -77,7 +93,7 @@ def matrix_figure(encoding: Encoding) -> go.Figure:
 
 
 def products_figure(products: np.ndarray) -> go.Figure:
-    """PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
+    """Draw PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
     scale = diverging(float(np.abs(products).max()))
     cells = Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale)
     traces = [cells.trace(bar_below("dot product", scale, length=220))]
@@ -88,7 +104,7 @@ def products_figure(products: np.ndarray) -> go.Figure:
 
 
 def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
-    """The dot product over the distance, as a share of its value at distance 0, so that two sizes compare."""
+    """Draw the dot product over the distance, as a share of its value at distance 0, so that two sizes compare."""
     curves = []
     for law, name, colour, dash in (
         (settings, SETTINGS_NAME, SETTINGS_COLOUR, "solid"),
@@ -105,7 +121,7 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
 
 
 def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
-    """The wavelength of every pair on a log axis; a line for the steps of each length, pairs above theirs hollow."""
+    """Draw the wavelength of every pair on a log axis; a line for the steps of each length, longer pairs hollow."""
     traces = []
     most = max(settings.d_model, model.d_model) // 2
     fast = min(settings.base, model.base) < 1  # then most pairs turn by more than a full circle a position
@@ -129,7 +145,7 @@ def wavelengths_figure(settings: Encoding, model: Encoding) -> go.Figure:
 
 
 def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
-    """The unit circle: sine to the right, cosine upwards, PE(position) and PE(position + offset) as arrows.
+    """Draw the unit circle: sine to the right, cosine upwards, PE(position) and PE(position + offset) as arrows.
 
     Position 0 points straight up and later ones follow clockwise. Full turns of the angle between both are left out of
     its arc. Raises IndexError for a pair or a position that the encoding has not.
@@ -150,7 +166,7 @@ def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -
 
 
 def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
-    """Three blocks of rows, each with its heading, over the first dimensions and on one scale around 0.
+    """Draw three blocks of rows, each with its heading, over the first dimensions and on one scale around 0.
 
     One heatmap with blank rows for the headings: its columns are aligned, and a row's name is all that hovering needs.
     """
@@ -178,13 +194,13 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=10, bottom=60)
 
 
-def norms_figure(summed: EmbeddingSum) -> go.Figure:
-    """The norms of all three for each token as bars, the cosine between embedding and sum above them."""
+def embedding_norms_figure(summed: EmbeddingSum) -> go.Figure:
+    """Draw the norms of all three for each token as bars, the cosine between embedding and sum above them."""
     norms = summed.norms
     places = np.arange(len(summed.tokens))
     named = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
     traces = []
-    for values, name, colour in zip(norms, _SHORT_NAMES, _COLOURS, strict=True):
+    for values, name, colour in zip(norms, _SHORT_NAMES, _PART_COLOURS, strict=True):
         hover = f"{name} of %{{customdata}}<br>norm <b>%{{y:.2f}}</b><extra></extra>"
         marker, shown = {"color": colour}, values.astype(np.float32)
         traces.append(bars(places, shown, name=name, customdata=named, marker=marker, hovertemplate=hover))
@@ -200,9 +216,8 @@ def norms_figure(summed: EmbeddingSum) -> go.Figure:
 
 
 def _curves(traces: list[dict], height: int, x: dict, y: dict) -> go.Figure:
-    """A figure of curves, with a legend for a single one too."""
-    look = {"showlegend": True, "hoverlabel": {"align": "left"}}
-    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, **look)
+    """Return a figure of curves, with a legend for a single one too."""
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
 
 
 def _circle() -> dict:
@@ -244,7 +259,7 @@ def _axis(name: str) -> dict:
 
 
 def _row_names(titles: Sequence[str], words: list[str], gap: int) -> list[str]:
-    """A name for each row of all three blocks, blank ones included; equal names would fall into one row."""
+    """Return a name for each row of all three blocks, blank ones included; equal names would fall into one row."""
     names = []
     for long, short in zip(titles, _SHORT_NAMES, strict=True):
         names += [f"{long} {number}" for number in range(gap)]
@@ -259,3 +274,130 @@ def _values(canvas: np.ndarray, names: list[str]) -> dict:
     ends = {"ticktext": [f"≤ −{limit:.1f}", "0", f"≥ {limit:.1f}"]}
     cells = Cells(canvas, "%{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
     return cells.trace(bar_below("value", scale, length=220) | ends) | {"y": names}
+
+
+def table_figure(table: np.ndarray) -> go.Figure:
+    """Draw a table [length, d_model]: rows are positions from top to bottom, columns dimensions, colours around 0."""
+    scale = diverging(float(np.abs(table).max()))
+    cells = Cells(table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    x = {**integer_axis(table.shape[1], "dimension"), "side": "top"}
+    y = integer_rows(len(table), "position")
+    return figure_of([cells.trace(bar_below("value", scale, length=220))], 480, x=x, y=y, top=10, bottom=60)
+
+
+def cosines_figure(table: np.ndarray) -> go.Figure:
+    """Draw the cosine of every two rows of a table [length, d_model], from -1 to 1: [length, length]."""
+    scale = diverging(1.0)
+    cosines = np.stack([cosine(table, row) for row in table]).astype(np.float32)
+    cells = Cells(cosines, "p = %{y}, q = %{x}<br>cosine <b>%{z:.3f}</b>", scale)
+    x = {**integer_axis(len(table), "position q"), "side": "top", "constrain": "domain"}
+    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
+    y = {**integer_rows(len(table), "position p"), **square}
+    return figure_of([cells.trace(bar_below("cosine", scale, length=220))], 440, x=x, y=y, top=10, bottom=60)
+
+
+def positions(translator: Translator, stack: Stack | str = "encoder", *, length: int = 64) -> go.Figure:
+    """Draw the vectors that a model adds at the first `length` positions of a side, learned or by a formula.
+
+    Rows are positions from 0, columns dimensions. `stack` is "encoder" or "decoder"; ValueError for another.
+    """
+    return with_light_theme(table_figure(_rows(translator, stack, length)))
+
+
+def position_cosines(translator: Translator, stack: Stack | str = "encoder", *, length: int = 64) -> go.Figure:
+    """Draw the cosine of every two of these vectors; options and errors as for `positions`."""
+    return with_light_theme(cosines_figure(_rows(translator, stack, length)))
+
+
+def sinusoids(
+    translator: Translator,
+    *,
+    dimensions: Sequence[int] = (0, 1, 4, 5),
+    length: int = 64,
+    d_model: int | None = None,
+    base: float | None = None,
+) -> go.Figure:
+    """Draw some dimensions of the sinusoidal positional encoding over the first `length` positions (paper, 3.5).
+
+    Of the model's own encoding, or of one with `d_model` dimensions or another `base` than 10,000. Raises ValueError
+    where the model has no such encoding, and ConfigError, a ValueError too, for settings that cannot be.
+    """
+    return with_light_theme(curves_figure(_encoding(translator, length, d_model, base), list(dimensions)))
+
+
+def sinusoid_matrix(
+    translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
+) -> go.Figure:
+    """Draw all dimensions of that encoding: positions by dimensions; options and errors as for `sinusoids`."""
+    return with_light_theme(matrix_figure(_encoding(translator, length, d_model, base)))
+
+
+def sinusoid_products(
+    translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
+) -> go.Figure:
+    """Draw the dot products of all positions of that encoding; options and errors as for `sinusoids`."""
+    return with_light_theme(products_figure(dot_products(_encoding(translator, length, d_model, base))))
+
+
+def sinusoid_distance(
+    translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
+) -> go.Figure:
+    """Draw the cosine of two positions over their distance, beside the model's own; options as for `sinusoids`."""
+    both = _encoding(translator, length, d_model, base), _encoding(translator, length, None, None)
+    return with_light_theme(distance_figure(*(distance_law(dot_products(each)) for each in both)))
+
+
+def sinusoid_wavelengths(
+    translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
+) -> go.Figure:
+    """Draw in positions how long each pair of dimensions takes to repeat; options and errors as for `sinusoids`."""
+    both = _encoding(translator, length, d_model, base), model_encoding(translator.model)
+    return with_light_theme(wavelengths_figure(*both))
+
+
+def sinusoid_rotation(
+    translator: Translator,
+    *,
+    pair: int = 4,
+    position: int = 0,
+    offset: int = 5,
+    length: int = 64,
+    d_model: int | None = None,
+    base: float | None = None,
+) -> go.Figure:
+    """Draw a pair of dimensions on the unit circle at `position` and `offset` positions later: a shift is a rotation.
+
+    `pair` and `position` count from 0; the other options and errors as for `sinusoids`.
+    """
+    shown = _encoding(translator, length, d_model, base)
+    for name, value, count in (
+        ("pair", pair, shown.d_model // 2),
+        ("position", position, shown.length),
+        ("position + offset", position + offset, shown.length),
+    ):
+        require_index(name, value, count)
+    return with_light_theme(rotation_figure(shown, pair, position, offset))
+
+
+def embedding_sum(translator: Translator, trace: Trace, *, dimensions: int = 32) -> go.Figure:
+    """Draw the first `dimensions` of the source's embeddings, of the positions, and of their sum, a row per token."""
+    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
+    return with_light_theme(embedding_sum_figure(summed, dimensions))
+
+
+def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
+    """Draw the Euclidean norms of these three for each source token, and the cosine of embedding and sum."""
+    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
+    return with_light_theme(embedding_norms_figure(summed))
+
+
+def _encoding(translator: Translator, length: int, d_model: int | None, base: float | None) -> Encoding:
+    """Return the model's own encoding, or the one of these settings."""
+    if d_model is None and base is None:
+        return model_encoding(translator.model).first(length)
+    size = translator.model.config.d_model if d_model is None else d_model
+    return tables.encoding(length, size, tables.MODEL_BASE if base is None else float(base))
+
+
+def _rows(translator: Translator, stack: Stack | str, length: int) -> np.ndarray:
+    return position_rows(translator.model, Stack(stack))[:length]

@@ -1,0 +1,274 @@
+"""Figures of the architecture: a token's way through a stack, hidden units, gradients, parameters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.arrays import require_index, to_array
+from transformer.config import Activation, ModelConfig, Norm
+from transformer.data.batching import make_examples
+from transformer.data.pairs import TextPairs
+from transformer.experiments import initial_gradients
+from transformer.experiments.initial_gradients import GradientNorms
+from transformer.interpret import residual
+from transformer.interpret.parameters import WIDTHS, nearest, norm_parameters, parameters_at
+from transformer.interpret.residual import StackStream, Trajectory, record_hidden_units, record_residual_stream
+from transformer.interpret.trace import Trace
+from transformer.model.names import Stack
+from transformer.translator import Translator
+
+from .heatmap import Cells
+from .layout import (
+    bar_beside,
+    bars,
+    figure_of,
+    logarithmic_axis,
+    row_bars,
+    scatter,
+    token_axis,
+    token_rows,
+    with_light_theme,
+)
+from .palette import BLUE, GREEN, ORANGE, WEIGHT_SCALE, Scale, diverging
+from .text import signed, token_label
+
+_SUBLAYERS = {
+    "embedding": "embedding",
+    "positions": "+ position",
+    "embedding_norm": "first LayerNorm",
+    "self_attention": "self-attention",
+    "cross_attention": "cross-attention",
+    "feed_forward": "feed-forward",
+    "norm": "last LayerNorm",
+}
+ACTIVATION_NAMES = {Activation.RELU: "ReLU", Activation.GELU: "GELU", Activation.SILU: "SiLU"}
+
+_HEIGHT = 300  # pixels
+_UNITS = 24  # hidden units that are drawn
+_UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  # panels
+_NORM_LOOKS = {"post": (ORANGE, "dash", "diamond"), "pre": (BLUE, "solid", "circle")}
+
+
+def sublayer_names(trajectory: Trajectory) -> list[str]:
+    """Return what wrote each vector of a trajectory: "layer 2 feed-forward"."""
+    return [
+        _SUBLAYERS[kind] if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
+        for kind, layer in trajectory.points
+    ]
+
+
+def sum_words(config: ModelConfig) -> tuple[str, str]:
+    """Return what a model multiplies a token's row by, and what the sum with the position's vector enters."""
+    factor = "√d_model" if config.scale_embeddings else "1: not scaled"
+    return factor, "a LayerNorm" if config.embedding_norm else "the stack"
+
+
+def trajectory_figure(trajectory: Trajectory) -> go.Figure:
+    """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones."""
+    names, places = sublayer_names(trajectory), list(range(len(trajectory.points)))
+    added = {"name": "norm of what is added", "marker": {"color": ORANGE, "opacity": 0.6}, "customdata": names}
+    hover = "%{customdata}: adds a vector of norm %{y:.2f}<extra></extra>"
+    traces = [bars(places, trajectory.changes, hovertemplate=hover, **_UPPER, **added)]
+    for values, name, colour, dash, digits, panel in (
+        (trajectory.norms, "norm of the vector", BLUE, "solid", 2, _UPPER),
+        (trajectory.similarities, "cosine with its embedding", GREEN, "solid", 3, _LOWER),
+        (trajectory.turns, "cosine with the vector before", BLUE, "dot", 3, _LOWER),
+    ):
+        hover = f"%{{customdata}}: {name} %{{y:.{digits}f}}<extra></extra>"
+        look = {"line": {"color": colour, "dash": dash}, "customdata": names, "hovertemplate": hover}
+        traces.append(scatter(places, values, "lines+markers", name=name, **look, **panel))
+    lowest = min(-0.1, float(np.min(trajectory.similarities)) - 0.05)
+    x = {"anchor": "y", "domain": [0, 1], "matches": "x2", "showticklabels": False}
+    y = {"anchor": "x", "domain": [0.494, 1], "title": "norm", "rangemode": "tozero"}
+    lower: dict[str, Any] = {
+        "xaxis2": {"anchor": "y2", "domain": [0, 1], "tickvals": places, "ticktext": names, "tickangle": -40},
+        "yaxis2": {"anchor": "x2", "domain": [0, 0.414], "title": "cosine", "range": [lowest, 1.05]},
+    }
+    return figure_of(traces, 470, x=x, y=y, bottom=120, **lower)
+
+
+def sum_figure(
+    row: np.ndarray,
+    scaled: np.ndarray,
+    position: np.ndarray,
+    total: np.ndarray,
+    factor: str = "√d_model",
+    enters: str = "the stack",
+) -> go.Figure:
+    """Draw four vectors below one another, a column per dimension, one colour scale around 0: [d_model] each.
+
+    `factor` is what the row is multiplied by, and the sum `enters` the stack or a LayerNorm before it.
+    """
+    names = ("row of the matrix", f"× {factor}", "+ position", f"= input of {enters}")
+    values = np.stack([row, scaled, position, total])
+    scale = diverging(float(np.abs(values).max()))
+    hover = [
+        [f"{name}, dimension {k}: {value:.4f}" for k, value in enumerate(line, 1)]
+        for name, line in zip(names, values.tolist(), strict=True)
+    ]
+    cells = Cells(values, hover, scale, left=1).trace(bar_beside("", scale)) | {"xgap": 0, "ygap": 3}
+    return figure_of([cells], 240, x={"title": "dimension"}, y=token_rows(names), top=10)
+
+
+def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], str]) -> go.Figure:
+    """Draw the tokens of the largest cosines, with these."""
+    tokens, cosines = [name(id) for id, _ in found], [cosine for _, cosine in found]
+    hover = [f"{token_label(name(id))} (id {id}): cosine {cosine:.4f}" for id, cosine in found]
+    traces = [row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines])]
+    x = {"title": "cosine with this token's row", "range": [min(0.0, found[-1][1]), 1]}
+    return figure_of(traces, 80 + 26 * len(found), x=x, y=token_rows(tokens, grid=True), top=10)
+
+
+def units_figure(units: np.ndarray, activation: str = "ReLU") -> go.Figure:
+    """Draw one token's strongest units: [d_ff], after the activation of this name."""
+    order = np.argsort(-units, kind="stable")[: min(_UNITS, int((units > 0).sum()))]
+    places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
+    hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
+    traces = [bars(places, units[order], marker=marker, hovertext=hover, hoverinfo="text")]
+    return _over_units(traces, order, _HEIGHT, {"title": f"after {activation}"})
+
+
+def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
+    """Draw the units with the largest sum over the sentence, tokens by units: [tokens, d_ff]; 0 stays blank."""
+    order = np.argsort(-units.sum(axis=0), kind="stable")[:_UNITS]
+    values = units[:, order]
+    hover = [
+        [f"{token_label(token)}, unit {unit + 1}: {value:.4f}" for unit, value in zip(order, line, strict=True)]
+        for token, line in zip(tokens, values.tolist(), strict=True)
+    ]
+    scale = Scale(WEIGHT_SCALE, 0.0, float(values.max()) or 1.0, ticks=None)
+    cells = Cells(np.where(values > 0, values, np.nan), hover, scale)
+    traces = [cells.trace(bar_beside("", scale), gap=2)]
+    return _over_units(traces, order, 110 + 26 * len(tokens), token_rows(tokens))
+
+
+def gradients_figure(measured: Sequence[GradientNorms], stack: str) -> go.Figure:
+    """Draw a line per norm over the layers of the "encoder" or the "decoder": the gradient's norm, logarithmic."""
+    curves = []
+    for each in measured:
+        colour, dash, symbol = _NORM_LOOKS[each.norm]
+        values = getattr(each, stack)
+        look = {"line": {"color": colour, "dash": dash}, "marker": {"symbol": symbol, "size": 8}}
+        hover = f"{each.norm}-norm, layer %{{x}}: %{{y:.4f}}<extra></extra>"
+        layers, name = list(range(1, len(values) + 1)), f"{each.norm}-norm"
+        curves.append(scatter(layers, values, "lines+markers", name=name, hovertemplate=hover, **look))
+    x = {"title": "layer, the last one next to the output", "dtick": 1}
+    return figure_of(curves, 340, x=x, y=logarithmic_axis("norm of the gradient of W₂"))
+
+
+def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:
+    x = {**token_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
+
+
+def parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure:
+    """Draw the parameters by d_model, the loaded model's own width in orange."""
+    marker = {"color": [ORANGE if width == own else BLUE for width in counts], "opacity": 0.75}
+    texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
+    look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
+    traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
+    return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
+
+
+def layer_norms_figure(gammas: np.ndarray, betas: np.ndarray) -> go.Figure:
+    """Draw histograms of all gamma and beta."""
+    traces = []
+    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
+        counts, edges = np.histogram(values, 40)
+        middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
+        hover = "%{x:.3f}: %{y:,}<extra></extra>"
+        traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
+    return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
+
+
+def trajectory(translator: Translator, trace: Trace, stack: Stack | str = "decoder", *, token: int = 0) -> go.Figure:
+    """Draw a token's way through a stack: after each sub-layer the vector's norm, and its cosine with earlier ones.
+
+    `stack` is "encoder" or "decoder"; `token` counts from 0, in the decoder among the input tokens. Raises ValueError
+    for what is not there.
+    """
+    return with_light_theme(trajectory_figure(residual.trajectory(_stream(translator, trace, stack), token)))
+
+
+def embedding(translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0) -> go.Figure:
+    """Draw a token's row of the embedding matrix, scaled, its position's vector, and their sum; [d_model] each.
+
+    Options and errors as for `trajectory`.
+    """
+    matrix, ids = _embedded(translator, trace, stack)
+    require_index("token", token, len(ids))
+    side = _stream(translator, trace, stack)
+    embedded, summed = side.embedded[token], side.summed[token]
+    words = sum_words(translator.model.config)
+    return with_light_theme(sum_figure(matrix[ids[token]], embedded, summed - embedded, summed, *words))
+
+
+def nearest_tokens(
+    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0
+) -> go.Figure:
+    """Draw the vocabulary's tokens whose embeddings have the largest cosine with that of a token of the sentence.
+
+    Options and errors as for `trajectory`.
+    """
+    matrix, ids = _embedded(translator, trace, stack)
+    require_index("token", token, len(ids))
+    tokenizer, is_source = translator.tokenizer, Stack(stack) == Stack.ENCODER
+    name = tokenizer.source_piece_text if is_source else tokenizer.piece_text
+    return with_light_theme(neighbours_figure(nearest(matrix, ids[token]), name))
+
+
+def hidden_units(
+    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, layer: int = 0, token: int | None = None
+) -> go.Figure:
+    """Draw the strongest units of a feed-forward after its activation: of a `token`, or of all tokens with None.
+
+    `layer` and `token` count from 0. Raises ValueError for what is not there.
+    """
+    stack = Stack(stack)
+    tokens = trace.source_tokens if stack == Stack.ENCODER else trace.fed_tokens
+    units = record_hidden_units(translator.model, trace.source_ids, trace.fed_ids, stack, layer)
+    if token is None:
+        return with_light_theme(sentence_figure(units, tokens))
+    require_index("token", token, len(tokens))
+    return with_light_theme(units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation]))
+
+
+def parameters(translator: Translator) -> go.Figure:
+    """Draw how many parameters the model has, and would have with other d_model."""
+    config = translator.model.config
+    counts = parameters_at(config, sorted({*WIDTHS, config.d_model}))
+    return with_light_theme(parameters_figure(counts, config.d_model))
+
+
+def layer_norms(translator: Translator) -> go.Figure:
+    """Draw histograms of what all LayerNorms of the model have learned: gamma and beta."""
+    _, gammas, betas = zip(*norm_parameters(translator.model), strict=True)
+    return with_light_theme(layer_norms_figure(np.concatenate(gammas), np.concatenate(betas)))
+
+
+def gradient_norms(
+    translator: Translator, pairs: TextPairs, stack: Stack | str = "encoder", *, layers: int = 6, seed: int = 1
+) -> go.Figure:
+    """Draw gradient norms by layer of new models of this shape, pre-norm and post-norm, before any training.
+
+    `pairs` of source and target texts are what the gradient is of; `seed` draws the weights. Raises DataError where no
+    pair fits the model.
+    """
+    config = translator.model.config
+    examples = make_examples(pairs, translator.tokenizer, config.max_length)
+    measured = [initial_gradients.gradient_norms(config, norm, layers, examples, seed) for norm in Norm]
+    return with_light_theme(gradients_figure(measured, Stack(stack)))
+
+
+def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:
+    """Run the model once more and return the residual stream of one side."""
+    return getattr(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids), Stack(stack))
+
+
+def _embedded(translator: Translator, trace: Trace, stack: Stack | str) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return the embedding matrix of a side, [vocabulary, d_model], and the ids of its tokens."""
+    is_source = Stack(stack) == Stack.ENCODER
+    matrix = translator.model.source_embedding if is_source else translator.model.target_embedding
+    return to_array(matrix.weight), trace.source_ids if is_source else trace.fed_ids

@@ -1,0 +1,385 @@
+"""Figures of what each token contributes: attention rollout, ALTI+, attribution, shares of source and prefix."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.arrays import require_index
+from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted, rank_correlation
+from transformer.interpret.residual import record_residual_stream
+from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
+from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, RowLabel, Trace, attention_map
+from transformer.interpret.what_if.alti import alti
+from transformer.model.names import AttentionKind, Name
+from transformer.translator import Translator
+
+from .attention import require_head
+from .heatmap import (
+    BLANK,
+    ROOM_OF_A_HALF,
+    Cells,
+    Heatmap,
+    axis_names,
+    heatmap_figure,
+    hover_texts,
+    row_words,
+    weight_texts,
+)
+from .layout import (
+    GRID,
+    LEGEND_ABOVE,
+    LEGEND_BELOW,
+    SMALLEST_LABEL,
+    bars,
+    figure_of,
+    row_bars,
+    scatter,
+    titled,
+    token_axis,
+    token_rows,
+    with_light_theme,
+)
+from .palette import AGAINST, BLUE, BRIGHT_ORANGE, FAINT_GREY, FOR, GREY, WEIGHT_SCALE, Scale
+from .text import signed, token_label
+
+
+class Residual(Name):
+    """How attention rollout weights the residual connection, or ALTI+ in the place of rollout."""
+
+    HALVES = "0.5"
+    MEASURED = "norm-based"
+    ALTI = "ALTI+"
+
+
+KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
+RELATIONS = {"weight": "attends to", "share": "share of"}  # what a cell holds -> how the hover text names its key
+# Hatched differently: no colour vision is needed to tell them apart.
+_PARTS = (
+    ("source", BLUE, ""),
+    ("earlier input tokens", BRIGHT_ORANGE, "/"),
+    ("the input token of this step", GREY, "x"),
+)
+_BAR_HEIGHT = 22  # pixels; smaller for long sentences
+_LEAST_BAR = 13
+
+
+def raw_and_rolled(trace: Trace, rollout: Rollout, kind: str, layer: int, rows: str) -> tuple[AttentionMap, ...]:
+    """Return the mean over the heads of a layer, counted from 0, and the shares after it: two maps of the same tokens.
+
+    `kind` is one of KINDS' values; of "cross" the shares are those of source tokens, and a row sums to what it has of
+    the source. What comes later than a decoder row is NaN in both.
+    """
+    raw = attention_map(trace, kind, layer, None, rows)
+    if kind == "cross":
+        shares = rollout.across[layer][:, : len(trace.source_tokens)]
+    else:
+        shares = np.where(np.isnan(raw.weights), BLANK, getattr(rollout, kind)[layer])
+    return raw, replace(raw, weights=shares)
+
+
+def share_map_figure(chosen: AttentionMap, name: str) -> go.Figure:
+    """Draw one of both maps, coloured from 0 to its largest value; `name` is what a cell holds, one of RELATIONS."""
+    limit = limit_of(chosen)
+    rows = [row_words(chosen, row) for row in range(len(chosen.weights))]
+    values = [[f"<b>{value:.4f}</b>" for value in row] for row in chosen.weights.tolist()]
+    scale = Scale(WEIGHT_SCALE, 0, limit, (0, limit), ".2f")
+    cells = Cells(chosen.weights, hover_texts(rows, chosen.keys, values, RELATIONS[name]), scale, name)
+    names = axis_names(chosen.kind, chosen.row_label)
+    texts = weight_texts(chosen.weights)
+    return heatmap_figure(Heatmap((cells,), chosen.queries, chosen.keys, *names, ROOM_OF_A_HALF, texts))
+
+
+def limit_of(chosen: AttentionMap) -> float:
+    """Return the largest value of a map, where its colour scale ends."""
+    return float(np.nanmax(chosen.weights))
+
+
+def parts_of_steps(rollout: Rollout, layer: int) -> np.ndarray:
+    """Return each decoder row's shares of the source, of earlier input tokens, and of its own: [target, 3]."""
+    shares = rollout.across[layer]
+    prefix = shares[:, rollout.encoder.shape[-1] :]
+    own = np.diagonal(prefix)
+    return np.stack([rollout.source_share()[layer], prefix.sum(axis=-1) - own, own], axis=1)
+
+
+def rollout_parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
+    """Draw one bar per step of the decoder, from top to bottom, divided into the three parts."""
+    parts, steps = parts_of_steps(rollout, layer), len(trace.fed_tokens)
+    fed, following = ([token_label(token) for token in tokens] for tokens in (trace.fed_tokens, trace.next_tokens))
+    traces = []
+    for place, (part, colour, shape) in enumerate(_PARTS):
+        hover = [
+            f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
+            f"{part}: <b>{parts[step, place]:.4f}</b>"
+            for step in range(steps)
+        ]
+        bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
+        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
+        traces.append(bars | {"width": 0.78, "marker": {**bars["marker"], "pattern": pattern}})
+    names = [f"{token} → {after}" for token, after in zip(trace.fed_tokens, trace.next_tokens, strict=True)]
+    x = {"range": [0, 1], "side": "top", "title": titled("share of the row")}
+    y = {**token_rows(names), "title": titled("step: input token → output token")}
+    height = steps * max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps)) + 150
+    legend = {**LEGEND_BELOW, "traceorder": "normal"}
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=70, legend=legend, barmode="stack")
+
+
+RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
+MEASURES = (RAW, NORMED, GRADIENT, LEFT_OUT)
+SIGNED = (GRADIENT, LEFT_OUT)  # the others are shares from 0 to 1
+FEWEST = 3  # tokens whose ranks can be compared
+_SIDES = (("source", "rgba(31, 119, 224, {})", ""), ("prefix", "rgba(232, 113, 10, {})", "/"))
+_MEASURE_HEADS = {
+    RAW: "raw<br>weight",
+    NORMED: "norm-<br>weighted",
+    GRADIENT: "gradient<br>× input",
+    LEFT_OUT: "leave-<br>one-out",
+}
+_MEASURE_WORDS = {
+    RAW: "weight <b>{value:.4f}</b>",
+    NORMED: "share of the norms of the weighted values <b>{value:.4f}</b>",
+    GRADIENT: "gradient × input <b>{value:+.4f}</b>",
+    LEFT_OUT: "without it log P is <b>{change}</b>",
+}
+_GAP = 0.03  # between the panels, as a share of the width
+_ROW, _LEAST_ROW = 24, 13  # pixels
+_ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay readable
+
+
+def attribution_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.Figure:
+    """Draw a panel for each of MEASURES, a bar per source token, from top to bottom: values [source] each.
+
+    Each panel has its own scale, labelled above. Where values have a sign, bars to the right, for the target token, are
+    orange, those to the left, against it, blue and hatched; values without a sign are plain blue. A token that cannot
+    be left out has no bar.
+    """
+    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens)))
+    width = (1 + _GAP) / len(MEASURES)
+    bars, axes = [], {}
+    for place, name in enumerate(MEASURES):
+        number = "" if place == 0 else str(place + 1)
+        bars.append(_attribution_bars(name, values[name], tokens, f"x{number}"))
+        axes[f"xaxis{number}"] = _attribution_axis(values[name], name in SIGNED) | {
+            "domain": [place * width, (place + 1) * width - _GAP],
+            "title": {**titled(_MEASURE_HEADS[name], 6), "font": {"size": 13}},
+        }
+    rows = {**token_rows(tokens), "tickfont": {"size": SMALLEST_LABEL}}
+    return figure_of(bars, height * len(tokens) + 100, y=rows, top=70, bottom=10, showlegend=False, **axes)
+
+
+def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
+    """Return Spearman's rank correlation of the sizes of each two of MEASURES: [4, 4]; NaN where too few."""
+    sizes = [np.abs(values[name]) for name in MEASURES]
+    return np.array([[rank_correlation(one, other) for other in sizes] for one in sizes])
+
+
+def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
+    """Return the table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
+    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in found]
+    last = len(MEASURES) - 1
+    return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
+
+
+def _attribution_bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> dict:
+    against = values < 0
+    pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
+    hover = [_attribution_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
+    bars = row_bars(values.astype(np.float32), hover, BLUE)
+    colours = np.where((values > 0) & (name in SIGNED), FOR, AGAINST).tolist()
+    return bars | {"xaxis": axis, "width": 0.78, "marker": {"color": colours, "opacity": 1, "pattern": pattern}}
+
+
+def _attribution_hover(name: str, token: str, value: float) -> str:
+    if np.isnan(value):
+        return ""
+    change = f"{abs(value):.4f} {'lower' if value >= 0 else 'higher'}"
+    return f"“{token_label(token)}”<br>{_MEASURE_WORDS[name].format(value=value, change=change)}"
+
+
+def _attribution_axis(values: np.ndarray, signed: bool) -> dict:
+    """Return an axis from 0 to the largest value, or as far to both sides as the bars go: every panel shows 0."""
+    known = values[np.isfinite(values)]
+    most, least = (float(known.max()), float(known.min())) if len(known) else (1.0, 0.0)
+    most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
+    room = 0.06 * (most - least) or 1.0
+    ends = [least - room if least < 0 else 0.0, most + room]
+    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
+    lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
+    return {"range": ends, "fixedrange": True, **ticks, **lines}
+
+
+def record_rollout(translator: Translator, trace: Trace, residual: Residual | str) -> Rollout:
+    """Run the model once more and return the shares of a residual weighting, or those of ALTI+."""
+    residual, maps = Residual(residual), (trace.encoder, trace.decoder, trace.cross)
+    if residual is Residual.ALTI:
+        return alti(translator.model, trace.source_ids, trace.fed_ids)
+    if residual is Residual.HALVES:
+        return roll_out(*maps, half_and_half(*maps))
+    stream = record_residual_stream(translator.model, trace.source_ids, trace.fed_ids)
+    return roll_out(*maps, measured_mixing(stream))
+
+
+def rollout(
+    translator: Translator,
+    trace: Trace,
+    kind: AttentionKind | str = "cross",
+    *,
+    layer: int | None = None,
+    residual: Residual | str = Residual.HALVES,
+    rows: RowLabel | str = "predicted",
+) -> go.Figure:
+    """Draw how much of each input token is mixed into each vector after a layer (Abnar and Zuidema 2020).
+
+    `layer` counts from 0, None for the last. Of "cross" the columns are source tokens, and a row sums to what it has
+    of the source; what remains of 1 is the prefix's. `residual`: "0.5" (the paper's), "norm-based" (measured for each
+    token), or "ALTI+" (Ferrando et al. 2022) in place of rollout. Raises ValueError for what is none of these, and for
+    a layer that the trace does not have.
+    """
+    layer = len(trace.attention(kind)) - 1 if layer is None else layer
+    require_head(trace, kind, layer)
+    _, rolled = raw_and_rolled(trace, record_rollout(translator, trace, residual), AttentionKind(kind), layer, rows)
+    return with_light_theme(share_map_figure(rolled, "share"))
+
+
+def rollout_parts(
+    translator: Translator,
+    trace: Trace,
+    *,
+    layer: int | None = None,
+    residual: Residual | str = Residual.HALVES,
+) -> go.Figure:
+    """Draw for each decoder step the shares of the source, of earlier input tokens, and of its own; they sum to 1.
+
+    Options and errors as for `rollout`, across both stacks.
+    """
+    layer = len(trace.cross) - 1 if layer is None else layer
+    require_head(trace, "cross", layer)
+    return with_light_theme(rollout_parts_figure(trace, record_rollout(translator, trace, residual), layer))
+
+
+def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: int | None = None) -> go.Figure:
+    """Draw four measures of each source token for the token after a decoder `step`, both counted from 0.
+
+    The mean cross-attention weight of a `layer`, None for all; the same weighted by the norms of the values (Kobayashi
+    et al. 2020); gradient times input; and how far log P of the token falls, in nats, when the source token is left
+    out. The last two are signed. Raises ValueError for a step or a layer that the trace does not have.
+    """
+    require_index("step", step, len(trace.next_ids))
+    layers = list(range(len(trace.cross))) if layer is None else [layer]
+    require_head(trace, "cross", layers[0])
+    model, asked = translator.model, (translator.model, *trace.before(step))
+    blocks = [
+        (record_stages(model, trace.source_ids, trace.fed_ids, "cross", each), block_parameters(model, "cross", each))
+        for each in layers
+    ]
+    values = {
+        RAW: trace.cross[layers, :, step].mean(axis=(0, 1), dtype=np.float64),
+        NORMED: norm_weighted(blocks, step),
+        GRADIENT: gradient_times_input(*asked).source,
+        LEFT_OUT: leave_one_out(*asked).source,
+    }
+    return with_light_theme(attribution_figure(values, trace.source_tokens))
+
+
+_SHARES_HEIGHT = 290  # pixels
+_WIDTH = 0.4  # of a bar; a token has 1
+
+
+@dataclass(frozen=True, eq=False)
+class SourceShares:
+    """The source's share of each output token, [target]: by ALTI+ and by rollout; the prefix has the rest of 1.
+
+    usual: the mean by ALTI+ over sentence pairs, None where it is not known. The first `num_forced` tokens are forced,
+    and count in no mean and no comparison.
+    """
+
+    tokens: Sequence[str]
+    alti: np.ndarray
+    rollout: np.ndarray
+    usual: float | None = None
+    num_forced: int = 0
+
+    @property
+    def mean_alti(self) -> float:
+        """Return the mean share by ALTI+."""
+        return float(self.alti[self.num_forced :].mean())
+
+    @property
+    def mean_rollout(self) -> float:
+        """Return the mean share by rollout."""
+        return float(self.rollout[self.num_forced :].mean())
+
+    @property
+    def least(self) -> int:
+        """Return the index of the output token with the lowest share by ALTI+."""
+        return self.num_forced + int(self.alti[self.num_forced :].argmin())
+
+    @property
+    def most(self) -> int:
+        """Return the index of the output token with the highest share by ALTI+."""
+        return self.num_forced + int(self.alti[self.num_forced :].argmax())
+
+    @property
+    def least_word(self) -> int:
+        """Return the same of the tokens with letters, if any: a word tells more than the end of a sentence."""
+        words = [place for place in range(self.num_forced, len(self.tokens)) if _is_word(self.tokens[place])]
+        return min(words, key=lambda place: self.alti[place]) if words else self.least
+
+
+def source_shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
+    """Draw two stacked bars per token, the source below; a frame around the chosen token, lines at the means."""
+    traces = [
+        *_stack(shares.tokens, shares.alti, "ALTI+", -_WIDTH - 0.01, 0.85),
+        *_stack(shares.tokens, shares.rollout, "rollout", 0.01, 0.4),
+    ]
+    ends = [-0.5, len(shares.tokens) - 0.5]
+    for value, name, dash in (
+        (shares.mean_alti, "mean of this sentence", "solid"),
+        (shares.usual, "mean over sentence pairs", "dot"),
+    ):
+        if value is not None:
+            look = {"line": {"color": GREY, "dash": dash, "width": 2}, "hoverinfo": "skip"}
+            traces.append(scatter(ends, [value, value], "lines", name=f"{name}, ALTI+: {value:.2f}", **look))
+    frame = {"type": "rect", "x0": chosen - 0.47, "x1": chosen + 0.47, "y0": 0, "y1": 1, "line": {"color": GREY}}
+    slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
+    x = {**token_axis(shares.tokens), "range": ends, "tickfont": {"size": SMALLEST_LABEL}, **slanted}
+    y = {**GRID, "range": [0, 1.01], "title": "share", "tickfont": {"size": SMALLEST_LABEL}, "dtick": 0.25}
+    legend = {**LEGEND_ABOVE, "font": {"size": SMALLEST_LABEL}}
+    return figure_of(traces, _SHARES_HEIGHT, x=x, y=y, bottom=30, legend=legend, shapes=[frame], barmode="overlay")
+
+
+def _is_word(token: str) -> bool:
+    return token not in SPECIAL_TOKENS and any(map(str.isalpha, token))
+
+
+def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float, opacity: float) -> list[dict]:
+    """Return the source's bars, and the prefix's on top of them, hatched: told apart without colours too."""
+    found = []
+    shares = ((source, np.zeros_like(source)), (1 - source, source))
+    for (part, colour, shape), (values, base) in zip(_SIDES, shares, strict=True):
+        hover = [
+            f"Output token {place}, “{token_label(token)}”<br>{part} by {method}: <b>{value:.3f}</b>"
+            for place, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
+        ]
+        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
+        marker = {"color": colour.format(opacity), "pattern": pattern}
+        place = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
+        look = {"marker": marker, "name": f"{part}, {method}", "hovertext": hover, "hoverinfo": "text"}
+        found.append(bars(list(range(len(tokens))), values.astype(np.float32), **place, **look))
+    return found
+
+
+def source_or_prefix(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
+    """Draw the shares of source and prefix in each output token, by ALTI+ and by norm-based rollout.
+
+    The shares of both sum to 1; a frame is around the token after `step`, counted from 0. Raises ValueError for a step
+    that the trace does not have.
+    """
+    require_index("step", step, len(trace.next_ids))
+    kinds = (Residual.ALTI, Residual.MEASURED)
+    alti, rollout = (record_rollout(translator, trace, residual).source_share()[-1] for residual in kinds)
+    shares = SourceShares(trace.next_tokens, alti, rollout, num_forced=trace.num_forced)
+    return with_light_theme(source_shares_figure(shares, step))
