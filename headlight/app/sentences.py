@@ -12,12 +12,16 @@ from headlight.plots.text import chance_words, percent
 from .widgets import plain
 
 
+def one_line(text: str) -> str:
+    """Return a translation on one line, safe for Markdown; of an empty one, that the model wrote nothing."""
+    return plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
+
+
 def show_translation(choice: Choice) -> None:
     """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
     trace, data = results.trace(choice), results.translator(choice.checkpoint).checkpoint.data
-    words = plain(" ".join(trace.target_text.split())) or "(nothing: the model ended the sentence at once)"
     with st.container(key="translation"):
-        st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{words}**")
+        st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{one_line(trace.target_text)}**")
     show_doubts(choice)
 
 

@@ -1,7 +1,7 @@
 """Figures of what each token contributes: attention rollout, ALTI+, attribution, shares of source and prefix."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,8 +11,8 @@ from transformer.interpret.attention_block import block_parameters, record_stage
 from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted, rank_correlation
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
-from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, RowLabel, Trace, attention_map
-from transformer.interpret.what_if.alti import alti
+from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
+from transformer.interpret.what_if.alti import SourceShares, alti
 from transformer.model.names import AttentionKind, Name
 from transformer.translator import Translator
 
@@ -288,47 +288,6 @@ _SHARES_HEIGHT = 290  # pixels
 _WIDTH = 0.4  # of a bar; a token has 1
 
 
-@dataclass(frozen=True, eq=False)
-class SourceShares:
-    """The source's share of each output token, [target]: by ALTI+ and by rollout; the prefix has the rest of 1.
-
-    usual: the mean by ALTI+ over sentence pairs, None where it is not known. The first `num_forced` tokens are forced,
-    and count in no mean and no comparison.
-    """
-
-    tokens: Sequence[str]
-    alti: np.ndarray
-    rollout: np.ndarray
-    usual: float | None = None
-    num_forced: int = 0
-
-    @property
-    def mean_alti(self) -> float:
-        """Return the mean share by ALTI+."""
-        return float(self.alti[self.num_forced :].mean())
-
-    @property
-    def mean_rollout(self) -> float:
-        """Return the mean share by rollout."""
-        return float(self.rollout[self.num_forced :].mean())
-
-    @property
-    def least(self) -> int:
-        """Return the index of the output token with the lowest share by ALTI+."""
-        return self.num_forced + int(self.alti[self.num_forced :].argmin())
-
-    @property
-    def most(self) -> int:
-        """Return the index of the output token with the highest share by ALTI+."""
-        return self.num_forced + int(self.alti[self.num_forced :].argmax())
-
-    @property
-    def least_word(self) -> int:
-        """Return the same of the tokens with letters, if any: a word tells more than the end of a sentence."""
-        words = [place for place in range(self.num_forced, len(self.tokens)) if _is_word(self.tokens[place])]
-        return min(words, key=lambda place: self.alti[place]) if words else self.least
-
-
 def source_shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
     """Draw two stacked bars per token, the source below; a frame around the chosen token, lines at the means."""
     traces = [
@@ -349,10 +308,6 @@ def source_shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
     y = {**GRID, "range": [0, 1.01], "title": "share", "tickfont": {"size": SMALLEST_LABEL}, "dtick": 0.25}
     legend = {**LEGEND_ABOVE, "font": {"size": SMALLEST_LABEL}}
     return figure_of(traces, _SHARES_HEIGHT, x=x, y=y, bottom=30, legend=legend, shapes=[frame], barmode="overlay")
-
-
-def _is_word(token: str) -> bool:
-    return token not in SPECIAL_TOKENS and any(map(str.isalpha, token))
 
 
 def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float, opacity: float) -> list[dict]:

@@ -6,11 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index, softmax, to_array
-from transformer.data.tokenizer import TextTokenizer
 from transformer.interpret.activations import Request, record
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 from transformer.interpret.what_if.difference import MapDifference, subtract
-from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, Site, patching_map, question_of
+from transformer.interpret.what_if.patching import Cell, PatchingMap, Site, patching_map, question_of
 from transformer.interpret.what_if.running import Asked, intervened, read_all
 from transformer.model.names import AttentionKind, Stack
 from transformer.translator import Translator
@@ -76,7 +75,7 @@ def head_differences_figure(difference: MapDifference) -> go.Figure:
     return figure_of([trace], 90 + 34 * layers, x=columns, y=rows, legend=None, top=10)
 
 
-def both(first: str, second: str, between: str = " | ") -> str:
+def both(first: str, second: str) -> str:
     """Return a token, or both where they differ."""
     return first if first == second else f"{first}{between}{second}"
 
@@ -110,42 +109,15 @@ def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
     return scatter(list(range(len(sums))), sums, "lines+markers", name=name, hovertext=hover, hoverinfo="text", **look)
 
 
-HALF = 0.5  # of a share: what counts as most of it
-EMBEDDINGS = "embeddings"
 _SCALE = diverging(1.0, 0.72)  # digits stand on the cells
 _ROW, _LEAST_ROW, _ROOM = 54, 24, 420  # pixels
 _MOST_WITH_DIGITS, _MOST_UPRIGHT = 20, 9  # columns
 _OUTLINE = {"color": "rgb(128, 128, 128)", "width": 3}
 
 
-def row_names(found: PatchingMap) -> list[str]:
-    """Return the layers of a map; of a residual stream the first row is before all of them."""
-    layers = [f"layer {row + 1}" for row in range(len(found.cells))]
-    return [EMBEDDINGS, *layers[:-1]] if found.cells[0][0].site == Site.RESIDUAL else layers
-
-
-def column_names(found: PatchingMap, question: Question, tokenizer: TextTokenizer) -> list[str]:
-    """Return the positions of a map by token, a source token that differs as "▁dog|▁dogs"; or its heads by number."""
-    first = found.cells[0][0]
-    if first.site == Site.HEAD:
-        return [f"head {head + 1}" for head in range(len(found.cells[0]))]
-    if first.stack == Stack.DECODER:
-        return list(map(tokenizer.piece_text, question.fed))
-    name = tokenizer.source_piece_text
-    return [both(name(one), name(other), "|") for one, other in zip(question.clean, question.corrupted, strict=True)]
-
-
-def telling_cell(shares: np.ndarray) -> tuple[int, int]:
-    """Return the cell to begin with: the best one of the last layer that restores over half, else the best of all."""
-    best = shares.max(axis=1)
-    over = np.flatnonzero(best > HALF)
-    row = int(over[-1]) if len(over) else int(np.nan_to_num(best).argmax())
-    return row, int(np.nan_to_num(shares[row]).argmax())
-
-
 def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[int, int]) -> go.Figure:
     """Draw what each cell restores, 1 being all; `columns` are the `column_names`, the cell `chosen` is outlined."""
-    shares, rows = found.shares, row_names(found)
+    shares, rows = found.shares, found.row_names()
     names = list(map(token_label, columns))
     hover = [
         [f"{row}, {column}<br>restored share <b>{share:.4f}</b>" for column, share in zip(names, line, strict=True)]
@@ -244,8 +216,8 @@ def patching(
     """
     question = question_of(clean, corrupted)
     found = patching_map(translator.model, question, Site(site), part)
-    columns = column_names(found, question, translator.tokenizer)
-    return with_light_theme(patching_figure(found, columns, telling_cell(found.shares)))
+    columns = found.column_names(question, translator.tokenizer)
+    return with_light_theme(patching_figure(found, columns, found.default_cell()))
 
 
 def candidates(translator: Translator, trace: Trace, *, interventions: Asked = (), step: int = 0) -> go.Figure:

@@ -102,20 +102,9 @@ _HEIGHT, _LAYER_ROW, _ABOVE = 225, 24, 60  # pixels
 _MOST_WITH_DIGITS = 20  # columns
 
 
-def part_names() -> tuple[str, ...]:
-    """Return the kinds of parts that a logit is the sum of."""
-    return "embedding", "position", "self-attention", "cross-attention", "feed-forward", "biases"
-
-
-def part_sums(found: LogitAttribution) -> np.ndarray:
-    """Return what each kind of part adds, all layers and heads together, in the order of `part_names`: [6]."""
-    sums = (found.decoder.sum(), found.cross.sum(), found.feed_forward.sum())
-    return np.array([found.embedding, found.position, *sums, found.biases])
-
-
 def logit_kinds_figure(found: LogitAttribution) -> go.Figure:
     """Draw a bar per kind of part, orange to the right for what it adds, blue to the left for what it takes."""
-    sums, names = part_sums(found), part_names()
+    names, sums = list(found.by_kind()), np.array(list(found.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
     hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
     bars = row_bars(sums.astype(np.float32), hover, FOR, texts=texts)

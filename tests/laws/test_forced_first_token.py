@@ -5,16 +5,16 @@ import pytest
 from support.families import write_family
 from support.small import small_model
 
-from headlight.plots.contributions import SourceShares
 from headlight.views.translate.content import least_probable_token
-from headlight.views.what_if.change_text import outcome_words
-from headlight.views.what_if.own_translation_text import describe_own, describe_where
-from headlight.views.why.contrast_text import most_doubtful
+from headlight.views.what_if.change_content import outcome_words
+from headlight.views.what_if.own_translation_content import describe_own, describe_where
+from headlight.views.why.contrast_content import most_doubtful_step
 from transformer import Beam, Trace, Translator
 from transformer.arrays import to_array
 from transformer.data.batching import Example
 from transformer.decoding.output_statistics import measure_outputs
 from transformer.interpret.activations import Request, record
+from transformer.interpret.what_if.alti import SourceShares
 from transformer.interpret.what_if.corpus_importance import measure_importance
 from transformer.interpret.what_if.head_means import measure_means
 from transformer.interpret.what_if.importance import head_importance
@@ -70,10 +70,10 @@ def test_sentences_speak_of_tokens_that_were_chosen(traces):
         chosen = trace.log_probabilities[1:]
         total, mean = (f"{value:.2f}".replace("-", "−") for value in (chosen.sum(), chosen.mean()))
         assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace)
-        assert f"{mean} a token" in describe_own(trace, trace)
+        assert f"{mean} per token" in describe_own(trace, trace)
         assert describe_where(trace) == "Each token is the model's first candidate."
         assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
-        assert most_doubtful(trace) >= 1
+        assert most_doubtful_step(trace) >= 1
         least = trace.next_tokens[1 + int(chosen.argmin())]
         assert f"“{least}”" in least_probable_token(trace)
 

@@ -1,6 +1,11 @@
-"""How the laws of captions read a number back, and how far a printed one may be from the true one."""
+"""How the laws of sentences read a number back, and how far a printed one may be from the true one."""
 
 import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from .traced import place_of
 
 
 def number(text: str) -> float:
@@ -46,3 +51,16 @@ def as_scientific(text: str, value: float) -> bool:
     return (
         abs(float(digits) - value / scale) <= 0.5 * 10.0 ** -len(digits.partition(".")[2]) * (1 + 1e-6) + 1e-12 / scale
     )
+
+
+def check_moved(text: str, losses: np.ndarray, tokens: Sequence[str]) -> None:
+    """Hold what is said of a change of log P to what each token lost; what is under 0.005 may go unsaid."""
+    total, named = re.search(r"changes by (\S+) nats(, most at .*?\)(?=[.,] |\.?$))?", text).groups()
+    assert abs(number(total) + losses.sum()) < 0.0051, text
+    found = {}
+    for token, position, size in re.findall(r"“([^”]+)”(?: \(output token (\d+)\))? \(([+−][\d.]+)\)", named or ""):
+        at = place_of(tokens, token, position or None)
+        found[size[0]] = -losses[at]
+        assert abs(number(size) + losses[at]) < 0.0051, text
+    for sign, extreme in (("−", losses.max()), ("+", -losses.min())):
+        assert abs(found.get(sign, 0.0)) > extreme - 0.0051, f"{text}: more moved than is said"

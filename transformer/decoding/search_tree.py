@@ -1,5 +1,6 @@
 """A beam search as a tree: every translation that the beam held, from which one it grew, and what became of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .beam import Outcome, SearchRecord
@@ -48,7 +49,12 @@ def search_tree(record: SearchRecord) -> tuple[Branch, ...]:
     return tuple(branches)
 
 
-def way_to(branches: tuple[Branch, ...], number: int) -> list[int]:
+def best_branch(branches: Sequence[Branch]) -> int:
+    """Return the number of the branch that ended with the best score; the first of a search in which none ended."""
+    return next((number for number, branch in enumerate(branches) if branch.rank == 1), 0)
+
+
+def way_to(branches: Sequence[Branch], number: int) -> list[int]:
     """The branches on the way to one of them, the first token's first, itself last."""
     way = []
     while number >= 0:

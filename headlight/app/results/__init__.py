@@ -29,6 +29,7 @@ from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.what_if.parsing import INTERVENTIONS
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import TrainingReplay, load_replay, replay_file
 from transformer.translator import Strategy
@@ -81,7 +82,10 @@ class Choice:
 
 
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
-_cached = functools.partial(st.cache_resource, hash_funcs={CheckpointFiles: repr, Choice: repr})
+# An intervention's fields alone, which Streamlit would take, do not tell Zero from Mean.
+_cached = functools.partial(
+    st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, Choice, *INTERVENTIONS.values()), repr)
+)
 
 
 def checkpoint_names() -> list[str]:

@@ -13,15 +13,15 @@ USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what 
 
 @_cached(max_entries=32, show_spinner="Following the contributions …")
 def contributions(choice: Choice) -> Rollout:
-    """The shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
+    """Return the shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
     sentence = trace(choice)
     return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids)
 
 
 @_cached(max_entries=16, show_spinner="Measuring what is usual …")
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
-    """The source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the first
-    sentence pairs, the references fed: [tokens].
+    """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
+    first sentence pairs, the references fed: [tokens].
     """
     model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_A_PART]
     found = [alti(model, pair.source, pair.target[:-1]).source_share()[-1] for pair in pairs[part::USUAL_PARTS]]
@@ -30,14 +30,16 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
 
 @_cached(max_entries=64, show_spinner=False)
 def gradient(choice: Choice, step: int, against: int | None = None) -> Attribution:
-    """Gradient times input for the token after a step, from 0; with `against`, for why not the one of this id."""
-    return gradient_times_input(translator(choice.checkpoint).model, *trace(choice).before(step), against)
+    """Return gradient times input for the token after a step, from 0; with `against`, for why not this id."""
+    source, prefix, token = trace(choice).before(step)
+    return gradient_times_input(translator(choice.checkpoint).model, source, prefix, token, against)
 
 
 @_cached(max_entries=256, show_spinner=False)
 def left_out(choice: Choice, step: int, places: range, against: int | None = None) -> LeftOut:
-    """What log P of the token after a step loses without each of these tokens, source first, then prefix.
+    """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
 
     With `against`, log P less that of the token of this id.
     """
-    return leave_out(translator(choice.checkpoint).model, *trace(choice).before(step), places, against)
+    source, prefix, token = trace(choice).before(step)
+    return leave_out(translator(choice.checkpoint).model, source, prefix, token, places, against)

@@ -1,7 +1,7 @@
 """Runs under interventions, computed once and shared: what each head is worth, translations with something changed,
 activation patching, and what the decoder makes of early layers.
 
-Interventions are asked for by their text (see `transformer.interpret.what_if.parsing`), which is part of the key.
+Interventions are frozen and part of the key as they are.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer import Beam, Decoding, Translator
+from transformer import Beam, Decoding
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
@@ -18,11 +18,17 @@ from transformer.interpret.activations import Predictions, Request, record, weig
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
-from transformer.interpret.what_if.importance import HeadImportance, HeadLosses, every_head, head_losses, joined
-from transformer.interpret.what_if.intervention import Mean
+from transformer.interpret.what_if.importance import (
+    ABLATIONS,
+    HeadImportance,
+    HeadLosses,
+    every_head,
+    head_losses,
+    joined,
+)
+from transformer.interpret.what_if.intervention import Intervention, Mean
 from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribution_of
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
-from transformer.interpret.what_if.parsing import INTERVENTIONS, parse_all
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
 from transformer.interpret.what_if.running import intervened
 from transformer.model.names import AttentionKind
@@ -48,6 +54,7 @@ from . import (
 from .model_process import EARLY_LAYERS, SHORT, decoded_early
 from .together import Together
 
+Interventions = tuple[Intervention, ...]
 SENTENCES_OF_MEANS = 200
 MOST_TRIED = 16  # second sentences
 CANDIDATES = 4  # of each run, beside a patching map
@@ -55,59 +62,59 @@ CANDIDATES = 4  # of each run, beside a patching map
 
 @_cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
 def head_means(checkpoint: CheckpointFiles) -> HeadMeans:
-    """Each head's mean output over the first of a checkpoint's sentence pairs; raises CheckpointError without any."""
+    """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
 @_cached(max_entries=256, show_spinner="Ablating each head in turn …")
 def importance(choice: Choice, ablation: str) -> HeadImportance:
-    """What each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
+    """Return what each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
     parts = [losses_without(choice, ablation, kind) for kind in AttentionKind]
     return joined(translator(choice.checkpoint).model, parts)
 
 
 @_cached(max_entries=48, show_spinner=False)
 def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLosses:
-    """The same for the heads of one kind: a third of the work, after which others can have their turn."""
-    sentence, ablate = trace(choice), INTERVENTIONS[ablation]
+    """Return the same for the heads of one kind: a third of the work, after which others can have their turn."""
+    sentence, ablate = trace(choice), ABLATIONS[ablation]
     means = head_means(choice.checkpoint) if ablate is Mean else None
     model = translator(choice.checkpoint).model
     return head_losses(model, sentence.source_ids, sentence.next_ids, every_head(model, [kind]), ablate, means)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
-def changed_trace(choice: Choice, asked: str) -> Trace:
-    """The translation that the same search finds under interventions, best first."""
-    own = translator(choice.checkpoint)
-    return own.trace(choice.source, _under(choice, asked), strategy=choice.strategy, prefix=choice.prefix)
+def changed_trace(choice: Choice, interventions: Interventions) -> Trace:
+    """Return the best translation that the same search finds under interventions."""
+    under = _under(choice, interventions)
+    return translator(choice.checkpoint).trace(choice.source, under, strategy=choice.strategy, prefix=choice.prefix)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
-def same_target_trace(choice: Choice, asked: str) -> Trace:
-    """The unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
-    own, sentence = translator(choice.checkpoint), trace(choice)
-    return own.record(choice.source, _under(choice, asked), decoded=sentence.next_ids)[0]
+def same_target_trace(choice: Choice, interventions: Interventions) -> Trace:
+    """Return the unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
+    under, target = _under(choice, interventions), trace(choice).next_ids
+    return translator(choice.checkpoint).record(choice.source, under, decoded=target)[0]
 
 
 @_cached(max_entries=64, show_spinner=False)
-def next_probabilities(choice: Choice, asked: str, step: int) -> np.ndarray:
-    """Of every token, how probable it is after a step of the unchanged translation, from 0, under interventions."""
-    own, sentence, under = translator(choice.checkpoint), trace(choice), _under(choice, asked)
-    with intervened(own.model, under.interventions, under.means):
-        request = Request(keep=(), logits_to_keep=1)
-        seen = record(own.model, [sentence.source_ids], [sentence.fed_ids[: step + 1]], request)
+def next_probabilities(choice: Choice, interventions: Interventions, step: int) -> np.ndarray:
+    """Return how probable each token is after a step of the unchanged translation, from 0, under interventions."""
+    model, (source, prefix, _) = translator(choice.checkpoint).model, trace(choice).before(step)
+    under = _under(choice, interventions)
+    with intervened(model, under.interventions, under.means):
+        seen = record(model, [source], [prefix], Request(keep=(), logits_to_keep=1))
     return to_array(seen.logits[0, -1].softmax(dim=-1))
 
 
 @_cached(max_entries=16, show_spinner="Searching …")
 def branches(choice: Choice) -> tuple[Branch, ...]:
-    """A beam search of a text as a tree."""
+    """Return a beam search of a text as a tree."""
     return search_tree(search(choice))
 
 
 @_cached(max_entries=32, show_spinner="Reading the branches …")
 def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...]:
-    """Of each branch of that tree the weights of one cross-attention head at its last step: [source].
+    """Return for each branch of that tree the weights of one cross-attention head at its last step: [source].
 
     All leaves are replayed in one padded batch; a branch is read in any leaf that it leads to.
     """
@@ -124,19 +131,19 @@ def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...
 
 @_cached(max_entries=8, show_spinner=False)
 def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
-    """The minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
+    """Return the minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
     return _if_there(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
 @_cached(max_entries=32, show_spinner=False)
 def question_of_pair(checkpoint: CheckpointFiles, pair: MinimalPair) -> Question:
-    """A minimal pair as the ids of its checkpoint."""
+    """Return a minimal pair as the ids of its checkpoint."""
     return pair.question(translator(checkpoint).tokenizer)
 
 
 @_cached(max_entries=32, show_spinner="Looking for a second sentence …")
 def second_sentence(choice: Choice) -> str:
-    """The text with two words exchanged or one repeated, so that it has as many tokens and another translation.
+    """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
     "" where the first that are tried do not.
     """
@@ -151,13 +158,13 @@ def second_sentence(choice: Choice) -> str:
 
 @_cached(max_entries=64, show_spinner="Patching each cell …")
 def patching(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
-    """What each cell of a site restores of the difference between two sentences."""
+    """Return what each cell of a site restores of the difference between two sentences."""
     return patching_map(translator(checkpoint).model, question, site, part)
 
 
 @_cached(max_entries=64, show_spinner=False)
 def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Predictions:
-    """What the clean, the corrupted, and the run patched in one cell predict: [3]."""
+    """Return what the clean, the corrupted, and the run patched in one cell predict: [3]."""
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
@@ -204,33 +211,30 @@ _early = Together(_decode_early)
 
 @_cached(max_entries=64, show_spinner=False)
 def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
-    """What each part adds to the logit of a step's token; with `against`, to its lead over this one."""
+    """Return what each part adds to the logit of a step's token; with `against`, to its lead over this one."""
     model, token = translator(choice.checkpoint).model, trace(choice).next_ids[step]
     return attribution_of(model, recorded(choice)[1], step, token, against)
 
 
 @_cached(max_entries=64, show_spinner="Reading your translation …")
 def given_trace(choice: Choice, target: str) -> Trace:
-    """A translation that is given, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
+    """Return the trace of a given translation, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
     return translator(choice.checkpoint).trace(choice.source, target=target)
 
 
 def second_best(choice: Choice) -> str:
-    """The best translation of a beam of 4 that reads otherwise than the choice's own, else this."""
+    """Return the best translation of a beam of 4 that reads otherwise than the choice's own, else this; its beginning
+    where a model that did not find an end wrote more than it can be fed.
+    """
     own, shown = translator(choice.checkpoint), trace(choice).target_text
     found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
     texts = (own.tokenizer.decode(each.ids) for each in found)
-    return _fitting(own, next((text for text in texts if text.strip() and text != shown), shown))
-
-
-def _fitting(own: Translator, text: str) -> str:
-    """The text, or its beginning where a model that did not find an end wrote more than it can be fed."""
+    text = next((text for text in texts if text.strip() and text != shown), shown)
     while text and not own.can_be_given(text):
         text = text[: len(text) * 7 // 8]
     return text
 
 
-def _under(choice: Choice, asked: str) -> Decoding:
-    interventions = parse_all(asked)
+def _under(choice: Choice, interventions: Interventions) -> Decoding:
     needs_means = any(isinstance(each, Mean) for each in interventions)
     return Decoding(interventions=interventions, means=head_means(choice.checkpoint) if needs_means else None)

@@ -8,34 +8,33 @@ from headlight.app import results, url_state
 from headlight.app.choices import one_of
 from headlight.app.line import is_there
 from headlight.app.results import Choice, what_if
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.sentences import one_line, show_translation
+from headlight.app.widgets import show_attempt, show_finding
 from headlight.components.show import head_switches
 from headlight.plots.text import counted
+from transformer.interpret.what_if.importance import ABLATIONS
 from transformer.interpret.what_if.intervention import Heads
-from transformer.interpret.what_if.parsing import INTERVENTIONS, text_of
 from transformer.model.names import AttentionKind
 
-from .ablation_payload import heads_in, heads_text, switches_payload, telling
-from .ablation_text import ABLATIONS, describe_change, describe_ranking
-from .compared_html import compared_html
+from .ablation_content import EXPLAINED, describe_change, describe_ranking, heads_in, heads_text, switches_payload
+from .change_content import compared_html
 
 _NONE = "none"  # in the address: no head is off
 
 
 def show(choice: Choice) -> None:
-    """Every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
+    """Show every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     left, right = st.columns([7, 13], gap="medium")
     with left:
-        possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(choice.checkpoint)]
-        explanation = " ".join(f"**{name}**: {words}" for name, words in ABLATIONS.items())
+        possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(choice.checkpoint)]
+        explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
         ablation = one_of("Ablate by", possible, "ablated_by", explanation)
         if not importance_is_there(choice, ablation):
             return
         found = what_if.importance(choice, ablation)
-        start = heads_text([telling(found)])
+        start = heads_text([found.default_head()])
         off = heads_in(url_state.read("off", start), found)
         payload = switches_payload(found, trace) | {"ablated_by": ablation}
         head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
@@ -51,37 +50,33 @@ def show(choice: Choice) -> None:
 
 
 def importance_is_there(choice: Choice, ablation: str) -> bool:
-    """Whether `what_if.importance` is known; else the page says that it is to come."""
+    """Return whether `what_if.importance` is known; else the page says that it is to come."""
     url_state.keep("off")
     asked = url_state.asked("off").get("off", "")
     return is_there((choice, ablation), lambda: _compute(choice, ablation, asked), "Ablating each head")
 
 
 def _compute(choice: Choice, ablation: str, asked: str) -> Iterator[None]:
-    """What each head is worth, and the translation without those that are asked for, part by part into the caches."""
+    """Fill the caches part by part: what each head is worth, then the translation without those asked for."""
     for kind in AttentionKind:
         what_if.losses_without(choice, ablation, kind)
         yield
     found = what_if.importance(choice, ablation)
-    off = heads_in(asked, found) if asked else [telling(found)]
+    off = heads_in(asked, found) if asked else [found.default_head()]
     if off:
-        what_if.changed_trace(choice, _words(off, ablation))
+        interventions = tuple(map(ABLATIONS[ablation].of, off))
+        what_if.changed_trace(choice, interventions)
         yield
-        what_if.same_target_trace(choice, _words(off, ablation))
-
-
-def _words(off: list[Heads], ablation: str) -> str:
-    return text_of(INTERVENTIONS[ablation].of(heads) for heads in off)
+        what_if.same_target_trace(choice, interventions)
 
 
 def _show_change(choice: Choice, ablation: str, off: list[Heads]) -> None:
     if not off:
         st.markdown("**All heads are on.** Choose one to switch it off: the model translates anew without it.")
         return
-    asked = _words(off, ablation)
-    before, after = results.trace(choice), what_if.changed_trace(choice, asked)
-    forced = what_if.same_target_trace(choice, asked)
-    words = plain(" ".join(after.target_text.split())) or "(nothing: the model ended the sentence at once)"
-    st.markdown(f"Without {counted(len(off), 'head')}: **{words}**")
+    interventions = tuple(map(ABLATIONS[ablation].of, off))
+    before, after = results.trace(choice), what_if.changed_trace(choice, interventions)
+    forced = what_if.same_target_trace(choice, interventions)
+    st.markdown(f"Without {counted(len(off), 'head')}: **{one_line(after.target_text)}**")
     st.html(compared_html(before, forced, after))
     show_finding(describe_change(before, forced, after, off))

@@ -8,19 +8,20 @@ from headlight.app import results, url_state
 from headlight.app.choices import slider
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import Choice, what_if
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.sentences import one_line
+from headlight.app.widgets import show_attempt, show_finding
 from headlight.components.show import beam_tree
 from headlight.plots.text import one_head_name
 from transformer import Beam
+from transformer.decoding.search_tree import best_branch
 
-from .beam_tree_payload import tree_payload, winner
-from .beam_tree_text import describe_tree
+from .beam_tree_content import describe_tree, tree_payload
 
 _MOST = 10
 
 
 def show(choice: Choice) -> None:
-    """The tree of one search, begun anew from a branch that is chosen. Raises UserError."""
+    """Show the tree of one search, begun anew from a branch that is chosen. Raises UserError."""
     translator = results.translator(choice.checkpoint)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_controls"):
         started = choice.strategy if isinstance(choice.strategy, Beam) else Beam()
@@ -34,8 +35,8 @@ def show(choice: Choice) -> None:
     searched = replace(choice, strategy=replace(started, size=size), prefix=forced, rank=1)
     branches = what_if.branches(searched)
     reads = what_if.branch_reads(searched, head.layer, head.head)
-    best = translator.tokenizer.decode(branches[winner(branches)].ids)
-    st.markdown(f"Best: **{plain(' '.join(best.split())) or '(nothing)'}**")
+    best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
+    st.markdown(f"Best: **{one_line(best)}**")
     source = results.trace(choice).source_tokens
     reader = f"Cross-attention {one_head_name(head.layer, head.head)} reads: "
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)

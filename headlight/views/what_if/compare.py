@@ -9,7 +9,7 @@ from headlight.app.choices import from_list, line, one_of
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head
 from headlight.app.results import Choice, what_if
-from headlight.app.sentences import show_translation
+from headlight.app.sentences import one_line, show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.text import KIND_NAMES
@@ -18,13 +18,11 @@ from transformer import UserError
 from transformer.interpret.trace import Trace, attention_map
 from transformer.interpret.what_if.difference import MapDifference, subtract
 from transformer.interpret.what_if.intervention import Zero
-from transformer.interpret.what_if.parsing import text_of
 from transformer.model.names import Name
 
 from .ablation import importance_is_there
-from .ablation_payload import heads_in, heads_text, telling
-from .ablation_text import heads_words
-from .compare_text import describe_difference, matching_words
+from .ablation_content import heads_in, heads_text, heads_words
+from .compare_content import describe_difference, matching_words
 
 _SIDE = 350  # pixels of a map
 
@@ -38,7 +36,7 @@ class With(Name):
 
 
 def show(choice: Choice) -> None:
-    """One head's map in both runs, their difference, and how much each head differs. Raises UserError."""
+    """Show one head's map in both runs, their difference, and how much each head differs. Raises UserError."""
     first = results.trace(choice)
     compared = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs")
     with compared:
@@ -51,7 +49,7 @@ def show(choice: Choice) -> None:
     with left:
         show_translation(choice)
     with right:
-        st.markdown(f"{plain(named)}: **{plain(' '.join(second.target_text.split())) or '(nothing)'}**")
+        st.markdown(f"{plain(named)}: **{one_line(second.target_text)}**")
     differences = {kind: subtract(first, second, kind) for kind in KIND_NAMES}
     shapes = {kind: each.values.shape[:2] for kind, each in differences.items()}
     with st.container(horizontal=True, gap="medium"):
@@ -74,7 +72,7 @@ def show(choice: Choice) -> None:
 
 
 def _second(choice: Choice, against: With) -> tuple[Trace, str]:
-    """The other run, and what it is called."""
+    """Return the other run, and what it is called."""
     match against:
         case With.SENTENCE:
             other = replace(choice, text=line("The other sentence", "compare_text"), prefix=(), rank=1)
@@ -89,20 +87,19 @@ def _second(choice: Choice, against: With) -> tuple[Trace, str]:
             name = from_list("The other checkpoint", names, "compare_checkpoint", hide_label=True)
             return results.trace(_told_its_own(replace(choice, checkpoint=results.checkpoint(name)))), name
     found = what_if.importance(choice, Zero.name)
-    off = heads_in(url_state.read("off", heads_text([telling(found)])), found)
-    return what_if.changed_trace(choice, text_of(map(Zero.of, off))), f"Without {heads_words(off)}"
+    off = heads_in(url_state.read("off", heads_text([found.default_head()])), found)
+    return what_if.changed_trace(choice, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
 
 
 def _told_its_own(choice: Choice) -> Choice:
-    """The choice with its model's own languages where it does not have the chosen ones, and from the beginning."""
+    """Return the choice with its model's own languages where it lacks the chosen ones, and from the beginning."""
     tokenizer = results.translator(choice.checkpoint).tokenizer
-    source, target = tokenizer.default_languages
-
-    def own(known: tuple[str, ...], *wished: str) -> str:
-        return next((language for language in (*wished, *known) if language in known), "")
-
-    read = own(tokenizer.source_languages, choice.source_language, source)
-    written = own(tokenizer.languages, choice.language, target)
+    known = tokenizer.source_languages, tokenizer.languages
+    wished = zip((choice.source_language, choice.language), tokenizer.default_languages, strict=True)
+    read, written = (
+        next((one for one in (*wish, *offered) if one in offered), "")
+        for wish, offered in zip(wished, known, strict=True)
+    )
     return replace(choice, source_language=read, language=written, prefix=(), rank=1)
 
 
@@ -110,11 +107,13 @@ def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Hea
     maps = [attention_map(trace, *head, "fed") for trace in (first, second)]
     show_panels(
         f"attention weights of {KIND_NAMES[head.kind]}",
-        Panel("First run", attention_map_figure(maps[0], _SIDE), columns=len(maps[0].keys), key="first_map"),
-        Panel("Second run", attention_map_figure(maps[1], _SIDE), columns=len(maps[1].keys), key="second_map"),
+        *(
+            Panel(f"{name} run", attention_map_figure(map, _SIDE), columns=len(map.keys), key=f"{name.lower()}_map")
+            for name, map in zip(("First", "Second"), maps, strict=True)
+        ),
         Panel(
             "Second minus first",
-            difference_figure(difference, maps[0], maps[1], _SIDE),
+            difference_figure(difference, *maps, _SIDE),
             columns=len(difference.columns),
             key="difference_map",
         ),

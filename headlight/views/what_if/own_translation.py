@@ -1,5 +1,7 @@
 """A translation of the reader's own, teacher-forced: what the model gives each of its tokens, and where it differs."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from headlight.app import results
@@ -8,33 +10,32 @@ from headlight.app.results import Choice, what_if
 from headlight.app.selectors import write_line
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.plots.text import counted
 from headlight.plots.what_if import sums_figure
 from headlight.views.attention import explorer
+from transformer import Beam
 
-from .own_translation_html import own_translation_html
-from .own_translation_text import describe_own, describe_where
+from .own_translation_content import describe_own, describe_where, own_translation_html
 
 
 def show(choice: Choice) -> None:
-    """The field, both translations token under token, and how log P adds up. Raises UserError."""
+    """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = results.trace(choice)
     show_translation(choice)
     text = write_line("Your translation", "own_target", what_if.second_best(choice), repr(choice))
     own = what_if.given_trace(choice, text)
     unknown = results.translator(choice.checkpoint).tokenizer.unknown_id
-    if unknown in own.next_ids:
-        count = own.next_ids.count(unknown)
-        words = "one part" if count == 1 else f"{count} parts"
-        st.warning(
-            plain(f"The model has no token for {words} of your translation: read as <unk>."), icon=":material/help:"
-        )
+    if count := own.next_ids.count(unknown):
+        words = f"The model has no token for {counted(count, 'part')} of your translation: read as <unk>."
+        st.warning(plain(words), icon=":material/help:")
     st.html(own_translation_html(own, model))
     st.caption(
         "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
         "its first candidate: below stands what it would have written there. Look for the strongest orange: that is "
         "where your translation is least expected."
     )
-    see = f"{describe_own(own, model)} {describe_where(own)}"
+    ids = [one.ids for one in results.hypotheses(replace(choice, rank=1))] if isinstance(choice.strategy, Beam) else []
+    see = f"{describe_own(own, model, ids)} {describe_where(own)}"
     show_finding(see)
     alt = "Log P of both translations, added up token by token"
     show_figure(sums_figure(own, model), "own_translation", alt, see)

@@ -8,32 +8,33 @@ from headlight.app import results
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.figures import show_figure
 from headlight.app.results import Choice, what_if
-from headlight.app.sentences import show_doubts, show_tokens
+from headlight.app.sentences import one_line, show_doubts, show_tokens
 from headlight.app.widgets import phone_container, plain, show_attempt, show_finding, show_table
 from headlight.plots.text import quoted
-from headlight.plots.what_if import column_names, patching_figure, row_names, telling_cell
+from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.patching import PatchingMap, Question, Site, question_of
+from transformer.interpret.what_if.patching import PATCHED, PatchingMap, Question, Site, question_of
 
-from . import patching_text as captions
+from .patching_content import MEANINGS, candidate_rows, describe_cell, describe_map
 
 OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
 def show(choice: Choice) -> None:
-    """Two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
+    """Show two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
     is_greedy = isinstance(choice.strategy, Greedy)
     choice = replace(choice, strategy=Greedy(), prefix=(), rank=1)
     pairs = {pair.name: pair for pair in what_if.minimal_pairs(choice.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
-        patched = from_list("Patched, from the clean run", list(captions.PATCHED), "patched")
+        patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
     if name == OWN:
         sentences = _own_sentences(choice, bool(pairs))
     else:
-        sentences = tuple(replace(choice, text=text) for text in pairs[name].sentences)
+        clean, corrupted = pairs[name].sentences
+        sentences = replace(choice, text=clean), replace(choice, text=corrupted)
     if not is_greedy:
         st.caption("Both sentences are decoded greedily here, whatever is chosen above.")
     try:
@@ -43,11 +44,11 @@ def show(choice: Choice) -> None:
     except UserError as error:
         st.warning(plain(f"These two sentences cannot be patched. {error}"), icon=":material/edit:")
         return
-    _show_map(choice, question, captions.PATCHED[patched])
+    _show_map(choice, question, patched)
 
 
 def _own_sentences(choice: Choice, has_pairs: bool) -> tuple[Choice, Choice]:
-    """The reader's own; where one is not written, the bar's, and one that is made from it."""
+    """Return the reader's own; where one is not written, the bar's, and one that is made from it."""
     if not has_pairs:
         st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
     left, right = st.columns(2)
@@ -60,12 +61,11 @@ def _own_sentences(choice: Choice, has_pairs: bool) -> tuple[Choice, Choice]:
 
 
 def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace]) -> None:
-    """Both sentences with their translations, and token by token where these are not equally many."""
+    """Show both sentences with their translations, and token by token where these are not equally many."""
     names = ("Clean", "Corrupted")
     for place, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
         with place:
-            source, target = (plain(" ".join(text.split())) for text in (asked.text, trace.target_text))
-            st.markdown(f"{name}: {source} → **{target or '(nothing)'}**")
+            st.markdown(f"{name}: {plain(' '.join(asked.text.split()))} → **{one_line(trace.target_text)}**")
             show_doubts(asked)
     if len(both[0].source_ids) != len(both[1].source_ids):
         for name, trace in zip(names, both, strict=True):
@@ -73,37 +73,37 @@ def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace])
             show_tokens(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
 
 
-def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> None:
-    """The map on the left, on the right one of its cells with the three runs."""
+def _show_map(choice: Choice, question: Question, patched: str) -> None:
+    """Show the map on the left, on the right one of its cells with the three runs."""
     tokenizer = results.translator(choice.checkpoint).tokenizer
-    found = what_if.patching(choice.checkpoint, question, patched.site, patched.part)
-    rows, columns = row_names(found), column_names(found, question, tokenizer)
+    site, part = PATCHED[patched]
+    meaning, look_for = MEANINGS[patched]
+    found = what_if.patching(choice.checkpoint, question, site, part)
+    rows, columns = found.row_names(), found.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
-    start = telling_cell(found.shares)
+    start = found.default_cell()
     left, right = st.columns([13, 8], gap="medium")
     with right:
         fed = " ".join(map(tokenizer.piece_text, question.fed))
-        words = (
-            f"Both runs are fed {fed}: will {quoted(tokens[0])} follow, as in the clean run, or {quoted(tokens[1])}?"
-        )
-        st.markdown(plain(words))
+        which = f"will {quoted(tokens[0])} follow, as in the clean run, or {quoted(tokens[1])}?"
+        st.markdown(plain(f"Both runs are fed {fed}: {which}"))
         with st.container(horizontal=True, gap="medium"):
             row = slider_over("Layer", rows, "patched_row", start[0], width=150)
-            label = "Head" if patched.site == Site.HEAD else "Position"
+            label = "Head" if site == Site.HEAD else "Position"
             column = slider_over(label, columns, "patched_column", start[1], width=190)
         _show_runs(choice, found, question, row, column, columns)
     with left:
-        alt = f"Restored share of the logit difference for each cell: {patched.meaning}"
+        alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
             figure = patching_figure(found, columns, (row, column))
-            see = captions.describe_map(found, columns, tokens)
+            see = describe_map(found, columns, tokens)
             show_figure(figure, "patching", alt, see)
         show_finding(see)
         st.caption(
             plain(
-                f"A cell is {patched.meaning}. It alone is taken from the clean run and put into the corrupted one; "
-                "the number is the share of the difference between both logits that comes back: 0 as in the corrupted "
-                f"run, 1 as in the clean run. Look for {patched.look_for}."
+                f"A cell is {meaning}. It alone is taken from the clean run and put into the corrupted one; the number "
+                "is how far the logit difference goes from the corrupted run's, 0, to the clean run's, 1; above 1 it "
+                f"is past the clean run, below 0 farther away. Look for {look_for}."
             )
         )
     show_attempt(
@@ -117,10 +117,10 @@ def _show_map(choice: Choice, question: Question, patched: captions.Patched) -> 
 def _show_runs(
     choice: Choice, found: PatchingMap, question: Question, row: int, column: int, columns: list[str]
 ) -> None:
-    """What the clean, the corrupted and the patched run would have next."""
+    """Show what the clean, the corrupted and the patched run would have next."""
     name = results.translator(choice.checkpoint).tokenizer.piece_text
     seen = what_if.patched(choice.checkpoint, question, found.cells[row][column])
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
-    table, shades = captions.candidate_rows(seen, name), seen.best_probabilities.tolist()
+    table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)
-    show_finding(captions.describe_cell(found, row, column, columns, seen, name))
+    show_finding(describe_cell(found, row, column, columns, seen, name))

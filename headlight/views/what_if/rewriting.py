@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import results, url_state
@@ -9,41 +10,50 @@ from headlight.app.choices import from_list, one_of, slider
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import Choice, what_if
-from headlight.app.sentences import show_translation
+from headlight.app.sentences import one_line, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import weight_bars
 from headlight.plots.text import KIND_NAMES
 from headlight.plots.what_if import candidates_figure
+from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace
 
-from .compared_html import compared_html
-from .rewriting_payload import Action, Concerned, Rewriting, Scope, bars_payload, telling_place, weights_in
-from .rewriting_text import EXPLAINED, describe_next, describe_rewriting
+from . import rewriting_content as content
+from .change_content import compared_html
 
 
 def show(choice: Choice) -> None:
-    """A head's row of weights to change by buttons or by hand, and both runs beside each other. Raises UserError."""
+    """Show a head's row of weights to change by buttons or by hand, and both runs. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
         head = choose_head_of(choice, tuple(KIND_NAMES), "cross")
-        scope = Scope(from_list("Which heads", tuple(Scope), "rewrite_heads", width=170, hide_label=True))
+        scope = from_list("Which heads", content.SCOPES, "rewrite_heads", width=170, hide_label=True)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_how"):
-        action = Action(one_of("Change", tuple(Action), "rewrite", hide_label=True))
-        concerned = Concerned(from_list("Which rows", tuple(Concerned), "rewrite_rows", width=170, hide_label=True))
-        rewriting = _chosen(trace, head, scope, action, concerned)
+        action = one_of("Change", tuple(content.Action), "rewrite", hide_label=True)
+        concerned = from_list("Which rows", content.CONCERNED, "rewrite_rows", width=170, hide_label=True)
+        row, key, weights = _places(trace, head)
+    heads, rows = content.heads_of(scope, *head), content.rows_of(concerned, row)
+    change = content.interventions_of(action, heads, rows, key, weights)
     left, right = st.columns([8, 12], gap="medium")
     with left:
-        before, forced, after = _runs(choice, str(rewriting))
-        payload = bars_payload(rewriting, before, forced)
+        before = forced = after = trace
+        if change:
+            forced, after = what_if.same_target_trace(choice, change), what_if.changed_trace(choice, change)
+        marked = key if action in (content.Action.FORBID, content.Action.FOCUS) else -1
+        payload = content.bars_payload(head, row, marked, before, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
-        st.caption(EXPLAINED[action])
+        st.caption(content.EXPLAINED[content.Action(action)])
     with right:
-        words = plain(" ".join(after.target_text.split())) or "(nothing: the model ended the sentence at once)"
-        st.markdown(f"With these weights: **{words}**")
+        st.markdown(f"With these weights: **{one_line(after.target_text)}**")
         st.html(compared_html(before, forced, after))
-        show_finding(describe_rewriting(rewriting, before, forced, after))
-        _show_next(choice, rewriting, before, forced)
+        said = [content.describe_rewriting(each, before, forced, after) for each in change]
+        show_finding(" ".join(said) or "Nothing is changed yet: drag a bar.")
+        step = row
+        if head.kind == "encoder":  # the step whose own token gains or loses the most probability
+            moved = np.abs(before.next_probabilities - forced.next_probabilities)
+            step = max(before.scored_steps, key=lambda at: moved[at])
+        _show_next(choice, trace, change, step)
     show_attempt(
         "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
         "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
@@ -51,38 +61,31 @@ def show(choice: Choice) -> None:
     )
 
 
-def _chosen(trace: Trace, head: Head, scope: Scope, action: Action, concerned: Concerned) -> Rewriting:
-    """What the address asks for; a row, a key or weights that are not there are those to begin with."""
-    row, key = telling_place(trace, head)
-    rows = len(trace.attention(head.kind)[0, 0])
-    label = "Row (source token)" if head.kind == "encoder" else "Step"
-    if rows > 1:
-        row = slider(label, 1, rows, "rewrite_row", start=row + 1, width=300) - 1
-    keys = row + 1 if head.kind == "decoder" else len(trace.attention(head.kind)[0, 0, 0])
+def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | None]:
+    """Return row, key and weights by hand; what the address has not, or the model, is what to begin with."""
+    weights, is_decoder = trace.attention(head.kind)[head.layer, head.head], head.kind == "decoder"
+    others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token
+    row, key = strongest_word_pair(others, content.keys_of(trace, head.kind)) or (0, 0)
+    if len(weights) > 1:
+        label = "Row (source token)" if head.kind == "encoder" else "Step"
+        row = slider(label, 1, len(weights), "rewrite_row", start=row + 1, width=300) - 1
+    keys = row + 1 if is_decoder else weights.shape[1]
     key = url_state.read_number("rewrite_key", min(key, keys - 1) + 1) - 1
-    weights = weights_in(url_state.read("rewrite_weights"), keys)
-    return Rewriting(head.kind, head.layer, head.head, scope, action, concerned, row, min(key, keys - 1), weights)
-
-
-def _runs(choice: Choice, asked: str) -> tuple[Trace, Trace, Trace]:
-    before = results.trace(choice)
-    if not asked:
-        return before, before, before
-    return before, what_if.same_target_trace(choice, asked), what_if.changed_trace(choice, asked)
+    return row, min(key, keys - 1), content.weights_in(url_state.read("rewrite_weights"), keys)
 
 
 def _take_by_hand(weights: str) -> None:
-    """What was drawn: the weights, and with them the change by hand."""
+    """Keep what was drawn: the weights, and with them the change by hand."""
     url_state.write("rewrite_weights", weights)
-    st.session_state["rewrite"] = str(Action.BY_HAND)
+    st.session_state["rewrite"] = str(content.Action.BY_HAND)
 
 
-def _show_next(choice: Choice, rewriting: Rewriting, before: Trace, forced: Trace) -> None:
-    """The candidates of one step in both runs: the chosen step, for the encoder the one that changes most."""
-    step = rewriting.step_shown(before, forced)
-    old, new = (what_if.next_probabilities(choice, asked, step) for asked in ("", str(rewriting)))
+def _show_next(choice: Choice, trace: Trace, change: what_if.Interventions, step: int) -> None:
+    """Show the candidates of one step in both runs."""
+    old, new = (what_if.next_probabilities(choice, asked, step) for asked in ((), change))
     name = results.translator(choice.checkpoint).tokenizer.piece_text
-    st.markdown(plain(f"Next token at step {step + 1}, after {before.fed_tokens[step]}"))
-    alt, see = "The most probable next tokens of both runs with their probabilities", describe_next(old, new, name)
+    st.markdown(plain(f"Next token at step {step + 1}, after {trace.fed_tokens[step]}"))
+    alt = "The most probable next tokens of both runs with their probabilities"
+    see = content.describe_next(old, new, name)
     show_figure(candidates_figure(old, new, name), "next_tokens", alt, see)
     show_finding(see)

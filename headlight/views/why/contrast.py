@@ -12,15 +12,15 @@ from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.plots.text import chance_words, quoted, signed
 from headlight.plots.why import Contrast, contrast_figure, other_candidates
 
-from .contrast_text import describe_contrast, most_doubtful
+from .contrast_content import describe_contrast, most_doubtful_step
 
 
 def show(choice: Choice) -> None:
-    """Two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
+    """Show two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        step = choose_output_token(trace, "why_step", most_doubtful(trace))
+        step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
         others = other_candidates(trace, step)
         shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
@@ -50,8 +50,8 @@ def show(choice: Choice) -> None:
         "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
         "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "
         "scaled a little. Leave-one-out: how much of it is lost when no other token may read this one. Neither is the "
-        "truth: the gradient sees a very small change, leaving out makes a sentence unlike any in training. The last "
-        "token of the prefix cannot be left out. Each panel has its own scale."
+        "truth, and they often rank tokens otherwise: the gradient sees a very small change, leaving out makes a "
+        "sentence unlike any in training. The last token of the prefix cannot be left out. Each panel has its scale."
     )
     show_attempt(
         "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "

@@ -12,25 +12,25 @@ from headlight.app.widgets import phone_container, plain, show_attempt, show_fin
 from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from transformer import Sampling
 
-from . import early_layers_text as captions
-from .early_layers_html import early_layers_html
+from .early_layers_content import describe_lens, describe_parts, early_layers_html, logit_words
 
 LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
 
 
 def show(choice: Choice) -> None:
-    """What the decoder writes from each encoder layer, then what each part adds to a logit. Raises UserError."""
+    """Show what the decoder writes from each encoder layer, then what each part adds to a logit. Raises UserError."""
     translator = results.translator(choice.checkpoint)
     found = what_if.early_translations(choice)  # which has the translation too
     show_translation(choice)
     st.html(early_layers_html(found, translator.tokenizer.piece_text))
     norm = ", through the encoder's last LayerNorm" if translator.model.config.norm == "pre" else ""
-    greedy = " Here it decodes greedily, where the translation above was sampled." if _is_sampled(choice) else ""
+    is_sampled = isinstance(choice.strategy, Sampling)
+    greedy = " Here it decodes greedily, where the translation above was sampled." if is_sampled else ""
     st.caption(
         f"The decoder reads the output of an earlier encoder layer as if it were the last{norm} (DecoderLens, "
         f"Langedijk et al. 2024). Blue: tokens of the last layer's translation, in its order.{greedy}"
     )
-    show_finding(captions.describe_lens(found))
+    show_finding(describe_lens(found))
     _show_parts(choice)
     show_attempt(
         "Take a sentence with “not”, a number or a name: from which layer on is it there, and in its place? A decoder "
@@ -39,12 +39,8 @@ def show(choice: Choice) -> None:
     )
 
 
-def _is_sampled(choice: Choice) -> bool:
-    return isinstance(choice.strategy, Sampling)
-
-
 def _show_parts(choice: Choice) -> None:
-    """A step's logit as the sum of what each part of the decoder adds directly."""
+    """Show a step's logit as the sum of what each part of the decoder adds directly."""
     trace, translator = results.trace(choice), results.translator(choice.checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         of = one_of(
@@ -57,9 +53,9 @@ def _show_parts(choice: Choice) -> None:
     other = int(trace.candidate_ids[step][trace.runner_up(step)]) if of == LEAD else None
     found = what_if.logit_parts(choice, step, other)
     against = None if other is None else translator.tokenizer.piece_text(other)
-    what = captions.logit_words(trace.next_tokens[step], against)
+    what = logit_words(trace.next_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")
-    see = captions.describe_parts(found, what)
+    see = describe_parts(found, what)
     with left:
         show_figure(logit_kinds_figure(found), "logit_kinds", f"What each kind of part adds to {what}", see)
     with right, phone_container(2 * found.cross.shape[1], "logit_map"):
@@ -69,6 +65,7 @@ def _show_parts(choice: Choice) -> None:
     st.caption(
         plain(
             "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, "
-            "a sum, so it is a sum too. Each LayerNorm is held at the standard deviation that it has here."
+            "a sum, so it is a sum too. Each LayerNorm is held at the standard deviation that it has here. The biases "
+            "are those of LayerNorms, attention outputs and the output layer; others count with their part."
         )
     )

@@ -10,17 +10,19 @@ from headlight.app.results import Choice, contributions
 from headlight.app.selectors import choose_output_token
 from headlight.app.sentences import show_shares, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.plots.contributions import SourceShares, source_shares_figure
+from headlight.plots.contributions import source_shares_figure
 from headlight.plots.text import quoted
 from transformer.interpret.rollout import measured_mixing, roll_out
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.alti import SourceShares
 
-from .source_or_prefix_text import describe_shares, describe_token
+from .source_or_prefix_content import describe_shares, describe_token
 
 _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 
 
 def show(choice: Choice) -> None:
-    """The source's share of every output token, and one token's contributions. Raises UserError."""
+    """Show the source's share of every output token, and one token's contributions. Raises UserError."""
     trace = results.trace(choice)
     show_translation(choice)
     found = contributions.contributions(choice)
@@ -55,7 +57,7 @@ def show(choice: Choice) -> None:
 
 
 def _usual(choice: Choice) -> float | None:
-    """The source's mean share over sentence pairs of the checkpoint, None where it has none."""
+    """Return the source's mean share over sentence pairs of the checkpoint, None where it has none."""
     if not results.has_samples(choice.checkpoint):
         return None
     done = part_by_part(
@@ -67,8 +69,8 @@ def _usual(choice: Choice) -> float | None:
     return float(tokens.mean()) if len(tokens) else None
 
 
-def _show_token(trace, step: int, row: np.ndarray) -> None:
-    """The contributions to one output token, [source + target], as two rows of tokens."""
+def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
+    """Show the contributions to one output token, [source + target], as two rows of tokens."""
     name, count = quoted(trace.next_tokens[step]), len(trace.source_tokens)
     limit = float(row.max())
     for column, side, tokens, shares, colour in zip(

@@ -6,6 +6,9 @@ whole, in the 1-norm; layers are then multiplied as in rollout. Feed-forwards ar
 but for the value's, which goes with its key. NumPy only, in float64.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...arrays import read_only
@@ -16,7 +19,49 @@ from ...model.transformer import Transformer
 from ..activations import Request, record
 from ..attention_block import BlockParameters, Stages, block_parameters, stage_modules, stages_of
 from ..attribution import transformed_values
+from ..head_patterns import is_word
 from ..rollout import Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class SourceShares:
+    """The source's share of each output token, [target]: by ALTI+ and by rollout; the prefix has the rest of 1.
+
+    usual: the mean by ALTI+ over sentence pairs, None where it is not known. The first `num_forced` tokens are
+    forced, and count in no measure below.
+    """
+
+    tokens: Sequence[str]
+    alti: np.ndarray
+    rollout: np.ndarray
+    usual: float | None = None
+    num_forced: int = 0
+
+    @property
+    def mean_alti(self) -> float:
+        """The mean share by ALTI+."""
+        return float(self.alti[self.num_forced :].mean())
+
+    @property
+    def mean_rollout(self) -> float:
+        """The mean share by rollout."""
+        return float(self.rollout[self.num_forced :].mean())
+
+    @property
+    def least(self) -> int:
+        """The output token of the lowest share by ALTI+."""
+        return self.num_forced + int(self.alti[self.num_forced :].argmin())
+
+    @property
+    def most(self) -> int:
+        """The output token of the highest share by ALTI+."""
+        return self.num_forced + int(self.alti[self.num_forced :].argmax())
+
+    @property
+    def least_word(self) -> int:
+        """The word of the lowest share, which tells more than the end of a sentence; if any is a word."""
+        words = [at for at in range(self.num_forced, len(self.tokens)) if is_word(self.tokens[at])]
+        return min(words, key=lambda at: self.alti[at], default=self.least)
 
 
 def alti(model: Transformer, source: Ids, decoder_input: Ids) -> Rollout:

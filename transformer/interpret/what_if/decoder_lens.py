@@ -53,6 +53,20 @@ def decoder_lenses(
     return [found[number::count] for number in range(count)]
 
 
+def kept_positions(ids: Ids, last: Ids) -> set[int]:
+    """Return the positions in `ids` of the most tokens that stand in `last` in the same order: a longest common
+    subsequence.
+    """
+    best: list[list[tuple[int, ...]]] = [[()] * (len(last) + 1)]
+    for at, id in enumerate(ids):
+        row: list[tuple[int, ...]] = [()]
+        for other, above in enumerate(best[-1][1:]):
+            diagonal = best[-1][other]
+            row.append((*diagonal, at) if id == last[other] else max(above, row[-1], key=len))
+        best.append(row)
+    return set(best[-1][-1])
+
+
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
     """What the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
     calls = record_encoder(model, sources, Request(keep=("encoder_input", "encoder.*"))).calls

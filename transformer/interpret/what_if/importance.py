@@ -21,10 +21,11 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .head_means import HeadMeans
-from .intervention import Heads, Intervention, Zero
+from .intervention import Heads, Intervention, Mean, Uniform, Zero
 from .running import intervened, intervened_side_by_side
 
-Ablate = type[Intervention]  # Zero, Mean or Uniform
+Ablate = type[Intervention]
+ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
 _NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
 _LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of with a large vocabulary
 
@@ -61,6 +62,12 @@ class HeadImportance:
         heads = [Heads(kind, *map(int, place)) for kind in losses for place in np.ndindex(losses[kind].shape)]
         found = [(head, float(losses[head.kind][head.layer, head.head])) for head in heads]
         return sorted(found, key=lambda each: -each[1])
+
+    def default_head(self) -> Heads:
+        """Return the head of the greatest loss: of those that turn the translation, and else of all."""
+        ranked = [head for head, _ in self.ranked()]
+        turning = (head for head in ranked if self.turned and self.turned[head.kind][head.layer, head.head])
+        return next(turning, ranked[0])
 
 
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:

@@ -18,6 +18,7 @@ from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
 from ..residual import sublayers_of
+from .intervention import Heads
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,24 @@ class LogitAttribution:
         """The sum of all parts: the logit, but for rounding."""
         parts = (self.decoder.sum(), self.cross.sum(), self.feed_forward.sum())
         return float(sum(parts) + self.embedding + self.position + self.biases)
+
+    def by_kind(self) -> dict[str, float]:
+        """Return what each kind of part adds, all its layers and heads together."""
+        return {
+            "embedding": self.embedding,
+            "position": self.position,
+            "self-attention": float(self.decoder.sum()),
+            "cross-attention": float(self.cross.sum()),
+            "feed-forward": float(self.feed_forward.sum()),
+            "biases": self.biases,
+        }
+
+    def largest_head(self) -> tuple[Heads, float]:
+        """Return the head that adds the most, and how much."""
+        kinds = {AttentionKind.DECODER: self.decoder, AttentionKind.CROSS: self.cross}
+        kind = max(kinds, key=lambda kind: kinds[kind].max())
+        layer, head = np.unravel_index(kinds[kind].argmax(), kinds[kind].shape)
+        return Heads(kind, int(layer), int(head)), float(kinds[kind].max())
 
 
 def attribute_logit(

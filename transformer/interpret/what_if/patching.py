@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...arrays import read_only, require_index, to_array
+from ...data.tokenizer import TextTokenizer
 from ...errors import InterventionError
 from ...model.names import AttentionKind, Name, Stack
 from ...model.transformer import Transformer
@@ -75,6 +76,17 @@ class Cell:
         return f"{block}.core" if self.site == Site.HEAD else block
 
 
+# What may be patched, by name: the site and its part.
+PATCHED = {
+    "encoder stream": (Site.RESIDUAL, Stack.ENCODER),
+    "decoder stream": (Site.RESIDUAL, Stack.DECODER),
+    "cross-attention": (Site.ATTENTION, AttentionKind.CROSS),
+    "encoder heads": (Site.HEAD, AttentionKind.ENCODER),
+    "decoder heads": (Site.HEAD, AttentionKind.DECODER),
+    "cross heads": (Site.HEAD, AttentionKind.CROSS),
+}
+
+
 @dataclass(frozen=True)
 class Question:
     """Two sources, a decoder's input for both, and the tokens between which they decide after it.
@@ -116,6 +128,35 @@ class PatchingMap:
     shares: np.ndarray
     clean: float
     corrupted: float
+
+    @property
+    def nearness(self) -> np.ndarray:
+        """How near each cell brings the corrupted run to the clean one: its share, as much below 1 if it is above."""
+        return 1 - np.abs(1 - self.shares)
+
+    def default_cell(self) -> tuple[int, int]:
+        """Return row and column of the cell nearest to the clean run: of the last layer with one that is nearer to it
+        than to the corrupted run, and else of all.
+        """
+        nearness = np.nan_to_num(self.nearness)
+        over = np.flatnonzero(nearness.max(axis=1) > 0.5)
+        row = int(over[-1] if len(over) else nearness.max(axis=1).argmax())
+        return row, int(nearness[row].argmax())
+
+    def row_names(self) -> list[str]:
+        """Return the layers' names; of a residual stream the first row is before all of them."""
+        layers = [f"layer {row + 1}" for row in range(len(self.cells))]
+        return ["embeddings", *layers[:-1]] if self.cells[0][0].site == Site.RESIDUAL else layers
+
+    def column_names(self, question: Question, tokenizer: TextTokenizer) -> list[str]:
+        """Return the positions' tokens, of a source token that differs both, "▁dog|▁dogs"; or the heads' numbers."""
+        first = self.cells[0][0]
+        if first.site == Site.HEAD:
+            return [f"head {head + 1}" for head in range(len(self.cells[0]))]
+        if first.stack == Stack.DECODER:
+            return list(map(tokenizer.piece_text, question.fed))
+        both = [tuple(map(tokenizer.source_piece_text, ids)) for ids in (question.clean, question.corrupted)]
+        return [one if one == other else f"{one}|{other}" for one, other in zip(*both, strict=True)]
 
 
 def patching_map(

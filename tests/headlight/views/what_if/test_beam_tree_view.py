@@ -1,17 +1,18 @@
 """The tree of a search: where its branches lie, what is said of them, and the view."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from support.claims import as_percent, as_printed
 from support.pages import components, open_page, page_text
-from support.traced import translator
+from support.traced import traces, translator
 
 from headlight.app.results import Choice, checkpoint, what_if
-from headlight.views.what_if.beam_tree_payload import tree_payload
-from headlight.views.what_if.beam_tree_text import describe_tree
+from headlight.views.what_if.beam_tree_content import describe_tree, tree_payload
 from transformer.decoding.beam import Beam, Outcome
-from transformer.decoding.search_tree import Branch
+from transformer.decoding.search_tree import Branch, best_branch, search_tree
 
 TEXT = "He bought a ticket at the train station."
 # 1 -> 2 (ended, rank 2), 3 -> 4 (ended, rank 1); 5 fell out.
@@ -25,39 +26,43 @@ MADE = (
 )
 
 
-def payload():
+def test_the_best_and_its_continuations_stand_above_and_on_one_row_each_in_words():
     reads = [[0.25, 0.75]] * len(MADE)
-    return tree_payload(MADE, reads, ("<b>", "</s>"), "It reads: ", lambda id: f"<piece {id}>")["branches"]
-
-
-def test_the_best_and_its_continuations_stand_above_and_on_one_row():
-    drawn = payload()
+    drawn = tree_payload(MADE, reads, ("<b>", "</s>"), "It reads: ", lambda id: f"<piece {id}>")["branches"]
     assert [each["ids"] for each in drawn] == ["7", "7.3", "7.5", "8", "8.3", "9"]
     assert [each["row"] for each in drawn] == [0, 0, 1, 2, 2, 3]
     assert [each["parent"] for each in drawn] == [-1, 0, 0, -1, 3, -1]
     assert [each["look"] for each in drawn] == ["best", "best ended", "", "", "ended", "dropped"]
     assert [each["note"] for each in drawn] == ["", "1", "", "", "2", ""]
     assert drawn[1]["chance"] == pytest.approx(np.exp(-0.1), abs=1e-4) and drawn[1]["token"] == "<piece 3>"
+    ends = ["in the beam.", "It ended, rank 1 with the score −0.50.", "Unfinished when the search stopped."]
+    ends += ["in the beam.", "rank 2 with the score −0.80.", "None of its continuations was kept."]
+    for branch, end in zip(drawn, ends, strict=True):
+        said = re.match(r"“(.+?)”, step (\d): (.+? %) after .* all so far (−\S+\d)", branch["words"])
+        assert branch["words"].endswith(end) and said[1] == branch["token"] and int(said[2]) == branch["step"] + 1
+        assert as_percent(said[3], branch["chance"]) and as_printed(said[4], branch["log_probability"])
 
 
-def test_each_branch_in_words():
-    words = [each["words"] for each in payload()]
-    assert words[0] == (
-        "“<piece 7>”, step 1: 60.7 % after what came before; log P of all so far −0.50, place 2 in the beam."
-    )
-    assert words[1].endswith("log P of all so far −0.60. It ended, rank 1 with the score −0.50.")
-    assert words[2].endswith("Unfinished when the search stopped.")
-    assert words[5].endswith("None of its continuations was kept.")
-
-
-def test_where_the_best_was_behind():
-    assert describe_tree(MADE) == (
-        "The beam held 6 translations under way or ended: 2 ended, 1 fell out because none of their continuations was "
-        "among the best. The best was not first in the beam after step 1: place 2 after step 1."
-    )
-    assert describe_tree((Branch((7,), -1, -0.5, 1), Branch((7, 3), 0, -0.6, None, Outcome.ENDED, 1, -0.5))).endswith(
-        "The best translation was first in the beam at every step."
-    )
+def test_what_became_of_all_branches_and_where_the_best_was_behind_is_counted():
+    behind = 0
+    for trace in traces()[:12:2]:
+        record = translator().beam_search(trace.source_text, Beam(3))
+        counted = re.findall(r"\d+", describe_tree(search_tree(record)))
+        prefixes = {ids for kept in record.kept for ids in kept} | {one.ids for one in record.ended}
+        went_on = {ids[:-1] for ids in prefixes}
+        ended = {one.ids for one in record.ended}
+        left = list(prefixes - went_on - ended)
+        is_open = [ids for ids in left if len(ids) == len(record.kept)]
+        sizes = [len(prefixes), len(ended), len(left) - len(is_open), len(is_open)]
+        assert [int(each) for each in counted[:4]] == sizes
+        best = record.ended[0].ids
+        places = [1 + list(kept).index(best[: len(kept[0])]) for kept in record.kept[: len(best) - 1]]
+        if places:
+            assert int(counted[4]) == max(places) and places[int(counted[5]) - 1] == max(places)
+            behind += max(places) > 1
+    assert behind
+    assert best_branch(MADE) == 3 and describe_tree(MADE).endswith("in place 2 of the unfinished ones, after step 1.")
+    assert describe_tree(MADE[:3]).endswith("still open at the end: 0.")
 
 
 def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
@@ -65,9 +70,8 @@ def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
     tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 1, 3)
     for number in range(0, len(tree), 5):
         target = [one for one in translator().hypotheses(TEXT, Beam(4)) if one.ids == tree[number].ids]
-        trace = translator().trace(TEXT, target=target[0]) if target else None
-        if trace is None:
-            trace = translator().trace(TEXT, prefix=tree[number].ids)
+        how = {"target": target[0]} if target else {"prefix": tree[number].ids}
+        trace = translator().trace(TEXT, **how)
         np.testing.assert_allclose(reads[number], trace.cross[1, 3, len(tree[number].ids) - 1], atol=1e-5)
 
 
@@ -79,11 +83,10 @@ def test_the_view_searches_on_from_a_branch():
     app = open_page("pages/what_if.py", what_if="beam tree", text=TEXT, tree_beam="3", tree_prefix=other["ids"])
     (tree,) = components(app)
     after = json.loads(tree.proto.json)["branches"]
-    assert after[2]["ids"] == other["ids"] and not app.exception
+    assert after[2]["ids"] == other["ids"]
     assert all(each["ids"].startswith(other["ids"]) for each in after if each["step"] >= 2)
 
 
-@pytest.mark.parametrize("prefix", ["x", "0", "3.3", "9999999", "1" * 3000, "-1", "٣"])
+@pytest.mark.parametrize("prefix", ["x", "0", "9999999", "٣"])
 def test_a_beginning_that_none_can_have_is_left_out(prefix):
-    app = open_page("pages/what_if.py", what_if="beam tree", tree_prefix=prefix)
-    assert not app.exception and "Best:" in page_text(app)
+    assert "Best:" in page_text(open_page("pages/what_if.py", what_if="beam tree", tree_prefix=prefix))

@@ -4,18 +4,10 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from support.pages import numbers, open_page, page_text, specs
 
 from headlight.plots.why import logit_kinds_figure, logit_parts_figure
-from headlight.views.why.early_layers_html import early_layers_html
-from headlight.views.why.early_layers_text import (
-    describe_lens,
-    describe_parts,
-    kept_places,
-    layer_names,
-    logit_words,
-)
+from headlight.views.why.early_layers_content import early_layers_html
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
@@ -40,11 +32,6 @@ def parts(**changes) -> LogitAttribution:
     return LogitAttribution(**{**given, **changes})
 
 
-def test_tokens_that_stand_in_the_last_translation_in_its_order_are_kept():
-    assert kept_places((1, 1, 2, 0), (1, 2, 0)) == {1, 2, 3}
-    assert kept_places((2, 1), (1, 2, 0)) in ({0}, {1}) and kept_places((3, 3), (1, 2)) == set()
-
-
 def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_text():
     found = [wrote(*[3] * 20, 1, log_probability=-84.25), wrote(1, 3, 0), wrote(1, 2, 0)]
     rows = re.findall(
@@ -57,41 +44,6 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
     assert "… and goes on" not in rows[0][2]
     endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
     assert endless.count("… and goes on") == 1 and "more" not in endless
-    assert layer_names(3) == ["embeddings", "layer 1", "layer 2"]
-
-
-@pytest.mark.parametrize(
-    "same, words",
-    [
-        ("0001", "Only from the last layer does the decoder write this very translation. From the embeddings"),
-        ("0011", "token for token, already from layer 2. From the embeddings"),
-        ("0101", "already from layer 1, though not from layer 2. From the embeddings"),
-        ("1001", "already from the embeddings, though not from layer 1 and layer 2."),
-        ("1111", "The decoder writes this very translation, token for token, already from the embeddings."),
-    ],
-)
-def test_from_which_layer_on_the_translation_is_there(same, words):
-    found = [wrote(1, 2, 0) if each == "1" else wrote(3, 2, 2, 0) for each in same]
-    assert words in describe_lens(found)
-    if same[0] == "0":
-        assert describe_lens(found).endswith("it writes 4 tokens, among them 2 of the 3 in the same order.")
-
-
-def test_it_says_where_no_end_was_found():
-    first = replace(wrote(3, 2, 2, 0), finished=False)
-    words = describe_lens([first, wrote(1, 2, 0)])
-    assert words.endswith("it writes 4 tokens, among them 2 of the 3 in the same order, and goes on.")
-
-
-def test_the_parts_of_a_logit_in_words():
-    assert describe_parts(parts(), logit_words("▁a", None)) == (
-        "All parts sum to 3.50, the model's logit of “▁a” (3.50 in the run itself). Of the kinds, feed-forward adds "
-        "the most, 2.50. Of the heads, cross-attention layer 2, head 1 does: 1.25; of the feed-forwards, that of "
-        "layer 2: 2.00."
-    )
-    assert logit_words("▁a", "▁b") == "the model's logit of “▁a” minus that of “▁b”"
-    own = parts(decoder=np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]]))
-    assert "masked decoder self-attention layer 1, head 3 does: 5.00" in describe_parts(own, "x")
 
 
 def test_the_bars_are_the_kinds_and_the_map_has_every_head():
@@ -115,14 +67,12 @@ def view(**query):
 def test_the_view_adds_up_to_the_logit_of_the_step_and_to_its_lead():
     app = view(logit_step="3")
     bars, cells = specs(app)
-    total, logit = re.search(
-        r"All parts sum to (\S+), the model's logit of “▁meinen” \((\S+) in the run", page_text(app)
-    ).groups()
-    assert total == logit == f"{numbers(bars['data'][0]['x']).sum():.2f}"
+    said = re.search(r"All parts sum to (\S+); the run's logit of “▁meinen” is (\S+)\. ", page_text(app))
+    assert said[1] == said[2] == f"{numbers(bars['data'][0]['x']).sum():.2f}"
     assert numbers(cells["data"][0]["z"]).shape == (3, 19)
     lead = view(logit_step="3", logit_of="lead over the runner-up")
-    assert "the model's logit of “▁meinen” minus that of “" in page_text(lead)
-    assert numbers(specs(lead)[0]["data"][0]["x"]).sum() < float(logit)
+    assert "the run's logit of “▁meinen” minus that of “" in page_text(lead)
+    assert numbers(specs(lead)[0]["data"][0]["x"]).sum() < float(said[1])
 
 
 def test_it_is_greedy_instead_of_sampled_and_says_so():

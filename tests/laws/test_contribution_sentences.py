@@ -1,4 +1,4 @@
-"""Laws of the captions on source and prefix, on two candidates, and on a translation that is given."""
+"""Laws of the sentences on source and prefix, on two candidates, and on a translation that is given."""
 
 import re
 
@@ -9,16 +9,16 @@ from support.claims import as_percent, as_printed, number, scientific_number
 from support.streams import loaded
 from support.traced import place_of, traces
 
-from headlight.plots.contributions import SourceShares
 from headlight.plots.why import Contrast
-from headlight.views.what_if.own_translation_text import describe_own, describe_where
-from headlight.views.why.contrast_text import describe_contrast
-from headlight.views.why.source_or_prefix_text import describe_shares, describe_token
+from headlight.views.what_if.own_translation_content import describe_own, describe_where
+from headlight.views.why.contrast_content import describe_contrast
+from headlight.views.why.source_or_prefix_content import describe_shares, describe_token
+from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import measured_mixing, roll_out
-from transformer.interpret.what_if.alti import alti
+from transformer.interpret.what_if.alti import SourceShares, alti
 
 NUMBER = r"(−?[\d.]*\d)"
 PLACED = r"“(.+?)”(?: \((?:position|output token) (\d+)\))?"
@@ -34,26 +34,23 @@ def test_what_source_and_prefix_contribute_is_so():
         width = len(trace.source_tokens)
         prefix = [sum(row[width:]) for row in across]  # the source has what the prefix has not
         shares = SourceShares(trace.next_tokens, 1 - np.array(prefix), rolled.source_share()[-1], 0.5)
-        said = re.match(
-            rf"By ALTI\+ the source contributes {NUMBER} on average, by rollout {NUMBER}; over sentence pairs of this "
-            rf"checkpoint, ALTI\+ has 0\.50\.(?: The lowest share is that of {PLACED} \({NUMBER}\), the highest that "
-            rf"of {PLACED} \({NUMBER}\)\.)?$",
+        said = re.fullmatch(
+            rf"By ALTI\+ the source contributes {NUMBER} on average \(0\.50 over sentence pairs of this checkpoint\), "
+            rf"by rollout {NUMBER}\. Lowest by ALTI\+: {PLACED} \({NUMBER}\), highest: {PLACED} \({NUMBER}\)\.",
             describe_shares(shares),
         )
         assert as_printed(said[1], 1 - np.mean(prefix))
         assert as_printed(said[2], np.mean([sum(row[:width]) for row in rolled.across[-1]]))
-        if said[3]:
-            least, most = place_of(trace.next_tokens, said[3], said[4]), place_of(trace.next_tokens, said[6], said[7])
-            assert prefix[least] >= max(prefix) - 1e-9 and prefix[most] <= min(prefix) + 1e-9
-            assert as_printed(said[5], 1 - prefix[least]) and as_printed(said[8], 1 - prefix[most])
+        least, most = place_of(trace.next_tokens, said[3], said[4]), place_of(trace.next_tokens, said[6], said[7])
+        assert prefix[least] >= max(prefix) - 1e-9 and prefix[most] <= min(prefix) + 1e-9
+        assert as_printed(said[5], 1 - prefix[least]) and as_printed(said[8], 1 - prefix[most])
         for step, row in enumerate(across):
             check_token(describe_token(trace, step, row), trace, step, row)
 
 
 def check_token(text, trace, step, row):
     said = re.fullmatch(
-        rf"To {PLACED} the source token that contributes most is {PLACED} \({NUMBER}\), the prefix token {PLACED} "
-        rf"\({NUMBER}\)\.",
+        rf"To {PLACED} contribute most {PLACED} of the source \({NUMBER}\) and {PLACED} of the prefix \({NUMBER}\)\.",
         text,
     )
     assert place_of(trace.next_tokens, said[1], said[2]) == step
@@ -76,40 +73,33 @@ def test_what_speaks_for_either_candidate_is_so():
         step = (len(trace.next_ids) - 1) // 2
         asked = model, trace.source_ids, trace.fed_ids[: step + 1]
         chosen, other = trace.next_ids[step], int(trace.candidate_ids[step][2])
+        names, fed = (trace.next_tokens[step], trace.candidate_tokens[step][2]), trace.fed_tokens[: step + 1]
         methods = [method(*asked, chosen, other) for method in (gradient_times_input, leave_one_out)]
-        names = trace.next_tokens[step], trace.candidate_tokens[step][2]
-        fed = trace.fed_tokens[: step + 1]
         text = describe_contrast(Contrast(*names, trace.source_tokens, fed, *methods))
+        assert text.startswith(f"Above 0 speaks for “{names[0]}”, below for “{names[1]}”. By ")
         # By linearity: what speaks for the one token, less what speaks for the other, each computed alone.
         apart = []
         for method in (gradient_times_input, leave_one_out):
             one, two = method(*asked, chosen), method(*asked, other)
             apart.append(np.concatenate([one.source - two.source, one.prefix[1:] - two.prefix[1:]]))
         width = len(trace.source_tokens)
-        for name, values in zip((r"gradient × input", "leave-one-out"), apart, strict=True):
-            part = re.search(rf"By {name} (.*?)\. (?=By|Over|The)", text)[1]
-            for sign, candidate in ((1, names[0]), (-1, names[1])):
-                most = np.nanmax(sign * values)
-                if f"none speaks for “{candidate}”" in part:
-                    assert most < 0.0051
-                    continue
-                said = re.search(
-                    rf"“([^”]+)”(?: \(position (\d+)\))? of the (source|prefix) speaks most for "
-                    rf"“{re.escape(candidate)}” \({NUMBER}\)",
-                    part,
-                )
-                assert sign * number(said[4]) == pytest.approx(most, abs=0.0061)
-                tokens = trace.source_tokens if said[3] == "source" else fed
-                place = place_of(tokens, said[1], said[2]) + (said[3] == "prefix") * (width - 1)
-                assert sign * values[place] == pytest.approx(most, abs=1e-3)
+        bar = r"that of “([^”]+)”(?: \(position (\d+)\))? of the (source|prefix) \((−?[\d.]+)\)"
+        said = re.findall(rf"By (\S.*?) the highest bar is {bar}, the lowest {bar}\.", text)
+        assert [each[0] for each in said] == ["gradient × input", "leave-one-out"]
+        for (_, *bars), values in zip(said, apart, strict=True):
+            for (token, position, side, value), most in zip(
+                (bars[:4], bars[4:]), (np.nanmax(values), np.nanmin(values)), strict=True
+            ):
+                at = place_of(trace.source_tokens if side == "source" else fed, token, position or None)
+                at += (side == "prefix") * (width - 1)
+                assert number(value) == pytest.approx(most, abs=0.0061) and values[at] == pytest.approx(most, abs=1e-3)
         known = np.isfinite(apart[0]) & np.isfinite(apart[1])
-        said = re.search(rf"Over (\d+) tokens the ranks of both have the correlation {NUMBER} \(Spearman\)", text)
+        said = re.search(rf"The ranks of (\d+) tokens correlate by {NUMBER} \(Spearman\): the methods (.*?)\. ", text)
         if said:
             value = spearman(apart[0][known], apart[1][known])
             assert int(said[1]) == known.sum() and number(said[2]) == pytest.approx(value, abs=0.03)
-            how = re.search("the methods (.*?)\\. ", text)[1]
-            agreements.add(how)
-            bounds = {"agree": (0.69, 1), "agree in part": (0.29, 0.71), "do not agree": (-1, 0.31)}[how]
+            agreements.add(said[3])
+            bounds = {"agree": (0.69, 1), "agree in part": (0.29, 0.71), "do not agree": (-1, 0.31)}[said[3]]
             assert bounds[0] <= value <= bounds[1] + 1e-9
     assert len(agreements) > 1
 
@@ -135,13 +125,28 @@ def test_what_the_model_gives_a_translation_is_so():
     assert kinds == {"same", "its own", "yours"}
 
 
+def test_a_translation_that_the_beam_ranked_lower_is_not_said_to_be_unfound():
+    """A shorter one may have more log P and less score, which divides by a length penalty."""
+    own = loaded("en-de")
+    for trace in traces():
+        found = own.hypotheses(trace.source_text, Beam(4, 1.0))
+        better = [rank for rank, one in enumerate(found) if one.log_probability > found[0].log_probability]
+        if better:
+            first, second = (own.trace(trace.source_text, target=found[rank]) for rank in (0, better[0]))
+            text = describe_own(second, first, [one.ids for one in found])
+            assert f"Its beam found yours too, in place {better[0] + 1}:" in text and "did not find" not in text
+            assert describe_own(second, first).endswith("Its decoding did not find yours.")
+            return
+    raise AssertionError("no beam ranked a translation of more log P lower")
+
+
 def sums(trace):
     values = log_softmax(trace)[range(len(trace.next_ids)), trace.next_ids]
     return values.sum(), values.mean()
 
 
 def check_own(text, own, model):
-    said = re.findall(rf"log P {NUMBER} over (\d+) tokens?, {NUMBER} a token", text)
+    said = re.findall(rf"log P {NUMBER} over (\d+) tokens?, {NUMBER} per token", text)
     for (total, count, mean), trace in zip(said, (own, model), strict=False):
         whole, each = sums(trace)
         assert number(total) == pytest.approx(whole, abs=0.006) and number(mean) == pytest.approx(each, abs=0.0055)
@@ -164,11 +169,11 @@ def check_where(text, trace):
     if not (ranks > 1).any():
         assert text == "Each token is the model's first candidate."
         return
-    said = re.search(rf"at (\d+) of (\d+) tokens?; .*? is {PLACED} \(log P {NUMBER}, rank ([\d,]+)\)", text)
+    said = re.search(rf"at (\d+) of (\d+) tokens?\. .*? is {PLACED} \(log P {NUMBER}, rank ([\d,]+)\)", text)
     assert (int(said[1]), int(said[2])) == ((ranks > 1).sum(), len(ranks))
     place = place_of(trace.next_tokens, said[3], said[4])
     assert own[place] <= own[ranks > 1].min() + 1e-4 and number(said[5]) == pytest.approx(own[place], abs=0.0051)
     assert number(said[6]) == pytest.approx(ranks[place], abs=1)
-    first, chance = re.search(r"first candidate is “(.+)” \((.+? %)\)", text).groups()
+    first, chance = re.search(r"would write “(.+)” \((.+? %)\)", text).groups()
     best = int(values[place].argmax())
     assert first == loaded("en-de").tokenizer.piece_text(best) and as_percent(chance, np.exp(values[place, best]))
