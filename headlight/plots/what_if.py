@@ -77,7 +77,7 @@ def head_differences_figure(difference: MapDifference) -> go.Figure:
 
 def both(first: str, second: str) -> str:
     """Return a token, or both where they differ."""
-    return first if first == second else f"{first}{between}{second}"
+    return first if first == second else f"{first} | {second}"
 
 
 def short(value: float) -> str:
