@@ -38,7 +38,7 @@ def show(choice: Choice) -> None:
     best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
     st.markdown(f"Best: **{one_line(best)}**")
     source = results.trace(choice).source_tokens
-    reader = f"Cross-attention {one_head_name(head.layer, head.head)} reads: "
+    reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
     beam_tree(payload, "beam_tree", lambda ids: url_state.write("tree_prefix", ids))
     show_finding(describe_tree(branches))

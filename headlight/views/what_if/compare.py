@@ -55,7 +55,7 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         head = choose_head(shapes, lambda kind: differences[kind].ranked()[0][:2], "cross")
     difference = differences[head.kind]
-    see = describe_difference(difference, head.layer, head.head, first, second)
+    see = describe_difference(difference, head.layer or 0, head.head or 0, first, second)  # averages are not offered
     _show_maps(first, second, difference, head, see)
     show_finding(see)
     left, right = st.columns([2, 3], gap="medium")
@@ -113,7 +113,7 @@ def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Hea
         ),
         Panel(
             "Second minus first",
-            difference_figure(difference, *maps, _SIDE),
+            difference_figure(difference, maps[0], maps[1], _SIDE),
             columns=len(difference.columns),
             key="difference_map",
         ),

@@ -65,22 +65,18 @@ def _usual(choice: Choice) -> float | None:
         lambda part: contributions.source_shares(choice.checkpoint, part),
         "Measuring what is usual …",
     )
-    tokens = np.concatenate(done)
+    tokens: np.ndarray = np.concatenate(done)
     return float(tokens.mean()) if len(tokens) else None
 
 
 def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
     """Show the contributions to one output token, [source + target], as two rows of tokens."""
     name, count = quoted(trace.next_tokens[step]), len(trace.source_tokens)
-    limit = float(row.max())
-    for column, side, tokens, shares, colour in zip(
-        st.columns(2, gap="medium"),
-        ("source", "prefix"),
-        (trace.source_tokens, trace.fed_tokens[: step + 1]),
-        (row[:count], row[count : count + step + 1]),
-        (_BLUE, _ORANGE),
-        strict=True,
-    ):
+    sides = (
+        ("source", trace.source_tokens, row[:count].tolist(), _BLUE),
+        ("prefix", trace.fed_tokens[: step + 1], row[count : count + step + 1].tolist(), _ORANGE),
+    )
+    for column, (side, tokens, shares, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
-            show_shares(tokens, shares, limit, f"Contributions of the {side} to {name}", colour)
+            show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", colour)
