@@ -156,13 +156,13 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / WEIGHTS_FILE)
-    model = placed(build_model(config, weights, folder), device)
+    model = place(build_model(config, weights, folder), device)
     training = read_object(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
 
 
-def placed(model: Transformer, device: torch.device | str) -> Transformer:
-    """The model on a device, in eval mode, and laid out for it."""
+def place(model: Transformer, device: torch.device | str) -> Transformer:
+    """Move a model to a device, put it in eval mode, and lay it out for the device; returns it."""
     model = model.to(device).eval()
     if model.device.type == "cpu":
         model.arrange_for_few_rows()

@@ -62,6 +62,7 @@ _BOUNDS = {
     "position_base": (2, 10**12),
     "target_vocab_size": (0, 1_000_000),
 }
+_FORMER_NAMES = {"first_is_given": "forced_first_token"}  # of settings in files of earlier versions
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class ModelConfig:
     the target's two where it has a vocabulary of its own, of `target_vocab_size` pieces (0: the source's).
     `activation` is the feed-forward's; `scale_embeddings` multiplies embeddings by sqrt(d_model) (paper, 3.4);
     `output_bias` adds a number for each piece to the logits. `pad_id`, `begin_id` and `end_id` are the special tokens;
-    the decoder's first input is `begin_id`, which is Marian's padding and BART's end of sentence. With `first_is_given`
-    a translation's first token, such as its language, is not chosen and in no score.
+    the decoder's first input is `begin_id`, which is Marian's padding and BART's end of sentence. With
+    `forced_first_token` a translation's first token, such as its language, is not chosen and in no score.
     Raises ConfigError for values that no model can have.
     """
 
@@ -103,7 +104,7 @@ class ModelConfig:
     pad_id: int = 0
     begin_id: int = 2
     end_id: int = 3
-    first_is_given: bool = False
+    forced_first_token: bool = False
 
     def __post_init__(self):
         check_types(self)
@@ -129,7 +130,7 @@ class ModelConfig:
     @property
     def num_forced(self) -> int:
         """First tokens of a translation that are forced on it, and so in no score: 1 or 0."""
-        return int(self.first_is_given)
+        return int(self.forced_first_token)
 
     @property
     def never_chosen(self) -> tuple[int, ...]:
@@ -264,9 +265,15 @@ def _is_pair_of_texts(probe) -> bool:
     return two and all(isinstance(side, str) and side.strip() for side in probe)
 
 
+def current_names(settings: dict) -> dict:
+    """Return settings under today's names, those that earlier versions called otherwise renamed."""
+    return {_FORMER_NAMES.get(name, name): value for name, value in settings.items()}
+
+
 def build(kind: type, settings, table: str, apart: tuple[str, ...] = ()):
     """A `kind` of a dictionary's settings, those `apart` left out; raises ConfigError for an unknown or missing one."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
+    settings = current_names(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     known = (*fields, *apart)
     for name in settings:

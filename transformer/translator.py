@@ -7,11 +7,11 @@ from typing import Self, Unpack
 
 import torch
 
-from .checkpoint import Checkpoint, load_checkpoint, locate, placed
+from .checkpoint import Checkpoint, load_checkpoint, locate, place
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.reading import TextReader
-from .decoding.beam import Beam, SearchRecord, best_ids, recorded_beam_search
+from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search
 from .decoding.sampling import Hypothesis, decode, length_limits
 from .errors import TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
@@ -60,7 +60,7 @@ class Translator(TextReader):
         chosen = choose_device(str(device) if device else None)
         keep_freed_memory()
         checkpoint = import_checkpoint(name)
-        placed(checkpoint.model, chosen)
+        place(checkpoint.model, chosen)
         return cls(checkpoint)
 
     def translate(
@@ -119,7 +119,7 @@ class Translator(TextReader):
             raise ValueError(f"a beam search expects a Beam, got {asked.strategy!r}")
         sources, prefixes = self._checked_batch([self._read(text, asked)])
         with intervened(self.model, asked.interventions, asked.means):
-            return recorded_beam_search(self.model, sources, asked.strategy, prefixes)[0]
+            return record_beam_search(self.model, sources, asked.strategy, prefixes)[0]
 
     def trace(
         self,

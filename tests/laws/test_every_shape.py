@@ -33,7 +33,7 @@ SHAPES = {
     "share_embeddings": (True, False),
     "target_vocab_size": (0, 19),
     "begin_id": (0, 3),  # padding, and the end of sentence; elsewhere it is a token of its own
-    "first_is_given": (False, True),
+    "forced_first_token": (False, True),
 }
 SOURCE, WORDS = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10]  # more words than source tokens
 LANGUAGE, TOKEN = 8, 7

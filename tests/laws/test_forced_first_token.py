@@ -94,7 +94,7 @@ def test_a_corpus_is_measured_without_it(translator, traces):
 
 
 def test_importance_and_means_of_a_corpus_leave_it_out():
-    model = small_model(first_is_given=True)
+    model = small_model(forced_first_token=True)
     examples = [Example((5, 6, 3), (2, 9, 8, 7, 3)), Example((7, 4, 8, 3), (2, 9, 6, 3))]
     rows, outputs, losses = [], [], []
     for each in examples:

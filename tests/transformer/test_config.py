@@ -7,7 +7,15 @@ import pytest
 from support.small import small_config
 from support.tiny import tiny_experiment, write_toml
 
-from transformer.config import DataConfig, ModelConfig, ReplayConfig, TokenizerConfig, TrainingConfig, load_experiment
+from transformer.config import (
+    DataConfig,
+    ModelConfig,
+    ReplayConfig,
+    TokenizerConfig,
+    TrainingConfig,
+    build,
+    load_experiment,
+)
 from transformer.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +93,10 @@ def test_a_tokenizer_that_cannot_be_is_refused(changes):
 def test_configurations_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         small_config().d_model = 8
+
+
+def test_a_setting_is_read_under_its_former_name_too():
+    assert build(ModelConfig, {"vocab_size": 9, "first_is_given": True}, "model").forced_first_token
 
 
 def test_an_experiment_survives_its_toml(tmp_path):

@@ -221,10 +221,10 @@ class OpenedBatch:
 def open_batch(batch: Examples, tokenizer: TextTokenizer) -> OpenedBatch:
     """What training makes of a batch: tokens on both sides and all masks."""
     lengths = [(len(example.source), len(example.target) - 1) for example in batch]
-    return open_padded(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
+    return view_batch(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
 
 
-def open_padded(
+def view_batch(
     source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: TextTokenizer
 ) -> OpenedBatch:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""

@@ -18,7 +18,7 @@ from .sampling import (
     check_batch,
     decode_ids,
     forbid_specials,
-    is_given,
+    is_forced,
     length_limits,
 )
 
@@ -87,13 +87,14 @@ class SearchRecord:
     """A search of one sentence: all translations that ended, best first, and the unfinished ones kept at each step.
 
     ended: ranked by score, one that reached its length limit among them. kept: for each step the unfinished
-    translations that were in the beam after it, as ids, most probable first. could_reach: for each of the last of these
-    the highest score that it could still have reached. log_probabilities: of what was kept, step by step, in nats.
+    translations that were in the beam after it, as ids, most probable first. score_bounds: for each of the last of
+    these the highest score that it could still have reached. log_probabilities: of what was kept, step by step, in
+    nats.
     """
 
     ended: tuple[Hypothesis, ...]
     kept: tuple[tuple[tuple[int, ...], ...], ...]
-    could_reach: tuple[float, ...]
+    score_bounds: tuple[float, ...]
     log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def fate(self, ids: Ids) -> Fate:
@@ -120,7 +121,7 @@ class _Search:
     kept: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
     log_probabilities: list[tuple[float, ...]] = field(default_factory=list)
 
-    def could_reach(self, beam: Beam) -> list[float]:
+    def score_bounds(self, beam: Beam) -> list[float]:
         """For each unfinished translation the highest score it can still get.
 
         Its log-probability only falls from here on, and the penalty is largest at the length limit.
@@ -131,7 +132,7 @@ class _Search:
         """True when as many have ended as were asked for and no unfinished one can still win."""
         if len(self.ended) < beam.size:
             return False
-        return max(one.score for one in self.ended) >= max(self.could_reach(beam))
+        return max(one.score for one in self.ended) >= max(self.score_bounds(beam))
 
 
 def beam_search(
@@ -143,14 +144,14 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """For each sentence of the batch its translations found, best first, at most `beam.size` of them.
 
-    sources, prefixes and memory as in `decode`; the search as in `recorded_beam_search`.
+    sources, prefixes and memory as in `decode`; the search as in `record_beam_search`.
     """
-    records = recorded_beam_search(model, sources, beam, prefixes, memory)
+    records = record_beam_search(model, sources, beam, prefixes, memory)
     return [list(record.ended[: beam.size]) for record in records]
 
 
 @torch.inference_mode()
-def recorded_beam_search(
+def record_beam_search(
     model: Transformer,
     sources: Sequence[Ids],
     beam: Beam,
@@ -192,10 +193,10 @@ def recorded_beam_search(
         active = remaining
     return [
         SearchRecord(
-            tuple(sorted(search.ended, key=lambda one: -one.score)),
-            tuple(search.kept),
-            tuple(search.could_reach(beam)),
-            tuple(search.log_probabilities),
+            ended=tuple(sorted(search.ended, key=lambda one: -one.score)),
+            kept=tuple(search.kept),
+            score_bounds=tuple(search.score_bounds(beam)),
+            log_probabilities=tuple(search.log_probabilities),
         )
         for search in searches
     ]
@@ -209,7 +210,7 @@ def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int
     for number, search in enumerate(active):
         if step < len(search.prefix):
             token = search.prefix[step]
-            given = is_given(model, search.prefix, step)
+            given = is_forced(model, search.prefix, step)
             forced[number] = token, scores[number] if given else totals[number, :, token].clone()
     totals = forbid_specials(totals, model)
     for number, (token, kept) in forced.items():

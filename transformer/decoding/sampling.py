@@ -177,7 +177,7 @@ def _decode(
             if sentence is None:
                 continue
             outputs[sentence].append(token)
-            if not is_given(model, prefixes[sentence], step):
+            if not is_forced(model, prefixes[sentence], step):
                 totals[sentence] += gained[row]
             if token == model.config.end_id or step + 1 == limits[sentence]:
                 running[row] = None
@@ -203,7 +203,7 @@ def _nothing_gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
     return lambda tokens: [0.0] * len(tokens)
 
 
-def is_given(model: Transformer, prefix: Ids, step: int) -> bool:
+def is_forced(model: Transformer, prefix: Ids, step: int) -> bool:
     """True where a step's token is forced on the model and counts in no score: a first one, such as a language."""
     return step < model.config.num_forced and len(prefix) > step
 

@@ -57,7 +57,7 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
             f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
             f"{CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
         )
-    config = dataclasses.replace(config, first_is_given=bool(tokenizer.given("")))
+    config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
     model = build_model(config, _weights(read_weights(folder), config, folder), folder).eval()
     origin = {"data": _origin(Path(name).name, description), "imported": {"type": description.kind}}
     return Checkpoint(model, tokenizer, origin)

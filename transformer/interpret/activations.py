@@ -22,7 +22,7 @@ from ..data.batching import Ids, pad
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
-from .hooks import Change, changed, hooked, modules_named
+from .hooks import Change, hooks_installed, modules_named, patch_outputs
 
 # What can be kept: query, key, value and mask of every head; token embeddings without positions and with them, and what
 # the first layers are given; and besides these each sub-layer and the residual connection around it.
@@ -186,8 +186,8 @@ def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[d
     with (
         torch.inference_mode(not request.gradients),
         torch.set_grad_enabled(request.gradients),
-        changed(model, request.change),  # before the other hooks, so that these see what was changed
-        hooked((module, partial(_keep, calls[name])) for name, module in modules.items()),
+        patch_outputs(model, request.change),  # before the other hooks, so that these see what was changed
+        hooks_installed((module, partial(_keep, calls[name])) for name, module in modules.items()),
     ):
         yield calls
 

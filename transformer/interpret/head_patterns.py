@@ -57,7 +57,7 @@ class HeadMeasures:
     """One head, or one average of heads, of one sentence.
 
     counts: the share of rows for each pattern; empty where no column is of that sort, or it makes no sense for the
-    kind. entropy: mean of the rows in nats; confidence: see `confidence`. `label` is the first pattern whose threshold
+    kind. entropy: mean of the rows in nats; confidence: see `confidences`. `label` is the first pattern whose threshold
     is reached; None where none is, or where the head is `tied`: a row of it has two equal maxima, and so no cell of its
     own. Layer and head count from 0.
     """
@@ -146,15 +146,12 @@ def mean_maxima(weights: np.ndarray) -> np.ndarray:
     return _mean(np.nan_to_num(weights, nan=-1.0).max(axis=-1), rows_with_choice(weights))
 
 
-def confidence(weights: np.ndarray, keys: Sequence[str]) -> float:
-    """Mean of the row maxima, the end of sentence left out of the keys (Voita et al. 2019, 4): a head that only
-    rests there is not confident of anything. 0 where no other key is left, for a row as for all of them.
-    """
-    return float(confidences(weights, keys))
-
-
 def confidences(weights: np.ndarray, keys: Sequence[str]) -> np.ndarray:
-    """The `confidence` of many maps at once: [..., queries, keys] -> [...]."""
+    """Mean of the row maxima of many maps at once, the end of sentence left out of the keys (Voita et al. 2019, 4):
+    [..., queries, keys] -> [...].
+
+    A head that only rests there is not confident of anything: 0 where no other key is left, for a row as for all.
+    """
     others = np.array(keys) != "</s>"
     if not others.any():
         return np.zeros(weights.shape[:-2])
@@ -163,7 +160,7 @@ def confidences(weights: np.ndarray, keys: Sequence[str]) -> np.ndarray:
 
 
 def most_confident_head(weights: np.ndarray, keys: Sequence[str]) -> tuple[int, int]:
-    """Layer and head from 0 of the greatest `confidence`; weights: [layers, heads, queries, keys]."""
+    """Layer and head from 0 of the greatest of `confidences`; weights: [layers, heads, queries, keys]."""
     sharp = confidences(weights, keys)
     layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
     return int(layer), int(head)

@@ -45,7 +45,7 @@ class _OfThread:
 
 
 @contextlib.contextmanager
-def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
+def hooks_installed(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     """Put each forward hook on its module for this thread alone, and take all away in the end.
 
     The model is shared by all users of a server: another thread's pass must neither be seen nor be changed.
@@ -62,10 +62,10 @@ def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
                 handle.remove()
 
 
-def changed(model: Transformer, changes: Iterable[Change]) -> contextlib.AbstractContextManager:
+def patch_outputs(model: Transformer, changes: Iterable[Change]) -> contextlib.AbstractContextManager:
     """Change the outputs of modules in this thread's passes; raises ValueError for a name that no module has."""
     found = ((module, change) for pattern, change in changes for _, module in modules_named(model, pattern))
-    return hooked([(module, partial(_replace_output, change)) for module, change in found])
+    return hooks_installed([(module, partial(_replace_output, change)) for module, change in found])
 
 
 def _replace_output(change: Callable[[Tensor], Tensor], module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..arrays import require_index, softmax, to_array
-from ..data.batching import OpenedBatch, open_padded, pad, piece_texts
+from ..data.batching import OpenedBatch, pad, piece_texts, view_batch
 from ..data.tokenizer import TextTokenizer
 from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
@@ -113,7 +113,7 @@ def _side_by_side(
 def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> OpenedBatch:
     source, fed, following = sides
     lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
-    return open_padded(source, fed, following, lengths, tokenizer)
+    return view_batch(source, fed, following, lengths, tokenizer)
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:

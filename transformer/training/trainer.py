@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ..config import Experiment, Precision
+from ..config import Experiment, Precision, current_names
 from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
 from ..data.tokenizer import Tokenizer
@@ -82,8 +82,9 @@ class Trainer:
         progress, random = self.saved_run.load(self.model, self.updater.optimizer)
         if self.processes.first:
             self.processes.wait()
-        if progress.model != self.progress.model:
+        if current_names(progress.model) != self.progress.model:
             raise CheckpointError(f"The saved run in {self.saved_run.folder} is of another model: {progress.model}.")
+        progress.model = self.progress.model
         self.progress, self._saved_step = progress, progress.step
         if len(random) == self.processes.count:
             restore_random_state(random[self.processes.rank], self.device)

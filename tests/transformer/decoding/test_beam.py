@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
-from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord, beam_search, recorded_beam_search
+from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord, beam_search, record_beam_search
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.model.transformer import Transformer
 
@@ -175,7 +175,7 @@ def penalty(beam: Beam, length: int) -> float:
 def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     model = mark_end(unlike_model(seed=seed, vocab_size=9, max_length=12), 3.0)
     source = [4 + seed, 5, 3]
-    (record,) = recorded_beam_search(model, [source], beam)
+    (record,) = record_beam_search(model, [source], beam)
     ended, kept = search_by_hand(model, source, beam)
     assert {one.ids: one.log_probability for one in record.ended} == pytest.approx(ended, abs=1e-4)
     assert [list(step) for step in record.kept] == kept
@@ -183,9 +183,9 @@ def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     scores = [one.score for one in record.ended]
     assert scores == sorted(scores, reverse=True)
     assert scores == pytest.approx([one.log_probability / penalty(beam, len(one.ids)) for one in record.ended])
-    assert len(record.could_reach) == len(kept[-1])
+    assert len(record.score_bounds) == len(kept[-1])
     alone = [log_probability(model, source, ids) / penalty(beam, 12) for ids in kept[-1]]
-    assert list(record.could_reach) == pytest.approx(alone, abs=1e-4)
+    assert list(record.score_bounds) == pytest.approx(alone, abs=1e-4)
     assert beam_search(model, [source], beam)[0] == list(record.ended[: beam.size])
 
 

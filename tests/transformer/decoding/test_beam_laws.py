@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from transformer.data.batching import pad
-from transformer.decoding.beam import Beam, Outcome, recorded_beam_search
+from transformer.decoding.beam import Beam, Outcome, record_beam_search
 from transformer.decoding.sampling import Greedy, decode
 
 ALPHA = {"gnmt": 0.6, "length": 1.0}
@@ -33,7 +33,7 @@ def searched(request, shipped, sources):
     size, penalty = request.param
     beam = Beam(size, ALPHA[penalty], penalty)
     parts = [sources[start : start + BATCH] for start in range(0, len(sources), BATCH)]
-    return beam, [record for part in parts for record in recorded_beam_search(shipped.model, part, beam)]
+    return beam, [record for part in parts for record in record_beam_search(shipped.model, part, beam)]
 
 
 @torch.inference_mode()

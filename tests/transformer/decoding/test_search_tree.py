@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from transformer.decoding.beam import Beam, Outcome, recorded_beam_search
+from transformer.decoding.beam import Beam, Outcome, record_beam_search
 from transformer.decoding.search_tree import search_tree, way_to
 
 TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
@@ -13,7 +13,7 @@ TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
 def searched(request, shipped):
     text, size = request.param
     source = [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id]
-    return source, recorded_beam_search(shipped.model, [source], Beam(size))[0]
+    return source, record_beam_search(shipped.model, [source], Beam(size))[0]
 
 
 def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginning(searched):

@@ -132,7 +132,7 @@ def test_what_only_begins_like_an_address_is_a_text_like_others(both):
 def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(both, family):
     _, ours, _ = both
     given = ours.tokenizer.given("red dog")
-    assert bool(given) == (family not in ("mbart", "bart")) == ours.model.config.first_is_given
+    assert bool(given) == (family not in ("mbart", "bart")) == ours.model.config.forced_first_token
     for strategy in (Greedy(), Beam(3)):
         one = ours.hypotheses("red dog", strategy)[0]
         trace = ours.trace("red dog", target=one)

@@ -62,8 +62,8 @@ def test_the_mean_maximum_leaves_out_rows_without_a_choice():
 
 def test_confidence_does_not_count_the_end_of_sentence():
     weights = np.array([[0.1, 0.2, 0.7], [0.8, 0.1, 0.1]])
-    assert measures.confidence(weights, ("a", "b", "</s>")) == pytest.approx(0.5)
-    assert measures.confidence(weights, ("</s>",) * 3) == 0
+    assert measures.confidences(weights, ("a", "b", "</s>")) == pytest.approx(0.5)
+    assert measures.confidences(weights, ("</s>",) * 3) == 0
 
 
 def test_a_decoder_row_on_its_diagonal_reads_its_own_input():

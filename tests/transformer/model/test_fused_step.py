@@ -8,7 +8,7 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
-from transformer.interpret.hooks import hooked
+from transformer.interpret.hooks import hooks_installed
 from transformer.model.fused_step import _FusedStep, decoding_step
 from transformer.model.transformer import Transformer
 
@@ -61,7 +61,7 @@ def test_a_decoder_with_a_hook_takes_its_steps_through_its_modules():
         model.decoder[2].feed_forward.inner,
         model.decoder_embedding_norm,
     ):
-        with hooked([(module, lambda module, inputs, output: seen.append(module))]):
+        with hooks_installed([(module, lambda module, inputs, output: seen.append(module))]):
             ids = decode_ids(model, SOURCES[:1], Greedy())
         assert seen == [module] * len(ids[0])
         seen.clear()
@@ -72,7 +72,7 @@ def test_another_threads_hooks_neither_slow_nor_change_a_step():
     model = made()
     with torch.inference_mode():
         expected = decode_ids(model, SOURCES, Greedy())
-    with hooked([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)]):
+    with hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)]):
         assert not isinstance(decoding_step(model), _FusedStep)
         changed = decode_ids(model, SOURCES, Greedy())
         with ThreadPoolExecutor(1) as other:

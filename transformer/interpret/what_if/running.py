@@ -16,7 +16,7 @@ from ...errors import InterventionError
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import Call, unmasked_of, weights_of
-from ..hooks import Hook, hooked
+from ..hooks import Hook, hooks_installed
 from .head_means import HeadMeans
 from .intervention import Ablation, Intervention, Mean, Rewriting
 from .parsing import parse
@@ -41,7 +41,7 @@ def intervened(
     the bits of a run without any. Raises InterventionError for a layer or head that is not there, and for mean ablation
     without means.
     """
-    return hooked(_hooks(model, {None: read_all(interventions)}, means))
+    return hooks_installed(_hooks(model, {None: read_all(interventions)}, means))
 
 
 def intervened_side_by_side(
@@ -51,7 +51,7 @@ def intervened_side_by_side(
 
     For recorded passes: decoding drops and reorders the sentences of its batch.
     """
-    return hooked(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
+    return hooks_installed(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
 
 
 def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
