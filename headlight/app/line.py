@@ -1,4 +1,4 @@
-"""Runs take turns (see `results.turns`); who has to wait is told how long the line is."""
+"""Runs take turns (see `model_queue`); who has to wait is told how long the line is."""
 
 import contextlib
 import functools
@@ -7,46 +7,31 @@ from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.app import results
+from headlight.app.batches import traces
 from headlight.app.results import Choice
-from headlight.app.results.afterwards import Task
-from headlight.app.results.turn_taking import Wish
-from headlight.plots.text import counted
-
-from .url_state import asked, default_of
 
 Part, Result = TypeVar("Part"), TypeVar("Result")
-_READS_EARLY_LAYERS = "early layers"  # the view
-_LOOK = 2.0  # seconds between two looks whether it is there
-_LATER = 0.05  # seconds more for each task that is ahead: three hundred pages that look are work too
+Task = Callable[[], Iterator[None]]  # a generator function: others may go first wherever it yields
+_SOON = 0.5  # seconds until a slow task waits for its turn
+_DONE = "slow_task_done"  # in the session: the visitor's last
 _QUICK_PARTS = 3  # done before anyone reads a progress bar
 
 
-def wish(page: str, choice: Choice) -> Wish:
-    """What the page in the address will ask for."""
-    view = asked("why").get("why", default_of("why"))
-    return Wish(choice, early_layers=page == "why" and view == _READS_EARLY_LAYERS)
-
-
 @contextlib.contextmanager
-def in_turn(place: DeltaGenerator, wish: Wish) -> Iterator[None]:
-    """Within the block it is this visitor's turn, who will ask for `wish`.
+def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
+    """Within the block it is this visitor's turn, who will ask for the choice's translation.
 
     `place` says how many are ahead, where that takes long enough to read it.
     """
-    told = False
 
     def tell(ahead: int) -> None:
-        nonlocal told
-        told = True
         others = "One other visitor is" if ahead == 1 else f"{ahead} other visitors are"
-        place.info(f"{others} ahead of you: the server takes one after the other.", icon=":material/hourglass_top:")
+        text = f"{others} ahead of you: the server takes one after the other."
+        place.info(text, icon=":material/hourglass_top:") if ahead else place.empty()
 
-    with results.turns.turn(wish, tell):
-        if told:
-            place.empty()
+    with results.queue.turn(results.greedy_request(traces, choice), tell):
         yield
 
 
@@ -55,7 +40,7 @@ def fragment(function: Callable[..., None], run_every: float | None = None) -> C
 
     @functools.wraps(function)
     def run(*given: object) -> None:
-        with results.turns.turn():
+        with results.queue.turn():
             function(*given)
 
     return st.fragment(run, run_every=run_every)
@@ -64,28 +49,33 @@ def fragment(function: Callable[..., None], run_every: float | None = None) -> C
 def is_there(request: Hashable, task: Task, words: str) -> bool:
     """Whether the caches have what `task` computes; where others wait for their translations, it comes after them.
 
-    Meanwhile the page says so, `words` first, and is drawn anew once it is there.
+    Meanwhile the page says so, `words` first, and is drawn anew once it is there. What fails counts as done: the page
+    meets the failure when it needs the result.
     """
-    visitor = _visitor()
-    if results.long_tasks.is_done(visitor, request, task):
+    if st.session_state.get(_DONE) == request:
         return True
-    every = max(_LOOK, _LATER * results.long_tasks.ahead(visitor))
+    if results.queue.is_calm():
+        _do(request, task)
+        return True
 
-    def look() -> None:
-        if results.long_tasks.is_done(visitor, request, task, at_once=False, seconds=3 * every):
+    def wait() -> None:
+        text = f"{words} takes longer than a translation. It follows by itself, after the translations that other "
+        st.info(f"{text}visitors wait for.", icon=":material/hourglass_top:")
+        if not results.queue.has_turn():  # the page is there, and this runs again by itself
+            with results.queue.turn(tell=lambda ahead: st.session_state.get(_DONE), slow=True):  # ends if he moves on
+                _do(request, task)
             st.rerun()
-        ahead = results.long_tasks.ahead(visitor)
-        tasks = f"{counted(ahead, 'task')} like it and " if ahead else ""
-        text = f"{words} takes longer than a translation. It follows by itself, after {tasks}the translations that "
-        st.info(f"{text}other visitors wait for.", icon=":material/hourglass_top:")
 
-    st.fragment(look, run_every=every)()
+    st.fragment(wait, run_every=_SOON)()
     return False
 
 
-def _visitor() -> str:
-    context = get_script_run_ctx()
-    return context.session_id if context else ""
+def _do(request: Hashable, task: Task) -> None:
+    """Do a task, the turns of others between its parts."""
+    with contextlib.suppress(Exception):
+        for _ in task():
+            results.queue.submit()
+    st.session_state[_DONE] = request
 
 
 def part_by_part(parts: Sequence[Part], compute: Callable[[Part], Result], words: str) -> list[Result]:
@@ -97,7 +87,7 @@ def part_by_part(parts: Sequence[Part], compute: Callable[[Part], Result], words
     for number, part in enumerate(parts):
         if len(parts) > _QUICK_PARTS:
             place.progress(number / len(parts), words)
-        results.turns.let_others_go_first()
+        results.queue.submit()
         done.append(compute(part))
     place.empty()
     return done

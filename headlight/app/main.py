@@ -17,7 +17,7 @@ def main() -> None:
     with starting():
         from . import bar, heading
         from .figures import offer_downloads
-        from .line import in_turn, wish
+        from .line import in_turn
         from .navigation import group_headings, is_home, navigation, run_page
 
     place = st.empty()  # for a word to who has to wait
@@ -27,8 +27,8 @@ def main() -> None:
     if is_home(page):
         with above:
             heading.show_name()
-    choice = bar.show()  # quickly done, and those in the line say what they will ask for
+    choice = bar.show()  # quickly done, and who waits says what will be asked for
     offer_downloads()
-    with in_turn(place, wish(page.url_path, choice)):
+    with in_turn(place, choice):
         run_page(page, choice)
     freeze_imports()

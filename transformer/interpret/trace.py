@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import torch
 
-from ..arrays import require_index, to_array
+from ..arrays import read_only, require_index, to_array
 from ..data.batching import Ids
 from ..data.tokenizer import Piece, TextTokenizer, well_formed
 from ..model.names import AttentionKind, Name
@@ -62,6 +62,13 @@ class Trace:
     candidate_tokens: tuple[tuple[str, ...], ...]
     num_forced: int = 0
     interventions: tuple[Intervention, ...] = ()
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take over what has been unpickled, whose arrays could be written to."""
+        vars(self).update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
         """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""

@@ -8,7 +8,7 @@ raises UserError, which is not kept.
 import atexit
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,14 +16,16 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
+from headlight.app.batches import CheckpointFiles, load_translator, traces
 from headlight.app.entry import checkpoints_folder
+from headlight.app.model_queue import ModelQueue, Request
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints
-from transformer.data.batching import SAMPLES, Example, read_samples
+from transformer.data.batching import SAMPLES, Example, Ids, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
@@ -34,29 +36,13 @@ from transformer.toy.jobs import Jobs
 from transformer.training.replay import TrainingReplay, load_replay, replay_file
 from transformer.translator import Strategy
 
-from .afterwards import Afterwards
-from .ahead import Ahead
-from .model_process import EARLY_LAYERS, TRACE, DecodingRequest, decoded, last_written
-from .together import Together
-from .turn_taking import Turns
-
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
 TRACES = 32  # kept
+SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
-
-
-@dataclass(frozen=True)
-class CheckpointFiles:
-    """A checkpoint's folder, and when each of its files was last written, in nanoseconds: 0 where it is missing."""
-
-    folder: str
-    written: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return Path(self.folder).name
+queue = ModelQueue()
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,7 @@ def checkpoint_names() -> list[str]:
 
 def checkpoint(name: str) -> CheckpointFiles:
     """A checkpoint as its files are now."""
-    folder = CHECKPOINTS / name
-    return CheckpointFiles(str(folder), last_written(folder))
+    return CheckpointFiles.now(CHECKPOINTS / name)
 
 
 def replay_names() -> list[str]:
@@ -107,7 +92,7 @@ def replay_names() -> list[str]:
 @_cached(max_entries=4, show_spinner="Reading the checkpoint …")
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """The translator of a checkpoint."""
-    return Translator.load(checkpoint.folder)
+    return load_translator(checkpoint)
 
 
 @_cached(max_entries=4, show_spinner="Reading the sentence pairs …")
@@ -167,26 +152,21 @@ def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
 
 
 @_cached(max_entries=TRACES, show_spinner="Translating …")
-def trace(choice: Choice) -> Trace:
-    """The translation with the attention of every head; of a beam that has fewer hypotheses, the last."""
-    made = made_ahead.take(as_request(TRACE, choice)) if is_greedy(choice) else None
-    if not isinstance(made, Trace):
-        return recorded(choice)[0]
-    greedy.put(choice, made.next_ids)
-    return made
+def trace(choice: Choice, _decoded: Ids | None = None) -> Trace:
+    """The translation with the attention of every head; of a beam that has fewer hypotheses, the last.
+
+    _decoded: the ids of a greedy translation where they are known.
+    """
+    return queue.result(greedy_request(traces, choice)) or recorded(choice, _decoded)[0]
 
 
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
-def recorded(choice: Choice) -> tuple[Trace, Activations]:
+def recorded(choice: Choice, _decoded: Ids | None = None) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     record = functools.partial(translator(choice.checkpoint).record, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
-        others = [] if made_ahead.works else waiting(choice.checkpoint)
-        if not greedy.is_alone(choice, others):
-            return record(decoded=greedy.result(choice, others))  # None for what cannot be translated: record says why
-        found = record()  # encodes the source once instead of twice
-        greedy.put(choice, found[0].next_ids)
-        return found
+        made = queue.result(greedy_request(traces, choice))
+        return record(decoded=made.next_ids if made else _decoded)
     if not isinstance(choice.strategy, Beam):
         return record(choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
@@ -210,39 +190,14 @@ def is_greedy(choice: Choice) -> bool:
     return isinstance(choice.strategy, Greedy) and not choice.prefix
 
 
-def as_request(what: str, choice: Choice) -> DecodingRequest:
-    """What a process is told of a greedy translation."""
-    files = choice.checkpoint
-    return what, files.folder, files.written, choice.text, choice.language, choice.source_language
-
-
-def _wanted() -> list[DecodingRequest]:
-    """What can be made ahead of what those in the line will ask for."""
-    wanted = []
-    for wish in turns.wishes():
-        if is_greedy(wish.choice):
-            whats = (EARLY_LAYERS, TRACE) if wish.early_layers else (TRACE,)
-            wanted += [as_request(what, wish.choice) for what in whats]
-    return wanted
-
-
-made_ahead = Ahead(_wanted, kept=TRACES)
-turns = Turns(look=made_ahead.look)
-long_tasks = Afterwards(turns)
-
-
-def waiting(checkpoint: CheckpointFiles, early_layers: bool = False) -> list[Choice]:
-    """What those in the line want translated greedily by a checkpoint; of those who read early layers, if asked."""
-    wishes = [wish for wish in turns.wishes() if wish.early_layers or not early_layers]
-    return [wish.choice for wish in wishes if is_greedy(wish.choice) and wish.choice.checkpoint == checkpoint]
-
-
-def _decode(choices: Sequence[Choice]) -> list[tuple[int, ...] | None]:
-    found = decoded(translator(choices[0].checkpoint), [choice.source for choice in choices])
-    return [found.get(choice.source) for choice in choices]
-
-
-greedy = Together(_decode)
+def greedy_request(compute: Callable[[CheckpointFiles, Sequence[str]], Iterable], choice: Choice) -> Request | None:
+    """Return what the queue can compute for a choice together with others: of a short text, translated greedily."""
+    if not is_greedy(choice) or len(choice.text.encode("utf-8", "surrogatepass")) > SHORT:
+        return None
+    try:
+        return Request(compute, choice.checkpoint, choice.source)
+    except UserError:  # a language that is not there: the page says so
+        return None
 
 
 @_cached(max_entries=16, show_spinner="Following the vectors …")

@@ -15,8 +15,8 @@ def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
 
 
-@_cached(max_entries=16, show_spinner="Initialising two models and going back through them …")
-def gradients(checkpoint: CheckpointFiles, layers: int, seed: int) -> tuple[GradientNorms, ...]:
-    """Gradient norms of new models in a checkpoint's shape, post-norm and pre-norm, on its first sentence pairs."""
+@_cached(max_entries=32, show_spinner="Initialising a model and going back through it …")
+def gradients(checkpoint: CheckpointFiles, layers: int, seed: int, norm: Norm) -> GradientNorms:
+    """Gradient norms of a new model in a checkpoint's shape, post-norm or pre-norm, on its first sentence pairs."""
     config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]
-    return tuple(gradient_norms(config, norm, layers, examples, seed) for norm in Norm)
+    return gradient_norms(config, norm, layers, examples, seed)

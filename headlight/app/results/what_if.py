@@ -4,11 +4,11 @@ activation patching, and what the decoder makes of early layers.
 Interventions are frozen and part of the key as they are.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from headlight.app.batches import early_layers
 from transformer import Beam, Decoding
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
@@ -39,20 +39,16 @@ from . import (
     Choice,
     _cached,
     _if_there,
-    as_request,
-    greedy,
+    greedy_request,
     hypotheses,
     is_greedy,
-    made_ahead,
+    queue,
     recorded,
     samples,
     search,
     trace,
     translator,
-    waiting,
 )
-from .model_process import EARLY_LAYERS, SHORT, decoded_early
-from .together import Together
 
 Interventions = tuple[Intervention, ...]
 SENTENCES_OF_MEANS = 200
@@ -168,45 +164,28 @@ def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pred
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
-@_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
 def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
     since layers that draw differently could not be held side by side. Greedy decoding that finds no end
     is stopped some tokens after the last layer's translation.
     """
-    model = translator(choice.checkpoint).model
+    queue.submit(greedy_request(early_layers, choice))
+    return _early_translations(choice)
+
+
+@_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
+def _early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
+    model, found = translator(choice.checkpoint).model, None
     if is_greedy(choice) and not model.config.num_forced:
-        made = made_ahead.take(as_request(EARLY_LAYERS, choice))
-        found = made if isinstance(made, list) else _early.result(choice, _with_early_layers(choice))
-        sentence = trace(choice)
+        found = queue.result(greedy_request(early_layers, choice))
+        found = found or next(early_layers(choice.checkpoint, [choice.source]))
+    sentence = trace(choice, found and found[-1].ids)
+    if found:
         total = sentence.log_probability
-        last = Hypothesis(sentence.next_ids, total, total, sentence.finished)
-        return (*found[:-1], last)
-    sentence = trace(choice)
+        return (*found[:-1], Hypothesis(sentence.next_ids, total, total, sentence.finished))
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
     prefix = choice.prefix or sentence.next_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
-
-
-def _with_early_layers(choice: Choice) -> list[Choice]:
-    """The others whose early layers are decoded together with a choice's."""
-    if made_ahead.works or len(choice.text) > SHORT:
-        return []
-    return [each for each in waiting(choice.checkpoint, early_layers=True) if len(each.text) <= SHORT]
-
-
-def _decode_early(choices: Sequence[Choice]) -> list[list[Hypothesis] | None]:
-    """With the last layer's, which are the greedy translations: nobody decodes them again."""
-    by_text = decoded_early(translator(choices[0].checkpoint), [choice.source for choice in choices])
-    found = [by_text.get(choice.source) for choice in choices]
-    for choice, layers in zip(choices, found, strict=True):
-        if layers:
-            greedy.put(choice, layers[-1].ids)
-    return found
-
-
-# In a batch log P may differ from that of a sentence alone in the sixth digit, as sums are then taken in another order.
-_early = Together(_decode_early)
 
 
 @_cached(max_entries=64, show_spinner=False)

@@ -8,6 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider, view_of
 from headlight.app.figures import show_figure
+from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, Choice, measures
 from headlight.app.selectors import choose_side, choose_token, one_number
 from headlight.app.sentences import show_translation
@@ -204,8 +205,9 @@ def _show_norm_placement(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
         seed = slider("Seed", 1, 20, "norm_seed", width=200)
-    with results.turns.aside():
-        measured = measures.gradients(choice.checkpoint, layers, seed)
+    measured = part_by_part(
+        tuple(Norm), lambda norm: measures.gradients(choice.checkpoint, layers, seed, norm), "Going back through both …"
+    )
     see = describe_gradients(measured)
     show_panels(
         "gradient norm of every layer's W_2, pre-norm and post-norm",

@@ -5,6 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import slider, view_of
 from headlight.app.figures import show_figure
+from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, Choice, measures
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
@@ -125,13 +126,8 @@ def _show_calibration(choice: Choice) -> None:
 def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Measure part by part, each cached once it is there, so that leaving the page stops it."""
     count = min(_PARTS, len(results.samples(checkpoint)))
-    progress, parts = st.progress(0.0, "Reading the sentence pairs …"), []
-    for part in range(count):
-        results.turns.let_others_go_first()
-        parts.append(measures.confidence(checkpoint, part, count))
-        progress.progress((part + 1) / count, "Reading the sentence pairs …")
-    progress.empty()
-    return concatenate(parts)
+    words = "Reading the sentence pairs …"
+    return concatenate(part_by_part(range(count), lambda part: measures.confidence(checkpoint, part, count), words))
 
 
 _SHOW = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
