@@ -12,7 +12,8 @@ from headlight.app import results
 from headlight.app.batches import traces
 from headlight.app.results import Choice
 
-Part, Result = TypeVar("Part"), TypeVar("Result")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 Task = Callable[[], Iterator[None]]  # a generator function: others may go first wherever it yields
 _SOON = 0.5  # seconds until a slow task waits for its turn
 _DONE = "slow_task_done"  # in the session: the visitor's last
