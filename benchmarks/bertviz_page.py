@@ -43,7 +43,7 @@ def model_view_html(trace: Trace) -> bytes:
     encoder, decoder, cross = (
         [torch.tensor(layer)[None] for layer in part] for part in (trace.encoder, trace.decoder, trace.cross)
     )
-    sides = {"encoder_tokens": list(trace.source_tokens), "decoder_tokens": list(trace.fed_tokens)}
+    sides = {"encoder_tokens": list(trace.source_tokens), "decoder_tokens": list(trace.decoder_input_tokens)}
     maps = {"encoder_attention": encoder, "decoder_attention": decoder, "cross_attention": cross}
     return model_view(**maps, **sides, html_action="return").data.encode()
 

@@ -18,11 +18,11 @@ def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HE
     scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
     source, fed, following = (tuple(f"{side}{number}.{place}" for place in range(tokens)) for side in "sft")
     texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
-    tokens_of_sides = {"source_tokens": source, "fed_tokens": fed, "next_tokens": following}
+    tokens_of_sides = {"source_tokens": source, "decoder_input_tokens": fed, "target_tokens": following}
     maps = dict(zip(("encoder", "decoder", "cross"), map(_softmax, scores), strict=True))
-    numbers = dict.fromkeys(("next_probabilities", "next_ranks", "entropies"), np.zeros(tokens))
+    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(tokens))
     numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((tokens, 0)))
-    numbers |= dict.fromkeys(("source_ids", "fed_ids", "next_ids"), tuple(range(number, number + tokens)))
+    numbers |= dict.fromkeys(("source_ids", "decoder_input_ids", "target_ids"), tuple(range(number, number + tokens)))
     return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * tokens)
 
 

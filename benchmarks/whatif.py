@@ -22,7 +22,7 @@ from transformer.interpret.what_if.corpus_importance import measure_importance
 from transformer.interpret.what_if.importance import every_head, head_importance
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.patching import Question, patching_map
-from transformer.interpret.what_if.running import intervened
+from transformer.interpret.what_if.running import apply_interventions
 
 SOURCE_LENGTH = 12  # tokens, end of sentence included
 TOGGLE, IMPORTANCE, PATCHING = 0.5, 0.5, 1.5  # seconds, at most
@@ -44,7 +44,7 @@ class Case:
 
     def all_at_once(self) -> None:
         """What the translation loses without each head, in one batch."""
-        head_importance(self.translator.model, self.trace.source_ids, self.trace.next_ids)
+        head_importance(self.translator.model, self.trace.source_ids, self.trace.target_ids)
 
     def one_at_a_time(self) -> None:
         """The same by toggling every head in turn."""
@@ -55,8 +55,10 @@ class Case:
         """The same by one pass a head over the given translation, nothing decoded and no map computed."""
         model, nothing = self.translator.model, Request(keep=())
         for head in every_head(model):
-            with intervened(model, [Zero.of(head)]):
-                record(model, [self.trace.source_ids], [self.trace.fed_ids], nothing).logits.log_softmax(dim=-1)
+            with apply_interventions(model, [Zero.of(head)]):
+                record(model, [self.trace.source_ids], [self.trace.decoder_input_ids], nothing).logits.log_softmax(
+                    dim=-1
+                )
 
     def patching(self) -> None:
         """Layers by positions, of both stacks."""
@@ -83,7 +85,7 @@ def main() -> None:
     pairs = read_pairs(Path(arguments.pairs or Path(arguments.checkpoint) / SAMPLES))
     print(describe_machine())
     case = make_case(translator, [source for source, _ in pairs])
-    tokens = f"{len(case.trace.source_ids)} source and {len(case.trace.next_ids)} target tokens"
+    tokens = f"{len(case.trace.source_ids)} source and {len(case.trace.target_ids)} target tokens"
     print(f"{len(every_head(translator.model))} heads, a sentence of {tokens}")
     contenders: dict[str, Callable[[], object]] = {
         "trace, nothing changed": lambda: translator.trace(case.trace.source_text),
@@ -106,8 +108,8 @@ def make_case(translator: Translator, texts: list[str]) -> Case:
         raise SystemExit(f"The pairs hold no sentence of {SOURCE_LENGTH} tokens.")
     trace = translator.trace(text)
     other = next(id for id in trace.source_ids[1:] if id != trace.source_ids[0])
-    corrupted, tokens = (other, *trace.source_ids[1:]), (trace.next_ids[-1], trace.next_ids[0])
-    return Case(translator, trace, Question(trace.source_ids, corrupted, trace.fed_ids, tokens))
+    corrupted, tokens = (other, *trace.source_ids[1:]), (trace.target_ids[-1], trace.target_ids[0])
+    return Case(translator, trace, Question(trace.source_ids, corrupted, trace.decoder_input_ids, tokens))
 
 
 def print_sentence(seconds: dict[str, list[float]]) -> None:

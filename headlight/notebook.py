@@ -8,7 +8,7 @@ import torch
 
 import transformer
 from transformer import Beam, Decoding, Greedy, Sampling
-from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Mean, Shift, Uniform, Zero
+from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, SetWeights, Shift, Uniform, Zero
 from transformer.model.names import AttentionKind
 
 from .views.attention.explorer_content import explorer_choice, explorer_page

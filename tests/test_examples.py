@@ -74,7 +74,7 @@ def test_the_steps_and_the_losses_are_the_engines(executed, shipped):
     steps = outputs(executed["decoding_step_by_step"], "text/html")[0]
     trace = shipped.trace("The weather is very nice today.")
     shown = [float(cell) for cell in re.findall(r"<td>(0\.\d+)</td>\s*<td>\d+</td>", steps)]
-    np.testing.assert_allclose(shown, trace.next_probabilities, atol=6e-4)
+    np.testing.assert_allclose(shown, trace.target_probabilities, atol=6e-4)
     lines = (ROOT / "checkpoints" / "en-de" / "samples.tsv").read_text(encoding="utf-8").splitlines()[:8]
     head, loss = shipped.head_importance([tuple(line.split("\t")) for line in lines]).ranked()[0]
     first = outputs(executed["heads_over_a_corpus"], "text/plain")[-1].splitlines()[1].split()

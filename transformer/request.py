@@ -30,7 +30,7 @@ class Decoding:
 
     prefix: a text or ids that the translation begins with; the languages: those of a model that has several, see
     `TextReader.addressed`; interventions: what the model runs under, given as such or as their texts, and `means`, what
-    mean ablation puts in place of a head's output, see `intervened`. Raises ValueError and InterventionError.
+    mean ablation puts in place of a head's output, see `apply_interventions`. Raises ValueError and InterventionError.
     """
 
     strategy: Strategy = Greedy()

@@ -18,7 +18,7 @@ from .interpret.activations import ATTENTION, Activations, Request, record_decod
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import intervened, read_all
+from .interpret.what_if.running import apply_interventions, read_all
 from .model.device import choose_device, keep_freed_memory
 from .request import Decoding, DecodingOptions, Strategy
 
@@ -81,7 +81,7 @@ class Translator(TextReader):
         batch = max(1, _BATCH // asked.strategy.size) if isinstance(asked.strategy, Beam) else _BATCH
         translations: dict[int, str] = {}
         for indices in batches_by_length([each.source_ids for each in readings], batch):
-            with intervened(self.model, asked.interventions, asked.means):
+            with apply_interventions(self.model, asked.interventions, asked.means):
                 found = self._best_ids([readings[index] for index in indices], asked.strategy)
             for index, ids in zip(indices, found, strict=True):
                 translations[index] = self.tokenizer.decode(ids)
@@ -95,7 +95,7 @@ class Translator(TextReader):
         """The best translation of each of a few texts as token ids, decoded in one batch; raises as `translate`."""
         asked = Decoding.read(decoding, **options)
         readings = [self._read(text, asked) for text in self._texts(texts)]
-        with intervened(self.model, asked.interventions, asked.means):
+        with apply_interventions(self.model, asked.interventions, asked.means):
             return list(map(tuple, self._best_ids(readings, asked.strategy)))
 
     def hypotheses(
@@ -106,7 +106,7 @@ class Translator(TextReader):
         if isinstance(asked.strategy, Beam):
             return list(self.beam_search(text, asked).ended[: asked.strategy.size])
         sources, prefixes = self._checked_batch([self._read(text, asked)])
-        with intervened(self.model, asked.interventions, asked.means):
+        with apply_interventions(self.model, asked.interventions, asked.means):
             return decode(self.model, sources, asked.strategy, prefixes)
 
     def beam_search(self, text: str, decoding: Decoding | Beam, **options: Unpack[DecodingOptions]) -> SearchRecord:
@@ -118,7 +118,7 @@ class Translator(TextReader):
         if not isinstance(asked.strategy, Beam):
             raise ValueError(f"a beam search expects a Beam, got {asked.strategy!r}")
         sources, prefixes = self._checked_batch([self._read(text, asked)])
-        with intervened(self.model, asked.interventions, asked.means):
+        with apply_interventions(self.model, asked.interventions, asked.means):
             return record_beam_search(self.model, sources, asked.strategy, prefixes)[0]
 
     def trace(
@@ -211,7 +211,7 @@ class Translator(TextReader):
         self, readings: Sequence["_Reading"], asked: Decoding, request: Request
     ) -> tuple[list[Trace], Activations]:
         """One batch: the targets that are not there are decoded, then all are replayed in one teacher-forced pass."""
-        with intervened(self.model, asked.interventions, asked.means):
+        with apply_interventions(self.model, asked.interventions, asked.means):
             encoder = record_encoder(self.model, [each.source_ids for each in readings], request)
             given = [each.target_ids for each in readings if each.target_ids is not None]
             targets = given or self._best_ids(readings, asked.strategy, encoder.memory)

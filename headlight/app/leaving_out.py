@@ -2,12 +2,12 @@
 
 from headlight.app import results
 from headlight.app.results import Choice, contributions
-from transformer.interpret.attribution import Attribution, concatenate, parts_to_leave_out
+from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude
 
 from .line import part_by_part
 
 
-def leave_out(choice: Choice, step: int, against: int | None = None) -> Attribution:
+def occlude(choice: Choice, step: int, against: int | None = None) -> Attribution:
     """What log P of the token after a step, from 0, loses without each token; `against` as in `contributions.left_out`.
 
     Each part is kept once it is there; a bar tells how far it is where that takes long.
@@ -17,5 +17,5 @@ def leave_out(choice: Choice, step: int, against: int | None = None) -> Attribut
     def compute(part: range):
         return contributions.left_out(choice, step, part, against)
 
-    done = part_by_part(parts_to_leave_out(source, step + 1), compute, "Leaving out one token after the other …")
+    done = part_by_part(parts_to_occlude(source, step + 1), compute, "Leaving out one token after the other …")
     return concatenate(done, source)

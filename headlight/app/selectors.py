@@ -32,19 +32,19 @@ def row_label() -> str:
 
 def choose_step(trace: Trace) -> int:
     """A slider over the steps of the decoding, with what was fed and what follows; returns the step from 0."""
-    steps = len(trace.next_ids)
+    steps = len(trace.target_ids)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         step = slider("Step", 1, steps, "logit_step", width=240) - 1 if steps > 1 else 0
-        so_far = " ".join(trace.fed_tokens[: step + 1])
+        so_far = " ".join(trace.decoder_input_tokens[: step + 1])
         comes = "Next comes" if step in trace.scored_steps else "Not chosen but given comes"
-        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. {comes} {quoted(trace.next_tokens[step])}."
+        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. {comes} {quoted(trace.target_tokens[step])}."
         st.markdown(plain(words))
     return step
 
 
 def choose_output_token(trace: Trace, key: str, start: int) -> int:
     """A slider over the output tokens, which begins anew at `start` with each sentence; both count from 0."""
-    count, first = len(trace.next_ids), str(start + 1)
+    count, first = len(trace.target_ids), str(start + 1)
     number = min(url_state.read_number(key, start + 1), count)
     if count > 1:
         own = f"{key}_slider"
@@ -95,7 +95,7 @@ def choose_side() -> str:
 
 def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
     """A token of this side, counted from 0, and all of them; decoder tokens are those that were fed."""
-    tokens = trace.source_tokens if stack == "encoder" else trace.fed_tokens
+    tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
     last = len(tokens)
     number = slider("Token", 1, last, "token", start=min(2, last)) if last > 1 else 1
     return number - 1, tokens

@@ -227,8 +227,8 @@ def hidden_units(
     `layer` and `token` count from 0. Raises ValueError for what is not there.
     """
     stack = Stack(stack)
-    tokens = trace.source_tokens if stack == Stack.ENCODER else trace.fed_tokens
-    units = record_hidden_units(translator.model, trace.source_ids, trace.fed_ids, stack, layer)
+    tokens = trace.source_tokens if stack == Stack.ENCODER else trace.decoder_input_tokens
+    units = record_hidden_units(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
     if token is None:
         return with_light_theme(sentence_figure(units, tokens))
     require_index("token", token, len(tokens))
@@ -264,11 +264,11 @@ def gradient_norms(
 
 def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:
     """Run the model once more and return the residual stream of one side."""
-    return getattr(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids), Stack(stack))
+    return getattr(record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids), Stack(stack))
 
 
 def _embedded(translator: Translator, trace: Trace, stack: Stack | str) -> tuple[np.ndarray, tuple[int, ...]]:
     """Return the embedding matrix of a side, [vocabulary, d_model], and the ids of its tokens."""
     is_source = Stack(stack) == Stack.ENCODER
     matrix = translator.model.source_embedding if is_source else translator.model.target_embedding
-    return to_array(matrix.weight), trace.source_ids if is_source else trace.fed_ids
+    return to_array(matrix.weight), trace.source_ids if is_source else trace.decoder_input_ids

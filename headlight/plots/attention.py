@@ -183,7 +183,9 @@ def average(
 def all_heads(trace: Trace, kind: AttentionKind | str = "cross") -> go.Figure:
     """Draw the maps of all heads of a kind as thumbnails: layers from top to bottom, heads from left to right."""
     kind = AttentionKind(kind)
-    fed, predicted, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    fed, predicted, keys = row_and_column_labels(
+        kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
+    )
     return with_light_theme(overview_figure(masked_maps(trace, kind), predicted or fed, keys))
 
 
@@ -195,9 +197,9 @@ def without_scaling(
     `layer` and `head` count from 0. Raises ValueError for a head that the trace does not have.
     """
     require_head(trace, kind, layer, head)
-    stages = record_stages(translator.model, trace.source_ids, trace.fed_ids, kind, layer)
+    stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
-    queries = trace.source_tokens if AttentionKind(kind) == AttentionKind.ENCODER else trace.fed_tokens
+    queries = trace.source_tokens if AttentionKind(kind) == AttentionKind.ENCODER else trace.decoder_input_tokens
     return with_light_theme(scaled_rows_figure(without, divided, queries))
 
 

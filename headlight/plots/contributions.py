@@ -107,8 +107,10 @@ def parts_of_steps(rollout: Rollout, layer: int) -> np.ndarray:
 
 def rollout_parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
     """Draw one bar per step of the decoder, from top to bottom, divided into the three parts."""
-    parts, steps = parts_of_steps(rollout, layer), len(trace.fed_tokens)
-    fed, following = ([token_label(token) for token in tokens] for tokens in (trace.fed_tokens, trace.next_tokens))
+    parts, steps = parts_of_steps(rollout, layer), len(trace.decoder_input_tokens)
+    fed, following = (
+        [token_label(token) for token in tokens] for tokens in (trace.decoder_input_tokens, trace.target_tokens)
+    )
     traces = []
     for place, (part, colour, shape) in enumerate(_PARTS):
         hover = [
@@ -119,7 +121,7 @@ def rollout_parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figur
         bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
         traces.append(bars | {"width": 0.78, "marker": {**bars["marker"], "pattern": pattern}})
-    names = [f"{token} → {after}" for token, after in zip(trace.fed_tokens, trace.next_tokens, strict=True)]
+    names = [f"{token} → {after}" for token, after in zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)]
     x = {"range": [0, 1], "side": "top", "title": titled("share of the row")}
     y = {**token_rows(names), "title": titled("step: input token → output token")}
     height = steps * max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps)) + 150
@@ -215,10 +217,10 @@ def record_rollout(translator: Translator, trace: Trace, residual: Residual | st
     """Run the model once more and return the shares of a residual weighting, or those of ALTI+."""
     residual, maps = Residual(residual), (trace.encoder, trace.decoder, trace.cross)
     if residual is Residual.ALTI:
-        return alti(translator.model, trace.source_ids, trace.fed_ids)
+        return alti(translator.model, trace.source_ids, trace.decoder_input_ids)
     if residual is Residual.HALVES:
         return roll_out(*maps, half_and_half(*maps))
-    stream = record_residual_stream(translator.model, trace.source_ids, trace.fed_ids)
+    stream = record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
     return roll_out(*maps, measured_mixing(stream))
 
 
@@ -267,12 +269,15 @@ def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: i
     et al. 2020); gradient times input; and how far log P of the token falls, in nats, when the source token is left
     out. The last two are signed. Raises ValueError for a step or a layer that the trace does not have.
     """
-    require_index("step", step, len(trace.next_ids))
+    require_index("step", step, len(trace.target_ids))
     layers = list(range(len(trace.cross))) if layer is None else [layer]
     require_head(trace, "cross", layers[0])
     model, asked = translator.model, (translator.model, *trace.before(step))
     blocks = [
-        (record_stages(model, trace.source_ids, trace.fed_ids, "cross", each), block_parameters(model, "cross", each))
+        (
+            record_stages(model, trace.source_ids, trace.decoder_input_ids, "cross", each),
+            block_parameters(model, "cross", each),
+        )
         for each in layers
     ]
     values = {
@@ -333,8 +338,8 @@ def source_or_prefix(translator: Translator, trace: Trace, *, step: int = 0) -> 
     The shares of both sum to 1; a frame is around the token after `step`, counted from 0. Raises ValueError for a step
     that the trace does not have.
     """
-    require_index("step", step, len(trace.next_ids))
+    require_index("step", step, len(trace.target_ids))
     kinds = (Residual.ALTI, Residual.MEASURED)
     alti, rollout = (record_rollout(translator, trace, residual).source_share()[-1] for residual in kinds)
-    shares = SourceShares(trace.next_tokens, alti, rollout, num_forced=trace.num_forced)
+    shares = SourceShares(trace.target_tokens, alti, rollout, num_forced=trace.num_forced)
     return with_light_theme(source_shares_figure(shares, step))

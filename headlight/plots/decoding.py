@@ -140,11 +140,11 @@ _ROW_HEIGHT = 26  # pixels
 
 def confidence_figure(trace: Trace, best: float) -> go.Figure:
     """Draw what the model gave to each next token of a sentence, a row per step; a line where the loss is least."""
-    steps = len(trace.next_tokens)
-    tokens = [token_label(token) for token in trace.next_tokens]
+    steps = len(trace.target_tokens)
+    tokens = [token_label(token) for token in trace.target_tokens]
     hover = [
         f"Step {step}: “{token}”<br>probability <b>{probability:.4f}</b>"
-        for step, (token, probability) in enumerate(zip(tokens, trace.next_probabilities, strict=True), start=1)
+        for step, (token, probability) in enumerate(zip(tokens, trace.target_probabilities, strict=True), start=1)
     ]
     dots = {
         "marker": {"color": SERIES_COLOURS[0], "size": 11},
@@ -158,11 +158,11 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
         "name": f"least loss: {best:.4f}",
     }
     traces = [
-        scatter(trace.next_probabilities.astype(np.float32), np.arange(steps), "markers", **dots),
+        scatter(trace.target_probabilities.astype(np.float32), np.arange(steps), "markers", **dots),
         scatter([best, best], [-0.5, steps - 0.5], "lines", **line),
     ]
     scale = {"range": [0, 1.01], "tickvals": [0, 0.25, 0.5, 0.75, 0.9, 1], "side": "top"}
-    x, y = {**GRID, **scale, "title": titled("probability of the next token")}, token_rows(trace.next_tokens)
+    x, y = {**GRID, **scale, "title": titled("probability of the next token")}, token_rows(trace.target_tokens)
     return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
 
 
@@ -210,8 +210,8 @@ def logit_lens(translator: Translator, trace: Trace, *, step: int = 0) -> go.Fig
     The logit lens (nostalgebraist 2020); rank 1 is the top-1 prediction. The line of `step`, counted from 0, stands
     out. Raises ValueError for a step that the trace does not have.
     """
-    lens = residual.logit_lens(translator.model, _stream(translator, trace, step), trace.next_ids)
-    return with_light_theme(ranks_figure(lens, trace.next_tokens, step))
+    lens = residual.logit_lens(translator.model, _stream(translator, trace, step), trace.target_ids)
+    return with_light_theme(ranks_figure(lens, trace.target_tokens, step))
 
 
 def confidence(trace: Trace, *, best: float = 1.0) -> go.Figure:
@@ -240,8 +240,8 @@ def confidence_histogram(translator: Translator, pairs: TextPairs) -> go.Figure:
 
 def _stream(translator: Translator, trace: Trace, step: int) -> ResidualStream:
     """Run the model once more; raises ValueError for a step that the trace does not have."""
-    require_index("step", step, len(trace.next_ids))
-    return record_residual_stream(translator.model, trace.source_ids, trace.fed_ids)
+    require_index("step", step, len(trace.target_ids))
+    return record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
 
 
 def _measured(translator: Translator, pairs: TextPairs) -> "Confidence":

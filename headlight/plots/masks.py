@@ -87,8 +87,8 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     """Draw a row per step of the decoder, a dot for each of the two probabilities, a line between them."""
     steps = masked.target_lengths[sentence]
     rows, gap = np.arange(steps), np.full(steps, np.nan)
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
-    pairs = zip(masked.fed_tokens[sentence][:steps], masked.next_tokens[sentence][:steps], strict=True)
+    before, after = (run.target_probabilities[sentence, :steps] for run in (masked, disabled))
+    pairs = zip(masked.decoder_input_tokens[sentence][:steps], masked.target_tokens[sentence][:steps], strict=True)
     ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
     between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
     lines = scatter(ends.astype(np.float32), heights, "lines", **between)
@@ -158,7 +158,7 @@ def _row_words(head: MaskedHead, row: int) -> str:
 
 
 def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, marker: dict) -> dict:
-    sides = (run.fed_tokens, run.next_tokens, run.best_tokens)
+    sides = (run.decoder_input_tokens, run.target_tokens, run.best_tokens)
     fed, following, best = ([token_label(token) for token in tokens[sentence]] for tokens in sides)
     hover = [
         f"Step {step + 1}: input token “{fed[step]}”<br>"
@@ -182,8 +182,8 @@ def fully_masked_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figu
 
 def causal_mask(trace: Trace) -> go.Figure:
     """Draw which input tokens of the decoder may attend to which: each row to its own token and the ones before."""
-    cells = np.tri(len(trace.fed_tokens), dtype=bool)
-    return with_light_theme(mask_figure(cells, trace.fed_tokens, {"it comes later": ~cells}))
+    cells = np.tri(len(trace.decoder_input_tokens), dtype=bool)
+    return with_light_theme(mask_figure(cells, trace.decoder_input_tokens, {"it comes later": ~cells}))
 
 
 def scores(
@@ -249,7 +249,7 @@ def next_tokens_without_causal_mask(translator: Translator, trace: Trace) -> go.
 
 def fully_masked_row(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the weights of a query of the encoder's first head if all its keys were masked, by two ways to mask."""
-    stages = record_stages(translator.model, trace.source_ids, trace.fed_ids, "encoder", 0)
+    stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, "encoder", 0)
     row = fully_masked_rows.fully_masked_row(stages.scores[0, 0, 0].tolist())
     return with_light_theme(fully_masked_row_figure(row, trace.source_tokens))
 

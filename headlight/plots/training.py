@@ -308,4 +308,4 @@ def padding(translator: Translator, pairs: TextPairs, *, budget: int = 512, seed
 
 def shifted_target(trace: Trace) -> go.Figure:
     """Draw how the decoder's input is its target shifted right by one, with arrows from each target to that input."""
-    return with_light_theme(shift_figure(trace.fed_tokens, trace.next_tokens))
+    return with_light_theme(shift_figure(trace.decoder_input_tokens, trace.target_tokens))

@@ -10,7 +10,7 @@ from transformer.interpret.activations import Request, record
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 from transformer.interpret.what_if.difference import MapDifference, subtract
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Site, patching_map, question_of
-from transformer.interpret.what_if.running import Asked, intervened, read_all
+from transformer.interpret.what_if.running import Asked, apply_interventions, read_all
 from transformer.model.names import AttentionKind, Stack
 from transformer.translator import Translator
 
@@ -94,7 +94,7 @@ def sums_figure(own: Trace, model: Trace) -> go.Figure:
         _line(own, "your translation", BRIGHT_ORANGE, "circle"),
         _line(model, "the model's", BLUE, "square"),
     ]
-    longest = max(len(own.next_ids), len(model.next_ids))
+    longest = max(len(own.target_ids), len(model.target_ids))
     font = {"size": SMALLEST_LABEL}
     x = {**integer_axis(longest + 1, "output tokens so far"), "tickfont": font}
     y = {**GRID, "title": "log P so far, nats", "tickfont": font}
@@ -103,7 +103,7 @@ def sums_figure(own: Trace, model: Trace) -> go.Figure:
 
 def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
     sums = np.concatenate([[0.0], trace.log_probabilities.cumsum()])
-    tokens = [f"<br>after “{token_label(token)}”" for token in trace.next_tokens]
+    tokens = [f"<br>after “{token_label(token)}”" for token in trace.target_tokens]
     hover = [f"{name}{token}: <b>{signed(value, 2)}</b>" for token, value in zip(["", *tokens], sums, strict=True)]
     look = {"line": {"color": colour}, "marker": {"color": colour, "symbol": symbol, "size": 8}}
     return scatter(list(range(len(sums))), sums, "lines+markers", name=name, hovertext=hover, hoverinfo="text", **look)
@@ -226,11 +226,11 @@ def candidates(translator: Translator, trace: Trace, *, interventions: Asked = (
     The same prefix is fed to both; `step` counts from 0. Raises ValueError for a step that the trace does not have, and
     InterventionError as `Translator.trace`.
     """
-    require_index("step", step, len(trace.next_ids))
+    require_index("step", step, len(trace.target_ids))
     request, probabilities = Request(keep=(), logits_to_keep=1), []
     for asked in ((), read_all(interventions)):
-        with intervened(translator.model, asked):
-            seen = record(translator.model, [trace.source_ids], [trace.fed_ids[: step + 1]], request)
+        with apply_interventions(translator.model, asked):
+            seen = record(translator.model, [trace.source_ids], [trace.decoder_input_ids[: step + 1]], request)
         probabilities.append(softmax(to_array(seen.logits[0, -1])))
     unchanged, changed = probabilities
     return with_light_theme(candidates_figure(unchanged, changed, translator.tokenizer.piece_text))

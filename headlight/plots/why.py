@@ -50,7 +50,7 @@ def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
         trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
     )
     for token, id, probability in candidates:
-        if id != trace.next_ids[step]:
+        if id != trace.target_ids[step]:
             found.setdefault(token, (int(id), float(probability)))
     return found
 
@@ -151,14 +151,14 @@ def contrast(translator: Translator, trace: Trace, *, step: int = 0, other: str 
     2022). `other` is a candidate's text as in `trace.candidate_tokens`, None for the most probable one. Raises
     ValueError for a step that the trace does not have and for a token that is no other candidate of it.
     """
-    require_index("step", step, len(trace.next_ids))
+    require_index("step", step, len(trace.target_ids))
     others = other_candidates(trace, step)
     other = next(iter(others)) if other is None else other
     if other not in others:
         raise ValueError(f"{other!r} is no other candidate of step {step}; there are {', '.join(others)}")
-    asked, fed = (translator.model, *trace.before(step), others[other][0]), trace.fed_tokens[: step + 1]
+    asked, fed = (translator.model, *trace.before(step), others[other][0]), trace.decoder_input_tokens[: step + 1]
     gradient, left_out = (measure(*asked) for measure in (gradient_times_input, leave_one_out))
-    compared = Contrast(trace.next_tokens[step], other, trace.source_tokens, fed, gradient, left_out)
+    compared = Contrast(trace.target_tokens[step], other, trace.source_tokens, fed, gradient, left_out)
     return with_light_theme(contrast_figure(compared))
 
 
@@ -177,5 +177,5 @@ def logit_kinds(translator: Translator, trace: Trace, *, step: int = 0) -> go.Fi
 
 
 def _attributed(translator: Translator, trace: Trace, step: int) -> LogitAttribution:
-    require_index("step", step, len(trace.next_ids))
+    require_index("step", step, len(trace.target_ids))
     return attribute_logit(translator.model, *trace.before(step))

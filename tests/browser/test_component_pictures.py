@@ -157,7 +157,7 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
     tokens = [
         [token for row in groups(picture, side) for token in groups(row, "token")] for side in ("source", "output")
     ]
-    assert [texts(row) for row in tokens] == [list(trace.source_tokens), list(trace.next_tokens)]
+    assert [texts(row) for row in tokens] == [list(trace.source_tokens), list(trace.target_tokens)]
     paths, shown = list(picture.iter(f"{SVG}path")), np.sort(weights[weights >= 0.01])
     np.testing.assert_allclose(numbers(paths, "stroke-opacity"), np.minimum(1, 0.06 + 0.94 * shown), atol=1e-3)
     np.testing.assert_allclose(numbers(paths, "stroke-width"), 0.75 + 4.25 * shown, atol=6e-3)
@@ -169,18 +169,18 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
         column, row = (int(np.abs(places - x).argmin()) for places, x in zip(middles, (first, last), strict=True))
         assert weights[row, column] == pytest.approx(weight)
     np.testing.assert_allclose(
-        numbers(boxes[1], "fill-opacity"), 0.04 + 0.6 * trace.next_probabilities, atol=EIGHT_BITS
+        numbers(boxes[1], "fill-opacity"), 0.04 + 0.6 * trace.target_probabilities, atol=EIGHT_BITS
     )
     rows = rows_of(taken)
     assert len(rows) == weights.size
     for row in rows:
         at, key = int(row["row"]), int(row["column"])
-        assert (row["output token"], row["source token"]) == (trace.next_tokens[at], trace.source_tokens[key])
+        assert (row["output token"], row["source token"]) == (trace.target_tokens[at], trace.source_tokens[key])
         assert float(row["weight"]) == pytest.approx(weights[at, key], rel=1e-6)
-        assert float(row["probability"]) == pytest.approx(trace.next_probabilities[at], rel=1e-6)
+        assert float(row["probability"]) == pytest.approx(trace.target_probabilities[at], rel=1e-6)
     with np.load(taken["npz"], allow_pickle=False) as read:
         np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
-        assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
 
 
 def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shipped):
@@ -198,7 +198,7 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
     assert [row["column"] for row in rows[: len(trace.source_tokens)]] == list(map(str, range(weights.shape[1])))
     with np.load(taken["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)
-        assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
 
     taken = take(page, ".explorer .overview .download", "svg png csv npz")
     picture = picture_of(page, taken)
@@ -214,8 +214,8 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
         assert [row[column] for row in rows] == list(map(str, frame[column])), column
     with np.load(taken["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read[kind], trace.cross, atol=1.1e-5)
-        assert tuple(read[f"{kind}_query_tokens"]) == trace.fed_tokens
-        assert tuple(read[f"{kind}_output_tokens"]) == trace.next_tokens
+        assert tuple(read[f"{kind}_query_tokens"]) == trace.decoder_input_tokens
+        assert tuple(read[f"{kind}_output_tokens"]) == trace.target_tokens
         assert tuple(read[f"{kind}_key_tokens"]) == trace.source_tokens
 
 
@@ -248,7 +248,7 @@ def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, t
     np.testing.assert_allclose(as_matrix(made), weights, atol=1e-6)
     powers = np.exp(as_matrix(given))
     np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), weights, atol=1e-5)
-    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == trace.fed_tokens
+    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == trace.decoder_input_tokens
     assert tuple(row["key or dimension"] for row in made[: weights.shape[1]]) == trace.source_tokens
     drawn = [opacities(cells, weights.shape) for cells in groups(picture, "cells")]
     largest = np.abs(as_matrix(given)) / np.abs(as_matrix(given)).max()
@@ -298,18 +298,18 @@ def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take,
     assert [row["token"] for row in candidates[:10]] == list(trace.candidate_tokens[now])
     shares = np.array([float(row["weight or probability"]) for row in candidates])
     np.testing.assert_allclose(shares[:10], trace.candidate_probabilities[now], rtol=1e-5)
-    assert [row["token"] for row in candidates if row["taken"] == "yes"] == [trace.next_tokens[now]]
+    assert [row["token"] for row in candidates if row["taken"] == "yes"] == [trace.target_tokens[now]]
     bars = numbers(all_of(picture, "bar", "rect"), "width")
     np.testing.assert_allclose(bars, np.maximum(1, bars[0] * shares / shares[0]), atol=2e-2)
     for what, tokens, weights in (
         ("cross-attention weight", trace.source_tokens, trace.cross[LAYER, HEAD, now]),
-        ("masked self-attention weight", trace.fed_tokens[:STEP], trace.decoder[LAYER, HEAD, now, :STEP]),
+        ("masked self-attention weight", trace.decoder_input_tokens[:STEP], trace.decoder[LAYER, HEAD, now, :STEP]),
     ):
         read = [row for row in rows if row["what"] == what]
         assert tuple(row["token"] for row in read) == tuple(tokens)
         np.testing.assert_allclose([float(row["weight or probability"]) for row in read], weights, atol=1e-6)
     chips = texts([token for row in groups(picture, "chips") for token in groups(row, "token")])
-    assert chips == [*trace.source_tokens, *trace.fed_tokens[:STEP], trace.next_tokens[now]]
+    assert chips == [*trace.source_tokens, *trace.decoder_input_tokens[:STEP], trace.target_tokens[now]]
 
     taken = take(page, ".heads .download", "svg png csv npz")
     picture = picture_of(page, taken)
@@ -328,7 +328,7 @@ def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visite
     taken = take(page, ".switches .download", "svg png csv npz")
     assert taken["svg"].name == "head_importance.svg"
     picture, rows = picture_of(page, taken), rows_of(taken)
-    found = head_importance(shipped.model, trace.source_ids, trace.next_ids, Uniform, None)
+    found = head_importance(shipped.model, trace.source_ids, trace.target_ids, Uniform, None)
     with np.load(taken["npz"], allow_pickle=False) as read:
         for kind in ("encoder", "decoder", "cross"):
             np.testing.assert_allclose(read[f"values_{kind}"], found.total(kind), atol=6e-5)
@@ -359,7 +359,7 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     np.testing.assert_allclose(
         numbers(all_of(picture, "map", "rect"), "fill-opacity"), shade(maps[-1].ravel()), atol=EIGHT_BITS
     )
-    assert texts(groups(picture, "query")) == [each[:12] for each in probe.fed_tokens]
+    assert texts(groups(picture, "query")) == [each[:12] for each in probe.decoder_input_tokens]
 
     taken = take(page, ".controls .download", "svg png csv npz")
     picture, rows = picture_of(page, taken), rows_of(taken)

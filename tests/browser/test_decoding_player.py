@@ -31,10 +31,10 @@ def target_chips(page: Page):
 
 def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page, address, trace):
     page.goto(f"{address}/decoding?step=2&layer=average&head=average")
-    expect(place(page)).to_have_text(f"Step 2 of {len(trace.next_ids)}")
-    expect(target_chips(page)).to_have_text([*trace.fed_tokens[:2], trace.next_tokens[1]])
+    expect(place(page)).to_have_text(f"Step 2 of {len(trace.target_ids)}")
+    expect(target_chips(page)).to_have_text([*trace.decoder_input_tokens[:2], trace.target_tokens[1]])
     page.get_by_role("button", name="One step forward").click()
-    expect(target_chips(page)).to_have_text([*trace.fed_tokens[:3], trace.next_tokens[2]])
+    expect(target_chips(page)).to_have_text([*trace.decoder_input_tokens[:3], trace.target_tokens[2]])
     expect(page.locator("td.piece button")).to_have_text(trace.candidate_tokens[2])
     notes = page.locator(".chips.source .note")
     expect(notes).to_have_text([f"{weight:.2f}" for weight in trace.cross[:, :, 2].mean(axis=(0, 1))])
@@ -43,7 +43,7 @@ def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page
 
 def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(visitor, address, trace):
     page = visitor(reduced_motion="no-preference")
-    steps = len(trace.next_ids)
+    steps = len(trace.target_ids)
     page.goto(f"{address}/decoding")
     expect(place(page)).to_have_text(f"Step 1 of {steps}")
     page.get_by_label("Speed").select_option("4")
@@ -90,7 +90,7 @@ def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, add
 
 def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, shipped, trace):
     other = int(trace.candidate_ids[2, 1])
-    bent = shipped.hypotheses(SENTENCE, prefix=[*trace.next_ids[:2], other])[0]
+    bent = shipped.hypotheses(SENTENCE, prefix=[*trace.target_ids[:2], other])[0]
     words = shipped.tokenizer.decode(list(bent.ids))
     page.goto(f"{address}/decoding?step=3")
     expect(place(page)).to_contain_text("Step 3 of")
@@ -138,8 +138,8 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
     crafted = dataclasses.replace(
         trace,
         source_tokens=(evil, *trace.source_tokens[1:]),
-        fed_tokens=(trace.fed_tokens[0], evil, *trace.fed_tokens[2:]),
-        next_tokens=(evil, *trace.next_tokens[1:]),
+        decoder_input_tokens=(trace.decoder_input_tokens[0], evil, *trace.decoder_input_tokens[2:]),
+        target_tokens=(evil, *trace.target_tokens[1:]),
         candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
     )
     steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)

@@ -90,14 +90,14 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
     largest = int(weights.argmax())
     expect_number(page, "weight", f"{weights[1]:.4f}")
     assert numbers(page) == {
-        "input token": trace.fed_tokens[3],
-        "output token": trace.next_tokens[3],
+        "input token": trace.decoder_input_tokens[3],
+        "output token": trace.target_tokens[3],
         "key": trace.source_tokens[1],
         "weight": f"{weights[1]:.4f}",
         "row’s max weight": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
         "row’s entropy": f"{entropy(weights):.2f} nats",
     }
-    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.next_tokens[3])
+    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.target_tokens[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(trace.source_tokens[1])
     expect(page.locator(".readout")).to_contain_text(
         f"attends to “{trace.source_tokens[1]}” with weight {weights[1]:.4f}"
@@ -157,18 +157,18 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     page.locator(".readers button").nth(2).click()
     page.locator(".readers button").nth(4).click(modifiers=["Shift"])
     expect(page.locator(".readers [aria-pressed=true]")).to_have_count(2)
-    expect(page.locator(".readers [aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    expect(page.locator(".readers [aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
     sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
     expect(page.locator(".readout")).to_contain_text(
         f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
     )
     page.wait_for_url(re.compile("see_tokens=q3-5"))
     other = second_visitor(elsewhere, page.url)
-    expect(other.locator(".readers [aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    expect(other.locator(".readers [aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
     expect(other.locator(".lines canvas")).to_be_visible()
     page.get_by_role("button", name="map", exact=True).click()
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.next_tokens[2], trace.next_tokens[4]])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("see_tokens"))
@@ -187,13 +187,13 @@ def test_everything_is_reached_by_keys(page, address, trace):
         page.keyboard.press(key)
     expect_number(page, "weight", f"{trace.cross[1, 1, 1, 1]:.4f}")
     page.keyboard.press("Enter")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[1])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[1])
     page.locator(QUERIES).first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
     expect(page.locator(QUERIES).last).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[-1])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[-1])
     page.keyboard.press("Tab")
     expect(page.locator(KEYS).first).to_be_focused()
 
@@ -237,7 +237,7 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
     expect(page.locator(".notes")).to_contain_text("sums to what it did before")
     np.testing.assert_allclose(weights_table(page), left / left.sum(axis=1, keepdims=True), atol=5.1e-4)
     page.locator("[name=rows]").select_option("fed")
-    expect(page.locator(QUERIES).first).to_have_text(trace.fed_tokens[1])
+    expect(page.locator(QUERIES).first).to_have_text(trace.decoder_input_tokens[1])
 
     page.locator("[name=specials]").select_option("shown")
     page.get_by_role("button", name="decoder", exact=True).click()
@@ -336,7 +336,9 @@ def test_another_checkpoint_brings_its_own_heads_and_no_token_of_the_sentence_be
 def test_hostile_tokens_are_only_text(page, trace):
     # No tokenizer of ours has such a piece; a stranger's checkpoint may.
     evil = "<img src=x onerror=window.hurt=1>"
-    sides = {name: (evil, *getattr(trace, name)[1:]) for name in ("source_tokens", "fed_tokens", "next_tokens")}
+    sides = {
+        name: (evil, *getattr(trace, name)[1:]) for name in ("source_tokens", "decoder_input_tokens", "target_tokens")
+    }
     blob = explorer_blob(dataclasses.replace(trace, **sides))
     page.set_content(f"<div id=place>{(EXPLORER / 'explorer.html').read_text()}</div>")
     page.evaluate(
@@ -388,7 +390,7 @@ def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, addre
     rows, columns = trace.cross.shape[2:]
     page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
     expect_number(page, "weight", f"{trace.cross[1, 2, 2, 3]:.4f}")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.next_tokens[2])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[2])
     expect(page.locator(".readout")).to_contain_text(f"with weight {trace.cross[1, 2, 2, 3]:.4f}")
     fixed = "place => [...place.querySelectorAll('*')].map(each => getComputedStyle(each).position)"
     assert not {"fixed", "sticky"} & set(page.locator(".explorer").evaluate(fixed))

@@ -137,12 +137,12 @@ def test_the_numbers_are_those_of_the_trace_and_a_hostile_token_is_text(visits, 
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]
     assert len(rows) == 1 + weights.size
     for row, token, column, key, weight in rows[1:]:
-        assert token.removeprefix("'") == trace.next_tokens[int(row)].removeprefix("'")
+        assert token.removeprefix("'") == trace.target_tokens[int(row)].removeprefix("'")
         assert key.removeprefix("'") == trace.source_tokens[int(column)].removeprefix("'")
         assert float(weight) == pytest.approx(weights[int(row), int(column)], rel=1e-6)
     with np.load(take(page, "npz"), allow_pickle=False) as read:
         np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
-        assert tuple(read["rows"]) == trace.next_tokens and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
     picture = ElementTree.parse(take(page, "svg")).getroot()
     tags = {each.tag.removeprefix(SVG) for each in picture.iter()}
     assert not tags & {"script", "img", "image", "foreignObject", "a"}

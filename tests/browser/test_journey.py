@@ -72,7 +72,7 @@ def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, s
     hover = page.locator(".st-key-cross_map .hoverlayer .hovertext")
     expect(hover).to_contain_text("Layer 3, head 2")
     expect(hover).to_contain_text(f"{trace.cross[2, 1, 1, 0]:.4f}")
-    expect(hover).to_contain_text(f"output token “{trace.next_tokens[1]}”")
+    expect(hover).to_contain_text(f"output token “{trace.target_tokens[1]}”")
 
 
 def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(page, address, elsewhere):

@@ -96,7 +96,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
 
     # Decoding: step.
     go_to(page, "Decoding")
-    expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.next_ids)}")
+    expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}")
     page.get_by_role("button", name="One step forward").click()
     page.wait_for_url("**step=2**")
     candidates = list(trace.candidate_tokens[1])
@@ -128,7 +128,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     go_to(page, "Logits")
     choose(page, "logits", "logit lens")
     last = main(page).locator(".places tr").last.locator("td")
-    expect(last).to_have_count(len(trace.next_ids))
+    expect(last).to_have_count(len(trace.target_ids))
     shows_everywhere(
         page, elsewhere, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
     )

@@ -19,7 +19,7 @@ def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(pa
     shuts_no_one_out(page)
     field.fill(OWN)
     field.press("Enter")
-    expect(tokens(page)).to_have_text(list(shipped.trace(TEXT, target=OWN).next_tokens))
+    expect(tokens(page)).to_have_text(list(shipped.trace(TEXT, target=OWN).target_tokens))
     page.wait_for_url("**own_target=Ich**")
     other = elsewhere()
     other.goto(page.url)
@@ -35,7 +35,7 @@ def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(pa
 
 def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(page, address, shipped):
     page.goto(f"{address}/why?why=contrast&text={TEXT}&why_step=2")
-    following = shipped.trace(TEXT).next_tokens
+    following = shipped.trace(TEXT).target_tokens
     asked = page.get_by_test_id("stMain").get_by_text("Orange bars").locator("strong").first
     expect(asked).to_have_text(f"“{following[1]}”")
     at_rest(page)

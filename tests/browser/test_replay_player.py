@@ -152,7 +152,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     trajectory = replay.trajectories[0]
-    fed, wanted, read = *trajectory.fed_tokens[3:5], trajectory.source_tokens[2]
+    fed, wanted, read = *trajectory.decoder_input_tokens[3:5], trajectory.source_tokens[2]
     weight = trajectory.cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
         f"Layer 3, head 5: fed “{fed}”, to predict “{wanted}”, reads “{read}” with weight {weight:.3f}"
@@ -164,11 +164,11 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
 def test_masked_cells_are_blank(page, address, replay):
     page.goto(link(address, moment=str(replay.steps[13]), kind="decoder"))
     shows(page, replay, 13)
-    rows = len(replay.trajectories[0].fed_tokens)
+    rows = len(replay.trajectories[0].decoder_input_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
     expect(page.locator(".head .readout")).to_contain_text(
-        f"may not read “{replay.trajectories[0].fed_tokens[3]}”, which comes later"
+        f"may not read “{replay.trajectories[0].decoder_input_tokens[3]}”, which comes later"
     )
 
 

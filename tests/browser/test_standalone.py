@@ -87,7 +87,9 @@ def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_a
 
 
 def test_hostile_text_stays_text(open_alone, trace):
-    sides = {name: (EVIL, *getattr(trace, name)[1:]) for name in ("source_tokens", "fed_tokens", "next_tokens")}
+    sides = {
+        name: (EVIL, *getattr(trace, name)[1:]) for name in ("source_tokens", "decoder_input_tokens", "target_tokens")
+    }
     hostile = dataclasses.replace(trace, source_text=EVIL, target_text=f"{EVIL}$script", **sides)
     page = open_alone(explorer_page(hostile, EVIL))
     expect(page.locator(KEYS).first).to_have_attribute("title", EVIL)
@@ -181,7 +183,7 @@ def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, tr
     see = f"text={quote(SENTENCE)}&see_kind=decoder&see_heads=2.3&see_view=lines&see_tokens=q3"
     alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
-    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.next_tokens[2])
+    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.target_tokens[2])
     expect_number(alone, "weight", f"{trace.decoder[1, 2, 2].max():.4f}")
 
 
@@ -189,7 +191,7 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
     see = f"text={quote(SENTENCE)}&layer=3&head=1&step=2"
     alone = open_alone(taken(page, f"{address}/decoding?{see}", tmp_path))
     for step in (2, 3):
-        expect(alone.locator(".place")).to_have_text(f"Step {step} of {len(trace.next_ids)}")
+        expect(alone.locator(".place")).to_have_text(f"Step {step} of {len(trace.target_ids)}")
         for key, weight in enumerate(trace.cross[2, 0, step - 1]):
             chip = alone.locator(".source li").nth(key)
             assert chip.get_attribute("title") == f"weight {weight:.4f}"

@@ -63,7 +63,7 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
     page, trace = lines, shipped.trace(SENTENCE)
     weights = trace.cross[2, 4].astype(np.float64)
     assert shown_lines(page) == (weights >= 0.01).sum()
-    for row, token in enumerate(trace.next_tokens):
+    for row, token in enumerate(trace.target_tokens):
         tokens(page, "output").nth(row).hover()
         expect(page.locator(".row.source .weight")).to_have_text([weight_words(each) for each in weights[row]])
         assert shown_lines(page) == (weights[row] >= 0.01).sum()
@@ -86,15 +86,15 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
 def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(lines, shipped):
     page, trace = lines, shipped.trace(SENTENCE)
     expect(page.locator(".row.source .token")).to_have_text(list(trace.source_tokens))
-    for row, token in enumerate(trace.next_tokens):
+    for row, token in enumerate(trace.target_tokens):
         button = tokens(page, "output").nth(row)
         expect(button).to_have_attribute("aria-label", re.compile(rf"^“{re.escape(token)}”, output token {row + 1}, "))
         percent = button.locator(".chance").text_content()
-        assert percent == f"{100 * float(trace.next_probabilities[row]):.0f} %"
+        assert percent == f"{100 * float(trace.target_probabilities[row]):.0f} %"
     tints = page.locator(".row.output .token").evaluate_all(
         "chips => chips.map((chip) => Number(getComputedStyle(chip).backgroundColor.match(/([.0-9]+)\\)$/)[1]))"
     )
-    np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.next_probabilities, atol=0.006)  # stronger = more probable
+    np.testing.assert_allclose(tints, 0.04 + 0.6 * trace.target_probabilities, atol=0.006)  # stronger = more probable
 
 
 def test_the_rows_are_gone_through_by_keys(lines, shipped):
@@ -105,7 +105,7 @@ def test_the_rows_are_gone_through_by_keys(lines, shipped):
     page.keyboard.press("ArrowDown")
     expect(readout(page)).to_contain_text(", output token ")
     page.keyboard.press("End")
-    expect(readout(page)).to_contain_text(f"“</s>”, output token {len(trace.next_tokens)}")
+    expect(readout(page)).to_contain_text(f"“</s>”, output token {len(trace.target_tokens)}")
     assert shown_lines(page) == (trace.cross[2, 4, -1] >= 0.01).sum()
     page.keyboard.press("Escape")
     expect(readout(page)).to_contain_text("Point at a token")
@@ -127,7 +127,7 @@ def test_a_finger_shows_and_keeps_a_token(visitor, address, shipped):
     page = visitor(width=390, height=844, has_touch=True)
     open_lines(page, address)
     tokens(page, "output").nth(1).tap()
-    expect(readout(page)).to_contain_text(f"“{shipped.trace(SENTENCE).next_tokens[1]}”, output token 2")
+    expect(readout(page)).to_contain_text(f"“{shipped.trace(SENTENCE).target_tokens[1]}”, output token 2")
     tokens(page, "source").nth(0).tap()
     expect(readout(page)).to_contain_text("source token 1, gets")
 

@@ -2,10 +2,9 @@
 
 import re
 
+from headlight.app.results.ahead import SWITCH
 from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
-
-from headlight.app.results.ahead import SWITCH
 
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 

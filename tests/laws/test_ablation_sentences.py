@@ -35,16 +35,16 @@ def without(*heads: Heads):
 
 @torch.no_grad()
 def logits_of(model, trace):
-    return model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0].double()
+    return model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0].double()
 
 
 def log_probabilities(model, trace):
-    return logits_of(model, trace).log_softmax(-1)[range(len(trace.next_ids)), trace.next_ids].numpy()
+    return logits_of(model, trace).log_softmax(-1)[range(len(trace.target_ids)), trace.target_ids].numpy()
 
 
 @pytest.fixture(scope="module")
 def importances():
-    return [head_importance(translator().model, trace.source_ids, trace.next_ids) for trace in TEXTS]
+    return [head_importance(translator().model, trace.source_ids, trace.target_ids) for trace in TEXTS]
 
 
 @pytest.mark.parametrize("heads", HEADS, ids=str)
@@ -54,26 +54,26 @@ def test_what_is_lost_without_a_head_is_what_the_model_loses_whose_output_projec
         words = head_words(found, trace, heads)
         assert words.startswith(f"Without {HEADS[heads]} log P of the translation ")
         losses = log_probabilities(translator().model, trace) - log_probabilities(changed, trace)
-        check_moved(words, losses, trace.next_tokens)
+        check_moved(words, losses, trace.target_tokens)
         best = logits_of(changed, trace)
         best[:, list(changed.config.never_chosen)] = -torch.inf
-        assert ("another translation" in words) == (best.argmax(-1).tolist() != list(trace.next_ids))
+        assert ("another translation" in words) == (best.argmax(-1).tolist() != list(trace.target_ids))
 
 
 def test_how_many_heads_change_a_translation_and_which_one_most_is_counted_over_all(importances):
     changing = set()
     for trace, found in zip(TEXTS, importances, strict=True):
         words = describe_ranking(found, trace)
-        losses = np.concatenate([getattr(found, kind).reshape(-1, len(trace.next_ids)) for kind in found.turned])
+        losses = np.concatenate([getattr(found, kind).reshape(-1, len(trace.target_ids)) for kind in found.turned])
         totals, turned = losses.sum(axis=1), sum(each.sum() for each in found.turned.values())
         changing.add(bool(turned))
         assert f"finds another translation: {turned} of {len(totals)}. " in words
         assert f"nats: {(np.abs(totals) < 0.1).sum()} of {len(totals)}." in words
-        check_moved(words.split("Heads that")[0].strip(), losses[totals.argmax()], trace.next_tokens)
+        check_moved(words.split("Heads that")[0].strip(), losses[totals.argmax()], trace.target_tokens)
     assert changing == {True, False}
     given = translator().trace(TEXTS[0].source_text, target="Das ist gut.")
     assert "greedy" not in describe_ranking(
-        head_importance(translator().model, given.source_ids, given.next_ids), given
+        head_importance(translator().model, given.source_ids, given.target_ids), given
     )
 
 
@@ -87,13 +87,13 @@ def test_what_became_of_a_translation_is_said_with_the_sums_of_both_runs():
         words = describe_change(trace, forced, after, heads)
         changed = without(*heads)
         old, new = (log_probabilities(model, trace) for model in (translator().model, changed))
-        check_moved(words, old - new, trace.next_tokens)
+        check_moved(words, old - new, trace.target_tokens)
         sums = re.search(r", from (\S+) to (\S+?)\.(?: |$)", words).groups()
         assert [number(each) for each in sums] == pytest.approx([old.sum(), new.sum()], abs=0.0051)
         assert all(HEADS[one] in words for one in heads) and ("and 3 more" in words) == (len(heads) == 6)
-        same.add(after.next_ids == trace.next_ids)
-        assert ("the same translation" in words) == (after.next_ids == trace.next_ids)
-        if after.next_ids != trace.next_ids:
+        same.add(after.target_ids == trace.target_ids)
+        assert ("the same translation" in words) == (after.target_ids == trace.target_ids)
+        if after.target_ids != trace.target_ids:
             end = log_probabilities(changed, after).sum()
             assert as_printed(re.search(r"new one has log P (\S+) under", words)[1], end)
     assert same == {True, False}

@@ -42,7 +42,7 @@ def _place(named: str) -> tuple[int, str]:
 @pytest.mark.parametrize(("name", "text"), _CASES)
 def test_the_sub_layers_that_turn_and_add_most(name, text):
     trace, stream = trace_of(name, text), stream_of(name, text)
-    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
+    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.decoder_input_tokens)):
         side = getattr(stream, stack)
         for token in range(0, len(tokens), max(1, len(tokens) // 4)):
             said = describe_trajectory(trajectory(side, token), tokens[token])
@@ -85,8 +85,8 @@ def _check_units(units: np.ndarray, token: int, activation: str) -> None:
 def test_how_many_hidden_units_are_active():
     for at, text in enumerate(SENTENCES[::3]):
         trace, model = trace_of("en-de", text), loaded("en-de").model
-        for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.fed_tokens)):
-            units = record_hidden_units(model, trace.source_ids, trace.fed_ids, stack, at % 3)
+        for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.decoder_input_tokens)):
+            units = record_hidden_units(model, trace.source_ids, trace.decoder_input_ids, stack, at % 3)
             _check_units(units, at % len(tokens), "ReLU")
     for made in ([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0]] * 2, [[1.0] * 7, [2.0] * 7]):
         _check_units(np.array(made), 0, "ReLU")

@@ -24,10 +24,10 @@ def every_head():
     for trace in traces():
         average = trace.cross.astype(np.float64).mean(axis=(0, 1))
         for kind in KINDS:
-            keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-            for head in measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens):
+            keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+            for head in measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens):
                 weights = getattr(trace, kind)[head.layer, head.head]
-                found.append((head, Head(kind, weights, keys, trace.next_tokens, average)))
+                found.append((head, Head(kind, weights, keys, trace.target_tokens, average)))
     return found
 
 
@@ -73,7 +73,7 @@ def test_what_is_said_of_an_average_is_so_in_its_rows():
     seen = set()
     for trace in traces():
         for kind in KINDS:
-            keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
+            keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
             for layer in (2, None):
                 maps = getattr(trace, kind)
                 own = Head(kind, maps[slice(None) if layer is None else [layer]].mean(axis=(0, 1)), keys, ())

@@ -21,14 +21,16 @@ def cases():
     """Tokens, measures, prefix and input tokens of the first, middle and last step of some sentences."""
     found, model = [], translator().model
     for trace in (traces()[index] for index in SHORT):
-        last = len(trace.next_ids) - 1
+        last = len(trace.target_ids) - 1
         for step in sorted({0, last // 2, last}):
-            asked = trace.source_ids, trace.fed_ids[: step + 1], trace.next_ids[step]
+            asked = trace.source_ids, trace.decoder_input_ids[: step + 1], trace.target_ids[step]
             gradient, left_out = gradient_times_input(model, *asked), leave_one_out(model, *asked)
             raw = trace.cross[:, :, step].mean(axis=(0, 1), dtype=np.float64)
             normed = raw[::-1] / raw.sum()  # any other shares will do
             values = {RAW: raw, NORMED: normed, GRADIENT: gradient.source, LEFT_OUT: left_out.source}
-            found.append((trace.source_tokens, values, gradient.prefix, left_out.prefix, trace.fed_tokens[: step + 1]))
+            found.append(
+                (trace.source_tokens, values, gradient.prefix, left_out.prefix, trace.decoder_input_tokens[: step + 1])
+            )
     flat = {name: np.array([0.2, 0.2, 0.1]) for name in MEASURES} | {LEFT_OUT: np.array([0.0, 0.0, -0.0])}
     found.append((("a", "b", "a"), flat, np.zeros(3), np.array([0.0, 1e-5, np.nan]), ("<s>", "a", "b")))
     alone = {name: np.array([1.0]) for name in MEASURES} | {LEFT_OUT: np.array([np.nan])}

@@ -28,12 +28,12 @@ TEXTS = traces()[1:36:5]
 def test_what_source_and_prefix_contribute_is_so():
     model = loaded("en-de").model
     for trace in TEXTS:
-        across = alti(model, trace.source_ids, trace.fed_ids).across[-1]
-        mixing = measured_mixing(record_residual_stream(model, trace.source_ids, trace.fed_ids))
+        across = alti(model, trace.source_ids, trace.decoder_input_ids).across[-1]
+        mixing = measured_mixing(record_residual_stream(model, trace.source_ids, trace.decoder_input_ids))
         rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
         width = len(trace.source_tokens)
         prefix = [sum(row[width:]) for row in across]  # the source has what the prefix has not
-        shares = SourceShares(trace.next_tokens, 1 - np.array(prefix), rolled.source_share()[-1], 0.5)
+        shares = SourceShares(trace.target_tokens, 1 - np.array(prefix), rolled.source_share()[-1], 0.5)
         said = re.fullmatch(
             rf"By ALTI\+ the source contributes {NUMBER} on average \(0\.50 over sentence pairs of this checkpoint\), "
             rf"by rollout {NUMBER}\. Lowest by ALTI\+: {PLACED} \({NUMBER}\), highest: {PLACED} \({NUMBER}\)\.",
@@ -41,7 +41,7 @@ def test_what_source_and_prefix_contribute_is_so():
         )
         assert as_printed(said[1], 1 - np.mean(prefix))
         assert as_printed(said[2], np.mean([sum(row[:width]) for row in rolled.across[-1]]))
-        least, most = place_of(trace.next_tokens, said[3], said[4]), place_of(trace.next_tokens, said[6], said[7])
+        least, most = place_of(trace.target_tokens, said[3], said[4]), place_of(trace.target_tokens, said[6], said[7])
         assert prefix[least] >= max(prefix) - 1e-9 and prefix[most] <= min(prefix) + 1e-9
         assert as_printed(said[5], 1 - prefix[least]) and as_printed(said[8], 1 - prefix[most])
         for step, row in enumerate(across):
@@ -53,10 +53,10 @@ def check_token(text, trace, step, row):
         rf"To {PLACED} contribute most {PLACED} of the source \({NUMBER}\) and {PLACED} of the prefix \({NUMBER}\)\.",
         text,
     )
-    assert place_of(trace.next_tokens, said[1], said[2]) == step
+    assert place_of(trace.target_tokens, said[1], said[2]) == step
     width = len(trace.source_tokens)
     of_source = place_of(trace.source_tokens, said[3], said[4])
-    of_prefix = place_of(trace.fed_tokens[: step + 1], said[6], said[7])
+    of_prefix = place_of(trace.decoder_input_tokens[: step + 1], said[6], said[7])
     assert as_printed(said[5], max(row[:width])) and as_printed(said[8], max(row[width:]))
     assert as_printed(said[5], row[of_source]) and as_printed(said[8], row[width + of_prefix])
 
@@ -70,10 +70,13 @@ def spearman(first, second):
 def test_what_speaks_for_either_candidate_is_so():
     model, agreements = loaded("en-de").model, set()
     for trace in TEXTS:
-        step = (len(trace.next_ids) - 1) // 2
-        asked = model, trace.source_ids, trace.fed_ids[: step + 1]
-        chosen, other = trace.next_ids[step], int(trace.candidate_ids[step][2])
-        names, fed = (trace.next_tokens[step], trace.candidate_tokens[step][2]), trace.fed_tokens[: step + 1]
+        step = (len(trace.target_ids) - 1) // 2
+        asked = model, trace.source_ids, trace.decoder_input_ids[: step + 1]
+        chosen, other = trace.target_ids[step], int(trace.candidate_ids[step][2])
+        names, fed = (
+            (trace.target_tokens[step], trace.candidate_tokens[step][2]),
+            trace.decoder_input_tokens[: step + 1],
+        )
         methods = [method(*asked, chosen, other) for method in (gradient_times_input, leave_one_out)]
         text = describe_contrast(Contrast(*names, trace.source_tokens, fed, *methods))
         assert text.startswith(f"Above 0 speaks for “{names[0]}”, below for “{names[1]}”. By ")
@@ -107,7 +110,12 @@ def test_what_speaks_for_either_candidate_is_so():
 @torch.no_grad()
 def log_softmax(trace):
     model = loaded("en-de").model
-    return model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0].double().log_softmax(-1).numpy()
+    return (
+        model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0]
+        .double()
+        .log_softmax(-1)
+        .numpy()
+    )
 
 
 def test_what_the_model_gives_a_translation_is_so():
@@ -120,7 +128,7 @@ def test_what_the_model_gives_a_translation_is_so():
             check_where(describe_where(forced), forced)
     # The search's own hypothesis as the given one, against a worse one as the model's: the other way round.
     forced = own.trace(TEXTS[0].source_text, target=TEXTS[1].target_text)
-    best = own.trace(TEXTS[0].source_text, target=Hypothesis(TEXTS[0].next_ids, 0.0, 0.0, True))
+    best = own.trace(TEXTS[0].source_text, target=Hypothesis(TEXTS[0].target_ids, 0.0, 0.0, True))
     kinds.add(check_own(describe_own(best, forced), best, forced))
     assert kinds == {"same", "its own", "yours"}
 
@@ -141,7 +149,7 @@ def test_a_translation_that_the_beam_ranked_lower_is_not_said_to_be_unfound():
 
 
 def sums(trace):
-    values = log_softmax(trace)[range(len(trace.next_ids)), trace.next_ids]
+    values = log_softmax(trace)[range(len(trace.target_ids)), trace.target_ids]
     return values.sum(), values.mean()
 
 
@@ -150,9 +158,9 @@ def check_own(text, own, model):
     for (total, count, mean), trace in zip(said, (own, model), strict=False):
         whole, each = sums(trace)
         assert number(total) == pytest.approx(whole, abs=0.006) and number(mean) == pytest.approx(each, abs=0.0055)
-        assert int(count) == len(trace.next_ids)
+        assert int(count) == len(trace.target_ids)
     if "token for token" in text:
-        assert own.next_ids == model.next_ids
+        assert own.target_ids == model.target_ids
         return "same"
     gap = sums(model)[0] - sums(own)[0]
     whose, times = re.search(r"To the model (its own|yours) is ([\d.,]+(?:·10[⁰¹²³⁴-⁹]+)?) times", text).groups()
@@ -164,14 +172,14 @@ def check_own(text, own, model):
 
 def check_where(text, trace):
     values = log_softmax(trace)
-    own = values[range(len(trace.next_ids)), trace.next_ids]
+    own = values[range(len(trace.target_ids)), trace.target_ids]
     ranks = 1 + (values > own[:, None] + 1e-6).sum(axis=1)
     if not (ranks > 1).any():
         assert text == "Each token is the model's first candidate."
         return
     said = re.search(rf"at (\d+) of (\d+) tokens?\. .*? is {PLACED} \(log P {NUMBER}, rank ([\d,]+)\)", text)
     assert (int(said[1]), int(said[2])) == ((ranks > 1).sum(), len(ranks))
-    place = place_of(trace.next_tokens, said[3], said[4])
+    place = place_of(trace.target_tokens, said[3], said[4])
     assert own[place] <= own[ranks > 1].min() + 1e-4 and number(said[5]) == pytest.approx(own[place], abs=0.0051)
     assert number(said[6]) == pytest.approx(ranks[place], abs=1)
     first, chance = re.search(r"would write “(.+)” \((.+? %)\)", text).groups()

@@ -42,16 +42,16 @@ def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_take
         step = int(said[1]) - 1
         entropies = [float(each) for each in trace.entropies]
         assert step >= trace.num_forced and entropies[step] == max(entropies[trace.num_forced :])
-        assert int(said[2]) == len(trace.next_ids)
+        assert int(said[2]) == len(trace.target_ids)
         assert abs(float(said[3]) - np.exp(entropies[step])) <= 0.05 + 1e-4
-        assert said[4] == trace.next_tokens[step] and is_printed(said[5], float(trace.next_probabilities[step]))
+        assert said[4] == trace.target_tokens[step] and is_printed(said[5], float(trace.target_probabilities[step]))
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
-        others = {id: each for id, each in row if id != trace.next_ids[step] and id not in never}
+        others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
         assert said[6] == translator().tokenizer.piece_text(other) and is_printed(said[7], others[other])
-        at_the_limit = not trace.finished and step + 1 == len(trace.next_ids)
+        at_the_limit = not trace.finished and step + 1 == len(trace.target_ids)
         assert (f"force “{said[6]}” instead" in hardest_step(trace)) == (not at_the_limit)
-        assert at_the_limit or translator().may_begin_with((*trace.next_ids[:step], other))
+        assert at_the_limit or translator().may_begin_with((*trace.target_ids[:step], other))
         ends += at_the_limit
     assert ends, "one translation has its hardest step where nothing can follow"
 
@@ -74,7 +74,7 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                 chosen = maps.astype(np.float64)
                 chosen = chosen if layer is None else chosen[layer : layer + 1]
                 means.append((chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1)))
-            for step in {0, len(trace.next_ids) // 2, len(trace.next_ids) - 1}:
+            for step in {0, len(trace.target_ids) // 2, len(trace.target_ids) - 1}:
                 forced = trace.origin == "prefix" and step == 0
                 said = re.fullmatch(
                     r"With input “(.+?)” the model gives “(.+?)” (.+? %), rank (\d+)(, forced by you|, given, not "
@@ -82,8 +82,8 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                     r"source and to “(.+?)” \((\d\.\d\d)\) of the prefix\.",
                     step_sentence(trace, step, cross, decoder, forced),
                 )
-                assert (said[1], said[2]) == (trace.fed_tokens[step], trace.next_tokens[step])
-                probability = float(trace.next_probabilities[step])
+                assert (said[1], said[2]) == (trace.decoder_input_tokens[step], trace.target_tokens[step])
+                probability = float(trace.target_probabilities[step])
                 assert is_printed(said[3], probability)
                 better = sum(float(each) > probability for each in trace.candidate_probabilities[step])
                 assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
@@ -91,16 +91,16 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                     ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else None
                 )
                 rows = means[0][step], means[1][step][: step + 1]
-                for row, keys, at in zip(rows, (trace.source_tokens, trace.fed_tokens), (7, 9), strict=True):
+                for row, keys, at in zip(rows, (trace.source_tokens, trace.decoder_input_tokens), (7, 9), strict=True):
                     most = max(row[index] for index in range(len(row)) if keys[index] == said[at])
                     assert most >= max(row) - 1e-6 and as_printed(said[at + 1], max(row))
                 assert said[6].lower() == head_name(layer, head, layers, heads)
-    assert given_words(odd_traces()[1]).startswith(f"“{odd_traces()[1].next_tokens[0]}” is not the model's choice")
+    assert given_words(odd_traces()[1]).startswith(f"“{odd_traces()[1].target_tokens[0]}” is not the model's choice")
 
 
 def log_probability(text, found):
     """By one teacher-forced pass over the whole translation."""
-    return float(np.log(translator().trace(text, target=found).next_probabilities.astype(np.float64)).sum())
+    return float(np.log(translator().trace(text, target=found).target_probabilities.astype(np.float64)).sum())
 
 
 @torch.inference_mode()

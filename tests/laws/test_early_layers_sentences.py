@@ -36,7 +36,7 @@ def test_from_which_layers_the_translation_is_there_is_what_greedy_decoding_from
     vectors = [stack.start, *(stack.of_layer(layer)[-1].after for layer in range(len(model.encoder)))]
     with torch.inference_mode():
         memories = [model.encoder_norm(torch.tensor(vector)[None]) for vector in vectors]
-    same = [greedy(model, memory, len(trace.next_ids)) == trace.next_ids for memory in memories]
+    same = [greedy(model, memory, len(trace.target_ids)) == trace.target_ids for memory in memories]
     found = decoder_lens(model, trace.source_ids)
     layers, written, kept, count = re.search(
         r"very translation from: (.+?)\. .* it writes ([\d,]+) tokens?(?: and goes on)?; (\d+) of the "
@@ -45,9 +45,9 @@ def test_from_which_layers_the_translation_is_there_is_what_greedy_decoding_from
     ).groups()
     names = ["embeddings", *(f"layer {layer}" for layer in range(1, len(same)))]
     assert layers.split(", ") == [each for each, there in zip(names, same, strict=True) if there]
-    assert (int(written), int(count)) == (len(found[0].ids), len(trace.next_ids))
-    rest = iter(trace.next_ids)
-    at = kept_positions(found[0].ids, trace.next_ids)
+    assert (int(written), int(count)) == (len(found[0].ids), len(trace.target_ids))
+    rest = iter(trace.target_ids)
+    at = kept_positions(found[0].ids, trace.target_ids)
     assert int(kept) == len(at) and all(found[0].ids[each] in rest for each in sorted(at)), "they stand in its order"
 
 
@@ -64,10 +64,14 @@ def test_as_many_tokens_are_kept_as_any_choice_of_them_that_stands_in_the_order(
 @pytest.mark.parametrize("name, text", CASES)
 def test_the_parts_are_said_to_sum_to_what_an_unobserved_pass_has(name, text):
     model, trace = loaded(name).model, trace_of(name, text)
-    for step in range(0, len(trace.next_ids), 2):
-        assert_parts(model, trace.source_ids, trace.fed_ids[: step + 1], trace.next_ids[step], None)
+    for step in range(0, len(trace.target_ids), 2):
+        assert_parts(model, trace.source_ids, trace.decoder_input_ids[: step + 1], trace.target_ids[step], None)
         assert_parts(
-            model, trace.source_ids, trace.fed_ids[: step + 1], trace.next_ids[step], int(trace.candidate_ids[step, 1])
+            model,
+            trace.source_ids,
+            trace.decoder_input_ids[: step + 1],
+            trace.target_ids[step],
+            int(trace.candidate_ids[step, 1]),
         )
 
 

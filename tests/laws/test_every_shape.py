@@ -22,7 +22,7 @@ from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribution_of
 from transformer.interpret.what_if.patching import Question, every_cell, patched_logits
-from transformer.interpret.what_if.running import intervened
+from transformer.interpret.what_if.running import apply_interventions
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -150,7 +150,7 @@ def decoding_has_the_log_probability_of_its_replay(case):
 
 
 def so_it_has_under_interventions(case):
-    with intervened(case.model, ["forbid:cross.*.*:1", "zero:decoder.1.2"]):
+    with apply_interventions(case.model, ["forbid:cross.*.*:1", "zero:decoder.1.2"]):
         found = case.decoded()
         yield found.log_probability, case.log_probability(found.ids), 1e-3
 

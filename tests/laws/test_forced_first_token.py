@@ -54,13 +54,13 @@ def test_only_a_token_that_was_chosen_can_turn(translator, traces):
     """A head turns a translation where greedy decoding from the forced token on goes another way without it."""
     turned = []
     for trace in traces:
-        found = head_importance(translator.model, trace.source_ids, trace.next_ids)
+        found = head_importance(translator.model, trace.source_ids, trace.target_ids)
         assert found.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
         for heads, _ in found.ranked():
             assert found.of(heads.kind)[heads.layer, heads.head, 0] == 0
             without = translator.trace(trace.source_text, interventions=[f"zero:{heads}"])
             changed = found.turned[heads.kind][heads.layer, heads.head]
-            assert changed == (without.next_ids != trace.next_ids)
+            assert changed == (without.target_ids != trace.target_ids)
             turned.append(changed)
     assert not all(turned)
 
@@ -74,7 +74,7 @@ def test_sentences_speak_of_tokens_that_were_chosen(traces):
         assert describe_where(trace) == "Each token is the model's first candidate."
         assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
         assert most_doubtful_step(trace) >= 1
-        least = trace.next_tokens[1 + int(chosen.argmin())]
+        least = trace.target_tokens[1 + int(chosen.argmin())]
         assert f"“{least}”" in least_probable_token(trace)
 
 

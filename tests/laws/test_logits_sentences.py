@@ -34,7 +34,7 @@ def _exps(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
 def test_a_logit_and_its_probability_by_hand(text):
     weight = loaded("en-de").model.output_projection.weight.detach().numpy()
     trace, stream = trace_of("en-de", text), stream_of("en-de", text)
-    for step in {0, len(trace.next_ids) // 2}:
+    for step in {0, len(trace.target_ids) // 2}:
         logits = stream.logits[step]
         best = int(logits.argmax())
         hidden, row = stream.decoder.end[step].astype(np.float64), weight[best].astype(np.float64)
@@ -52,15 +52,15 @@ def test_a_logit_and_its_probability_by_hand(text):
         assert int(count) == len(left) and as_printed(rest, left.sum()) and bias == "0.5000"
         assert as_printed(total, products.sum() + 0.5) and as_printed(model, logits[best])
 
-        id, powers = trace.next_ids[step], np.exp(logits.astype(np.float64) - float(logits.max()))
+        id, powers = trace.target_ids[step], np.exp(logits.astype(np.float64) - float(logits.max()))
         own, top, power, total, share, count, model = re.match(
             r"exp\((−?[\d.]+) − \(?(−?[\d.]+)\)?\) / Σ exp\(.*\) = ([\d.]+) / ([\d.]+) = ([\d.]+), over all ([\d,]+) "
             r"tokens\. The model has ([\d.]+),",
-            softmax_by_hand(truncate(logits), id, float(trace.next_probabilities[step])),
+            softmax_by_hand(truncate(logits), id, float(trace.target_probabilities[step])),
         ).groups()
         assert as_printed(own, logits[id]) and as_printed(top, logits.max()) and number(count) == len(logits)
         assert as_printed(power, powers[id]) and as_printed(total, powers.sum())
-        assert as_printed(share, powers[id] / powers.sum()) and as_printed(model, trace.next_probabilities[step])
+        assert as_printed(share, powers[id] / powers.sum()) and as_printed(model, trace.target_probabilities[step])
 
 
 def _logits() -> list[np.ndarray]:
@@ -123,12 +123,12 @@ _LENSES = [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d
 @pytest.mark.parametrize(("name", "text"), _LENSES)
 def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_ranks_worst(name, text):
     trace = trace_of(name, text)
-    lens = logit_lens(loaded(name).model, stream_of(name, text), trace.next_ids)
+    lens = logit_lens(loaded(name).model, stream_of(name, text), trace.target_ids)
     probabilities = _lens_probabilities(name, text)
-    steps = range(len(trace.next_ids))
-    own = np.array([[layer[step][trace.next_ids[step]] for step in steps] for layer in probabilities])
+    steps = range(len(trace.target_ids))
+    own = np.array([[layer[step][trace.target_ids[step]] for step in steps] for layer in probabilities])
     ranks = 1 + (probabilities > own[..., None]).sum(-1)
-    said = describe_lens(lens, trace.next_tokens)
+    said = describe_lens(lens, trace.target_tokens)
     first = {}
     for step in steps:
         since = len(ranks)
@@ -142,7 +142,7 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     step, token, listed = re.search(r"at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.", said).groups()
     worst = int(step) - 1
     told_ranks = [int(number(rank)) for rank in listed.split(", ")]
-    assert token == trace.next_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
+    assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
     means = [np.prod(ranks[:, step].astype(np.float64)) ** (1 / len(ranks)) for step in steps]
     assert means[worst] >= max(means) * 0.999
     for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"#{id}")):
@@ -156,8 +156,8 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
 
 def test_a_token_that_no_layer_expects_is_counted_apart():
     trace = trace_of("en-de", "I love my teacher.")
-    lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.next_ids[::-1])
-    assert f"not even after the last layer in {len(trace.next_ids)} of" in describe_lens(lens, trace.next_tokens)
+    lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.target_ids[::-1])
+    assert f"not even after the last layer in {len(trace.target_ids)} of" in describe_lens(lens, trace.target_tokens)
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])

@@ -43,7 +43,7 @@ def test_how_many_cells_each_mask_covers_and_how_much_is_padding(pair):
         numbers = re.findall(r"(\d+) of (\d+)", content.describe_source_mask(run, sentence))
         truth = ((closed, source), (closed * source, source * source), (closed * width, width * source))
         assert [tuple(map(int, pair)) for pair in numbers] == [*truth]
-    ids = [(trace_of("en-de", text).source_ids, trace_of("en-de", text).fed_ids) for text in pair]
+    ids = [(trace_of("en-de", text).source_ids, trace_of("en-de", text).decoder_input_ids) for text in pair]
     padding = sum((source - len(one)) + (width - len(other)) for one, other in ids)
     assert content.describe_shapes(run) == (
         f"source [2, {source}], decoder input [2, {width}], {padding} of {2 * (source + width)} positions padding; "
@@ -111,7 +111,7 @@ def test_what_a_disabled_mask_does_to_the_next_tokens(pair, disabled):
     with_mask, without = _run(pair), _run(pair, disabled)
     for sentence in (0, 1):
         steps = with_mask.target_lengths[sentence]
-        before, after = (run.next_probabilities[sentence, :steps].astype(np.float64) for run in (with_mask, without))
+        before, after = (run.target_probabilities[sentence, :steps].astype(np.float64) for run in (with_mask, without))
         change, said = np.abs(after - before), content.describe_predictions(with_mask, without, sentence)
         if change.max() <= 1e-6:
             assert said == "No next token's probability changes by more than 1·10⁻⁶."
@@ -187,7 +187,7 @@ def test_that_a_sentence_without_padding_does_not_need_its_mask_and_the_other_on
                 f" {missing} position{'s' * (missing > 1)} of padding behind this one's {lengths[sentence]} to" in said
             )
             continue
-        change = np.abs(without.next_probabilities - with_mask.next_probabilities)[sentence, :steps].max()
+        change = np.abs(without.target_probabilities - with_mask.target_probabilities)[sentence, :steps].max()
         most = re.search(
             rf"no probability by more than ({TINY})\)", content.describe_no_padding(with_mask, without, sentence)
         )[1]

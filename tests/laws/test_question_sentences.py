@@ -31,7 +31,7 @@ def _asked(name: str, text: str) -> content.Asked:
 def test_what_is_said_of_the_sentence_itself(name, text):
     asked = _asked(name, text)
     model, trace, stream = asked.translator.model, asked.trace, asked.stream
-    fed, following = trace.fed_tokens, trace.next_tokens
+    fed, following = trace.decoder_input_tokens, trace.target_tokens
     assert content._shift(asked).see == (
         f"Row 1 is fed “{fed[0]}” and is to predict “{following[0]}”; row {len(fed)}, the last, is fed “{fed[-1]}” and "
         f"is to predict “{following[-1]}”. Each row is a task of its own."

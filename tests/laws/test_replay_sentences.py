@@ -87,7 +87,7 @@ def test_how_each_head_changed_over_the_training_and_which_one_most(case):
 def test_what_a_head_does_at_a_snapshot(case):
     name, number, kind = case
     trajectory, (values, uniform), labels = _replay(name).trajectories[number], _values(*case), thresholds()
-    keys = trajectory.fed_tokens if kind == "decoder" else trajectory.source_tokens
+    keys = trajectory.decoder_input_tokens if kind == "decoder" else trajectory.source_tokens
     maps = content.attention_maps(trajectory, kind)
     for snapshot in range(0, len(maps), 6):
         for layer, head in np.ndindex(maps.shape[1:3]):

@@ -13,7 +13,7 @@ from torch import nn
 from headlight.views.what_if.rewriting_content import describe_next, describe_rewriting
 from transformer.interpret.what_if.intervention import EVERY_ROW, Focus, Forbid, Heads, Rows, Shift
 
-TEXTS = [each for each in traces() if len(each.source_ids) > 3 and len(each.next_ids) > 3][2:18:5]
+TEXTS = [each for each in traces() if len(each.source_ids) > 3 and len(each.target_ids) > 3][2:18:5]
 
 
 class Changed(nn.Module):
@@ -44,8 +44,8 @@ def focus(row):
 
 @torch.no_grad()
 def log_probabilities(model, trace):
-    logits = model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0].double()
-    return logits.log_softmax(-1)[range(len(trace.next_ids)), trace.next_ids].numpy()
+    logits = model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0].double()
+    return logits.log_softmax(-1)[range(len(trace.target_ids)), trace.target_ids].numpy()
 
 
 @pytest.mark.parametrize("change, by_hand", [(Forbid, forbid), (Focus, focus)])
@@ -58,7 +58,7 @@ def test_what_is_said_of_a_change_is_what_attention_by_its_formula_gives(change,
         forced = translator().trace(trace.source_text, target=target, interventions=[asked])
         words = describe_rewriting(asked, trace, forced, after)
         model = copy.deepcopy(translator().model)
-        changed = [2] if rows.last else range(2, len(trace.next_ids))
+        changed = [2] if rows.last else range(2, len(trace.target_ids))
         for layer in range(3) if heads.layer is None else [2]:
             model.decoder[layer].cross_attention.core = Changed(
                 range(8) if heads.head is None else [3], changed, by_hand
@@ -66,12 +66,12 @@ def test_what_is_said_of_a_change_is_what_attention_by_its_formula_gives(change,
         old, new = (log_probabilities(each, trace) for each in (translator().model, model))
         sums = re.search(r", from (\S+) to (\S+?)\.(?: |$)", words).groups()
         assert [number(each) for each in sums] == pytest.approx([old.sum(), new.sum()], abs=0.0051)
-        check_moved(words, old - new, trace.next_tokens)
+        check_moved(words, old - new, trace.target_tokens)
         token = re.search(r"“(.+?)”(?: \(position (\d+)\))?", words)
         assert place_of(trace.source_tokens, token[1], token[2]) == 1
         whom = "all heads of the cross-attention" if heads.head is None else "cross-attention layer 3, head 4"
         assert whom in words and ("alone," in words) == bool(rows.last)
-        assert ("the same translation" in words) == (after.next_ids == trace.next_ids)
+        assert ("the same translation" in words) == (after.target_ids == trace.target_ids)
 
 
 def test_every_row_is_said_only_of_rows_that_the_change_can_reach():

@@ -39,7 +39,7 @@ def by_hand(trace, mixing):
         for layer, part in zip(maps[kind], getattr(mixing, kind), strict=True):
             shares.append(mix(shares[-1], layer @ shares[-1], part))
         found[kind] = shares[1:]
-    memory, target = found["encoder"][-1], len(trace.fed_tokens)
+    memory, target = found["encoder"][-1], len(trace.decoder_input_tokens)
     shares, found["cross"] = np.hstack([np.zeros((target, len(memory))), np.eye(target)]), []
     for layer in range(len(maps["cross"])):
         shares = mix(shares, maps["decoder"][layer] @ shares, mixing.decoder[layer])
@@ -55,7 +55,7 @@ def cases():
     model, found = translator().model, []
     for trace in traces():
         maps = trace.encoder, trace.decoder, trace.cross
-        stream = record_residual_stream(model, trace.source_ids, trace.fed_ids)
+        stream = record_residual_stream(model, trace.source_ids, trace.decoder_input_ids)
         for name, mixing in ((HALVES, half_and_half(*maps)), (MEASURED, measured_mixing(stream))):
             found.append((trace, name, mixing, roll_out(*maps, mixing), by_hand(trace, mixing)))
     return found
@@ -72,8 +72,8 @@ SHARES = re.compile(
 def test_what_is_said_of_weights_and_shares_is_so(kind):
     moved_somewhere = False
     for trace, _, _, rollout, own in cases():
-        keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-        queries = trace.source_tokens if kind == "encoder" else trace.fed_tokens
+        keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+        queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
         for layer in range(len(trace.encoder)):
             said = SHARES.fullmatch(describe_shares(*raw_and_rolled(trace, rollout, kind, layer, "fed")))
             before = getattr(trace, kind)[layer].astype(np.float64).mean(axis=0)
@@ -133,7 +133,7 @@ def check_parts(text, trace, source, measure):
         text,
     )
     least, most = int(said[3]) - 1, int(said[6]) - 1
-    assert (said[4], said[7]) == (trace.next_tokens[least], trace.next_tokens[most])
+    assert (said[4], said[7]) == (trace.target_tokens[least], trace.target_tokens[most])
     assert source[most] >= max(source) - 1e-6 and source[least] <= min(source) + 1e-6
     assert as_printed(said[1], source.mean()) and as_printed(said[2], min(source)) and as_printed(said[5], max(source))
 
@@ -154,15 +154,20 @@ def test_what_the_source_has_of_each_step_is_so():
 def test_what_alti_says_of_a_row_and_of_the_source_is_so():
     model = translator().model
     for trace in traces()[:36:7]:
-        rollout, layers = alti(model, trace.source_ids, trace.fed_ids), {}
+        rollout, layers = alti(model, trace.source_ids, trace.decoder_input_ids), {}
         for kind in ("encoder", "decoder", "cross"):
-            stages = [record_stages(model, trace.source_ids, trace.fed_ids, kind, layer) for layer in range(3)]
+            stages = [
+                record_stages(model, trace.source_ids, trace.decoder_input_ids, kind, layer) for layer in range(3)
+            ]
             layers[kind] = [
                 contributions(each, block_parameters(model, kind, layer), reads_itself=kind != "cross")
                 for layer, each in enumerate(stages)
             ]
         memory = layers["encoder"][2] @ layers["encoder"][1] @ layers["encoder"][0]
-        width, prefix = len(memory), np.eye(len(trace.fed_tokens))  # what each row has of the prefix, layer by layer
+        width, prefix = (
+            len(memory),
+            np.eye(len(trace.decoder_input_tokens)),
+        )  # what each row has of the prefix, layer by layer
         for layer in range(3):
             prefix = layers["cross"][layer][:, width:] * (layers["decoder"][layer] @ prefix)
             check_parts(describe_parts(trace, rollout, layer, ALTI), trace, 1 - prefix.sum(axis=1), r"ALTI\+")

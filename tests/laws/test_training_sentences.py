@@ -20,9 +20,9 @@ from transformer.data.batching import (
     count_padding,
     epoch_batches,
     make_examples,
-    open_batch,
     random_batches,
     read_samples,
+    view_examples,
 )
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.toy.jobs import JobView
@@ -67,7 +67,7 @@ def _cells(batch) -> tuple[int, int, int]:
 def test_a_batch_in_numbers():
     tokenizer, alone = loaded("en-de").tokenizer, 0
     for batch, budget in _batches():
-        opened, size = open_batch(batch, tokenizer), len(batch)
+        opened, size = view_examples(batch, tokenizer), len(batch)
         source, target, padding = _cells(batch)
         said = batching_content.describe_batch(opened, count_padding(batch), budget)
         share = re.match(rf"{padding:,} of {source + target:,} cells \(({PERCENT})\) are padding, ", said)
@@ -207,13 +207,13 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name, epsilon):
     assert as_scientific(less, every[0] - others[0])
     for text in SENTENCES[:-1:2]:
         trace = trace_of(name, text)
-        values = trace.next_probabilities.astype(np.float64)
+        values = trace.target_probabilities.astype(np.float64)
         token, surest, above, count, sure, mean = re.match(
             r"The surest of \d+ steps? is “(.+)” with ([\d.]+)\. Above .* lie (\d+) of (\d+)(?:; the mean of the (\d+) "
             r"above 0\.8 is ([\d.]+))?\. Look",
             label_smoothing_content.describe_confidence(trace, own),
         ).groups()
-        tokens = zip(trace.next_tokens, values, strict=True)
+        tokens = zip(trace.target_tokens, values, strict=True)
         assert token in [one for one, value in tokens if value >= values.max() - 1e-6]
         assert as_printed(surest, values.max()) and int(count) == len(values)
         assert int(above) == sum(value > every[0] + 1e-9 for value in values)

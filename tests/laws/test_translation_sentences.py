@@ -22,8 +22,8 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
             rf"Lowest-probability token: {TOKEN}, ([<>]?.+? %), rank (\d+); “(.+?)” got (.+? %)\.",
             least_probable_token(trace),
         )
-        step = place_of(trace.next_tokens, said[1], said[2])
-        chosen = [float(each) for each in trace.next_probabilities]
+        step = place_of(trace.target_tokens, said[1], said[2])
+        chosen = [float(each) for each in trace.target_probabilities]
         assert (
             step >= trace.num_forced
             and chosen[step] == min(chosen[trace.num_forced :])
@@ -32,7 +32,7 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
         better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
         assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
-        others = {id: each for id, each in row if id != trace.next_ids[step] and id not in never}
+        others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
         assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
 
@@ -42,7 +42,7 @@ def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
     written = json.loads((CHECKPOINT / "outputs.json").read_text())
     told = 0
     for trace in (*all_traces(), *odd_traces()):
-        chosen = [float(each) for each in trace.next_probabilities[trace.num_forced :]]
+        chosen = [float(each) for each in trace.target_probabilities[trace.num_forced :]]
         mean = sum(map(np.log, chosen)) / len(chosen)
         lower = sum(each < mean for each in written["mean_log_probabilities"]) / usual.sentences
         spread = re.findall(r"(?:^|▁)[^▁]*", "\0".join(trace.source_tokens[:-1]))
@@ -79,7 +79,7 @@ def test_the_weight_named_is_the_largest_between_two_words():
             chosen = (chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1))
             weights = {
                 (row, column): chosen[row, column]
-                for row, out in enumerate(trace.next_tokens)
+                for row, out in enumerate(trace.target_tokens)
                 for column, key in enumerate(trace.source_tokens)
                 if word(out) and word(key)
             }
@@ -91,7 +91,10 @@ def test_the_weight_named_is_the_largest_between_two_words():
                 r"between two words\.",
                 text,
             )
-            row, column = place_of(trace.next_tokens, said[2], said[3]), place_of(trace.source_tokens, said[4], said[5])
+            row, column = (
+                place_of(trace.target_tokens, said[2], said[3]),
+                place_of(trace.source_tokens, said[4], said[5]),
+            )
             assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[6], weights[row, column])
             assert said[1].lower() == head_name(layer, head, layers, heads)
             named += 1

@@ -30,20 +30,20 @@ def trace_of(name: str, text: str) -> Trace:
 def stream_of(name: str, text: str) -> ResidualStream:
     """Every vector of a text and its translation on the way through a model."""
     trace = trace_of(name, text)
-    return record_residual_stream(loaded(name).model, trace.source_ids, trace.fed_ids)
+    return record_residual_stream(loaded(name).model, trace.source_ids, trace.decoder_input_ids)
 
 
 @cache
 def stages_of(name: str, text: str, kind: str, layer: int) -> Stages:
     """One attention block's stages for a text and its translation."""
     trace = trace_of(name, text)
-    return record_stages(loaded(name).model, trace.source_ids, trace.fed_ids, kind, layer)
+    return record_stages(loaded(name).model, trace.source_ids, trace.decoder_input_ids, kind, layer)
 
 
 def labels(trace: Trace, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tokens of the queries and of the keys of a kind of attention."""
-    queries = trace.source_tokens if kind == "encoder" else trace.fed_tokens
-    return queries, trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
+    return queries, trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
 
 
 def some_blocks() -> list[tuple[str, str, str, int]]:

@@ -187,12 +187,12 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
     with np.load(out, allow_pickle=False) as trace:
         assert str(trace["target_text"]) == text
         assert target is None or text == target
-        source, fed = len(trace["source_tokens"]), len(trace["fed_tokens"])
+        source, fed = len(trace["source_tokens"]), len(trace["decoder_input_tokens"])
         assert trace["encoder"].shape == (2, 4, source, source)
         assert trace["decoder"].shape == (1, 4, fed, fed)
         assert trace["cross"].shape == (1, 4, fed, source)
-        assert list(trace["fed_tokens"][1:]) == list(trace["next_tokens"][:-1])
-        assert trace["fed_tokens"][0] == "<s>" and trace["next_tokens"][-1] == "</s>"
+        assert list(trace["decoder_input_tokens"][1:]) == list(trace["target_tokens"][:-1])
+        assert trace["decoder_input_tokens"][0] == "<s>" and trace["target_tokens"][-1] == "</s>"
         np.testing.assert_allclose(trace["cross"].sum(-1), 1, atol=1e-5)
 
 

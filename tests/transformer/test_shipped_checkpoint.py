@@ -116,8 +116,8 @@ def test_its_traces_obey_the_laws(shipped):
         np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
     assert (np.triu(trace.decoder, 1) == 0).all()
     with torch.inference_mode():
-        plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0]
-    assert torch.equal(record_one(shipped.model, trace.source_ids, trace.fed_ids).logits, plain)
+        plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0]
+    assert torch.equal(record_one(shipped.model, trace.source_ids, trace.decoder_input_ids).logits, plain)
 
 
 def test_its_attention_while_decoding_equals_the_replay(shipped):
@@ -142,7 +142,7 @@ def test_the_candidates_of_a_step_are_the_softmax_of_its_cached_logits(shipped, 
     trace = shipped.trace(sentence)
     with torch.inference_mode():
         state = DecodingState(shipped.model, [list(trace.source_ids)], 60)
-        for step, fed in enumerate(trace.fed_ids):
+        for step, fed in enumerate(trace.decoder_input_ids):
             probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
             shown = probabilities[trace.candidate_ids[step]]
             np.testing.assert_allclose(trace.candidate_probabilities[step], shown, atol=1e-5)

@@ -77,14 +77,14 @@ def test_a_trace_with_a_forced_prefix_begins_with_it(trained):
     assert trace.origin == "prefix" and trace.target_text.startswith("Wagen")
     ids = trained.tokenizer.encode("Wagen")
     again = trained.trace("small red cat.", prefix=ids, strategy=Beam(size=3))
-    assert again.next_ids[: len(ids)] == tuple(ids)
+    assert again.target_ids[: len(ids)] == tuple(ids)
 
 
 def test_replaying_the_decoded_target_gives_the_same_trace(trained):
     """A decoded trace and the trace of its own text as a given target are the same maps."""
     decoded = trained.trace("old house.")
     given = trained.trace("old house.", target=decoded.target_text)
-    assert given.next_ids == decoded.next_ids
+    assert given.target_ids == decoded.target_ids
     np.testing.assert_array_equal(given.cross, decoded.cross)
 
 
@@ -146,7 +146,7 @@ def test_the_longest_text_that_fits_is_translated(trained):
 def test_a_prefix_without_room_after_it_is_refused(trained, length):
     prefix = trained.tokenizer.encode("Hund") * length
     if length < 24:
-        assert len(trained.trace("red dog.", prefix=prefix).next_ids) == 24
+        assert len(trained.trace("red dog.", prefix=prefix).target_ids) == 24
     else:
         with pytest.raises(TooLongError, match="prefix"):
             trained.trace("red dog.", prefix=prefix)
@@ -186,12 +186,13 @@ def test_many_visitors_share_one_translator(trained):
             else:
                 found, expected = trained.trace(texts[which]), plain[which]
                 assert trained.translate([texts[which]]) == [expected.target_text]
-            assert found.next_ids == expected.next_ids
+            assert found.target_ids == expected.target_ids
             np.testing.assert_array_equal(found.cross, expected.cross)
-            np.testing.assert_array_equal(found.next_probabilities, expected.next_probabilities)
+            np.testing.assert_array_equal(found.target_probabilities, expected.target_probabilities)
 
     assert all(
-        (one.next_probabilities[0] != other.next_probabilities[0]) for one, other in zip(plain, ablated, strict=True)
+        (one.target_probabilities[0] != other.target_probabilities[0])
+        for one, other in zip(plain, ablated, strict=True)
     )
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(visit, range(8)))
@@ -201,9 +202,9 @@ def test_a_hypothesis_is_traced_as_it_was_found(translator):
     found = translator.hypotheses("red dog", Beam(size=3))
     for one in found:
         trace = translator.trace("red dog", target=one)
-        assert trace.next_ids == one.ids
+        assert trace.target_ids == one.ids
         assert trace.origin == "decoded"
-        assert float(np.log(trace.next_probabilities).sum()) == pytest.approx(one.log_probability, abs=1e-3)
+        assert float(np.log(trace.target_probabilities).sum()) == pytest.approx(one.log_probability, abs=1e-3)
 
 
 def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
@@ -214,7 +215,7 @@ def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
     found = translator.hypotheses("red dog", asked)
     assert [one.ids[:2] for one in found] == [(8, 9)] * 3
     assert list(translator.beam_search("red dog", asked).ended[:3]) == found
-    assert translator.best_ids(["red dog"], asked) == [found[0].ids] == [translator.trace("red dog", asked).next_ids]
+    assert translator.best_ids(["red dog"], asked) == [found[0].ids] == [translator.trace("red dog", asked).target_ids]
     assert translator.translate(["red dog"], asked) == [translator.tokenizer.decode(found[0].ids)]
     with pytest.raises(ValueError, match="a Beam, got Greedy"):
         translator.beam_search("red dog", Greedy())
@@ -225,7 +226,7 @@ def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
 def test_ids_that_were_given_are_a_target_and_not_the_models_own_translation(translator):
     trace = translator.trace("red dog", target=[8, 9])
     assert (trace.origin, trace.finished) == ("target", False)
-    assert translator.record("red dog", decoded=trace.next_ids)[0].origin == "decoded"
+    assert translator.record("red dog", decoded=trace.target_ids)[0].origin == "decoded"
 
 
 def test_a_text_in_place_of_a_list_of_texts_is_not_read_letter_by_letter(translator):

@@ -197,19 +197,19 @@ def count_padding(*batches: Examples) -> Padding:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedBatch:
+class BatchView:
     """A batch as training hands it to the model, with the texts of its tokens. Arrays are read-only.
 
     The tokens of each sentence are as long as the batch is wide, padding included; of each, the first
-    `source_lengths[sentence]` and `target_lengths[sentence]` (of `next_tokens`, what the fed ones predict) are real.
+    `source_lengths[sentence]` and `target_lengths[sentence]` (of `target_tokens`, what the fed ones predict) are real.
     Where the batch is wider than a sentence, its end of sentence is fed as well, and predicts padding.
     Masks, True = may be read: source_mask [batch, 1, 1, source], target_padding_mask [batch, 1, 1, target],
     causal_mask [target, target], target_mask [batch, 1, target, target].
     """
 
     source_tokens: tuple[tuple[str, ...], ...]
-    fed_tokens: tuple[tuple[str, ...], ...]
-    next_tokens: tuple[tuple[str, ...], ...]
+    decoder_input_tokens: tuple[tuple[str, ...], ...]
+    target_tokens: tuple[tuple[str, ...], ...]
     source_lengths: tuple[int, ...]
     target_lengths: tuple[int, ...]
     source_mask: np.ndarray
@@ -218,7 +218,7 @@ class OpenedBatch:
     target_mask: np.ndarray
 
 
-def open_batch(batch: Examples, tokenizer: TextTokenizer) -> OpenedBatch:
+def view_examples(batch: Examples, tokenizer: TextTokenizer) -> BatchView:
     """What training makes of a batch: tokens on both sides and all masks."""
     lengths = [(len(example.source), len(example.target) - 1) for example in batch]
     return view_batch(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
@@ -226,13 +226,13 @@ def open_batch(batch: Examples, tokenizer: TextTokenizer) -> OpenedBatch:
 
 def view_batch(
     source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: TextTokenizer
-) -> OpenedBatch:
+) -> BatchView:
     """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
-    return OpenedBatch(
+    return BatchView(
         source_tokens=piece_texts(source.tolist(), tokenizer.source_piece_text),
-        fed_tokens=piece_texts(fed.tolist(), tokenizer.piece_text),
-        next_tokens=piece_texts(following.tolist(), tokenizer.piece_text),
+        decoder_input_tokens=piece_texts(fed.tolist(), tokenizer.piece_text),
+        target_tokens=piece_texts(following.tolist(), tokenizer.piece_text),
         source_lengths=source_lengths,
         target_lengths=target_lengths,
         source_mask=to_array(padding_mask(source, tokenizer.pad_id)),

@@ -71,7 +71,7 @@ class Outcome(Name):
 
 
 @dataclass(frozen=True)
-class Fate:
+class PathOutcome:
     """What became of one path in a search.
 
     It ended, at `place` in the ranking of all that ended; or it fell out, at token `place`, where the beam kept better
@@ -97,16 +97,16 @@ class SearchRecord:
     score_bounds: tuple[float, ...]
     log_probabilities: tuple[tuple[float, ...], ...] = ()
 
-    def fate(self, ids: Ids) -> Fate:
+    def outcome_of(self, ids: Ids) -> PathOutcome:
         """What became of the path with these ids."""
         ids = tuple(ids)
         for place, one in enumerate(self.ended, start=1):
             if one.ids == ids:
-                return Fate(Outcome.ENDED, place)
+                return PathOutcome(Outcome.ENDED, place)
         for place, kept in enumerate(self.kept, start=1):
             if ids[:place] not in kept:
-                return Fate(Outcome.FELL_OUT, place)
-        return Fate(Outcome.OPEN)
+                return PathOutcome(Outcome.FELL_OUT, place)
+        return PathOutcome(Outcome.OPEN)
 
 
 @dataclass

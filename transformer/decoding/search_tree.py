@@ -54,7 +54,7 @@ def best_branch(branches: Sequence[Branch]) -> int:
     return next((number for number, branch in enumerate(branches) if branch.rank == 1), 0)
 
 
-def way_to(branches: Sequence[Branch], number: int) -> list[int]:
+def path_to(branches: Sequence[Branch], number: int) -> list[int]:
     """The branches on the way to one of them, the first token's first, itself last."""
     way = []
     while number >= 0:

@@ -35,7 +35,7 @@ class Attribution:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class Occlusion:
     """What log P of the predicted token lost without each of some tokens, [tokens], and what it is with all of them."""
 
     drops: np.ndarray
@@ -82,25 +82,25 @@ def leave_one_out(
     self-attention. It keeps its position, so that all others stay. The last token of the input and a source of a single
     token cannot be left out: they get NaN.
     """
-    parts = parts_to_leave_out(len(source), len(decoder_input))
-    found = [leave_out(model, source, decoder_input, predicted, part, against) for part in parts]
+    parts = parts_to_occlude(len(source), len(decoder_input))
+    found = [occlude(model, source, decoder_input, predicted, part, against) for part in parts]
     return concatenate(found, len(source))
 
 
-def parts_to_leave_out(source: int, decoder_input: int) -> list[range]:
+def parts_to_occlude(source: int, decoder_input: int) -> list[range]:
     """The positions of `source` tokens, then of `decoder_input` ones, in parts that one pass of the model can take."""
     count = source + decoder_input
     return [range(first, min(first + TOKENS_AT_ONCE, count)) for first in range(0, count, TOKENS_AT_ONCE)]
 
 
-def leave_out(
+def occlude(
     model: Transformer,
     source: Ids,
     decoder_input: Ids,
     predicted: int,
     positions: Ids,
     against: int | None = None,
-) -> LeftOut:
+) -> Occlusion:
     """`leave_one_out` for some positions, the prefix's counted on from the source's; raises ValueError for others."""
     length, last = len(source), len(source) + len(decoder_input) - 1
     if not all(0 <= position <= last for position in positions):
@@ -117,10 +117,10 @@ def leave_out(
     seen = record(model, [source] * rows, [decoder_input] * rows, request)
     found = to_array(_log_probability(seen.logits[:, -1], predicted, against))
     impossible = [position == last or (length == 1 and position == 0) for position in positions]
-    return LeftOut(read_only(np.where(impossible, np.nan, found[0] - found[1:])), float(found[0]))
+    return Occlusion(read_only(np.where(impossible, np.nan, found[0] - found[1:])), float(found[0]))
 
 
-def concatenate(parts: Sequence[LeftOut], source: int) -> Attribution:
+def concatenate(parts: Sequence[Occlusion], source: int) -> Attribution:
     """All the parts of a `leave_one_out`, in order, as one; the first `source` tokens are those of the source."""
     drops = read_only(np.concatenate([part.drops for part in parts]))
     return Attribution(drops[:source], drops[source:], parts[0].log_probability)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..arrays import require_index, softmax, to_array
-from ..data.batching import OpenedBatch, pad, piece_texts, view_batch
+from ..data.batching import BatchView, pad, piece_texts, view_batch
 from ..data.tokenizer import TextTokenizer
 from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
@@ -41,11 +41,11 @@ class CapturedAttention:
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedPass(OpenedBatch):
+class MaskedPass(BatchView):
     """One teacher-forced pass over a padded batch; floats are float32.
 
     The four masks are those of the batch, whatever was disabled. What the pass ran with stands in `unmasked` of each
-    kind. next_probabilities: [batch, target], what the model gave to `next_tokens`; best_tokens: its first choices,
+    kind. target_probabilities: [batch, target], what the model gave to `target_tokens`; best_tokens: its first choices,
     with best_probabilities. Rows of padding have numbers too, and they mean nothing.
     """
 
@@ -53,7 +53,7 @@ class MaskedPass(OpenedBatch):
     encoder: CapturedAttention
     decoder: CapturedAttention
     cross: CapturedAttention
-    next_probabilities: np.ndarray
+    target_probabilities: np.ndarray
     best_tokens: tuple[tuple[str, ...], ...]
     best_probabilities: np.ndarray
 
@@ -66,7 +66,7 @@ class MaskedPass(OpenedBatch):
         return self.source_lengths if kind == AttentionKind.ENCODER else self.target_lengths
 
 
-def open_sentences(sentences: Sequence[Trace], tokenizer: TextTokenizer) -> OpenedBatch:
+def view_sentences(sentences: Sequence[Trace], tokenizer: TextTokenizer) -> BatchView:
     """The sentences and their targets as one padded batch with its masks, before any model runs."""
     _, sides = _side_by_side(sentences, tokenizer.pad_id)
     return _opened(sentences, sides, tokenizer)
@@ -96,7 +96,7 @@ def run_masked(
         **vars(_opened(sentences, (source, decoder_input, target), tokenizer)),
         disabled=disabled,
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},  # type: ignore[arg-type]
-        next_probabilities=predicted.probabilities,
+        target_probabilities=predicted.probabilities,
         best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer.piece_text),
         best_probabilities=predicted.best_probabilities[..., 0],
     )
@@ -106,13 +106,13 @@ def _side_by_side(
     sentences: Sequence[Trace], pad_id: int, device: torch.device | None = None
 ) -> tuple[list[list[Sequence[int]]], list[Tensor]]:
     """Ids of the source, of the decoder's input and of its target, sentence by sentence; and padded."""
-    rows = [[getattr(each, name) for each in sentences] for name in ("source_ids", "fed_ids", "next_ids")]
+    rows = [[getattr(each, name) for each in sentences] for name in ("source_ids", "decoder_input_ids", "target_ids")]
     return rows, [pad(side, pad_id, device) for side in rows]
 
 
-def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> OpenedBatch:
+def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> BatchView:
     source, fed, following = sides
-    lengths = [(len(each.source_ids), len(each.fed_ids)) for each in sentences]
+    lengths = [(len(each.source_ids), len(each.decoder_input_ids)) for each in sentences]
     return view_batch(source, fed, following, lengths, tokenizer)
 
 
@@ -171,7 +171,7 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
         require_index(name, value, count)
     place = layer, sentence, head
     fed, predicted, keys = row_and_column_labels(
-        kind, run.source_tokens[sentence], run.fed_tokens[sentence], run.next_tokens[sentence]
+        kind, run.source_tokens[sentence], run.decoder_input_tokens[sentence], run.target_tokens[sentence]
     )
     return MaskedHead(
         kind=kind,

@@ -28,9 +28,9 @@ class Trace:
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
     cross: [layers, heads, target, source]; rows are queries, columns keys, layers and heads count from 0.
-    The decoder's input is the target shifted right, from begin of sentence on: row t reads `fed_tokens[t]` and predicts
-    what follows it in the target, `next_tokens[t]`, to which the model gave `next_probabilities[t]` and the rank
-    `next_ranks[t]` (1 = most probable). `entropies` are in nats.
+    The decoder's input is the target shifted right, from begin of sentence on: row t reads `decoder_input_tokens[t]`
+    and predicts what follows it in the target, `target_tokens[t]`, to which the model gave `target_probabilities[t]`
+    and the rank `target_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin` tells where the target came from: "decoded", "target" or "prefix", see `Origin`.
     `finished` is False for a target without its end of sentence: a decoded one met the length limit, or ids were given.
@@ -47,15 +47,15 @@ class Trace:
     source_pieces: tuple[Piece, ...]
     source_tokens: tuple[str, ...]
     source_ids: tuple[int, ...]
-    fed_tokens: tuple[str, ...]
-    fed_ids: tuple[int, ...]
-    next_tokens: tuple[str, ...]
-    next_ids: tuple[int, ...]
+    decoder_input_tokens: tuple[str, ...]
+    decoder_input_ids: tuple[int, ...]
+    target_tokens: tuple[str, ...]
+    target_ids: tuple[int, ...]
     encoder: np.ndarray
     decoder: np.ndarray
     cross: np.ndarray
-    next_probabilities: np.ndarray
-    next_ranks: np.ndarray
+    target_probabilities: np.ndarray
+    target_ranks: np.ndarray
     entropies: np.ndarray
     candidate_ids: np.ndarray
     candidate_probabilities: np.ndarray
@@ -76,7 +76,7 @@ class Trace:
 
     def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
-        return self.source_ids, self.fed_ids[: step + 1], self.next_ids[step]
+        return self.source_ids, self.decoder_input_ids[: step + 1], self.target_ids[step]
 
     @classmethod
     def from_activations(
@@ -113,13 +113,13 @@ class Trace:
             source_pieces=tuple(pieces),
             source_tokens=tuple(map(tokenizer.source_piece_text, source_ids)),
             source_ids=tuple(source_ids),
-            fed_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
-            fed_ids=tuple(decoder_input),
-            next_tokens=tuple(map(tokenizer.piece_text, target_ids)),
-            next_ids=tuple(target_ids),
+            decoder_input_tokens=tuple(map(tokenizer.piece_text, decoder_input)),
+            decoder_input_ids=tuple(decoder_input),
+            target_tokens=tuple(map(tokenizer.piece_text, target_ids)),
+            target_ids=tuple(target_ids),
             **{kind.value: to_array(_weights(seen, kind, interventions, size)) for kind, size in sizes.items()},
-            next_probabilities=predicted.probabilities,
-            next_ranks=predicted.ranks,
+            target_probabilities=predicted.probabilities,
+            target_ranks=predicted.ranks,
             entropies=predicted.entropies,
             candidate_ids=predicted.best_ids,
             candidate_probabilities=predicted.best_probabilities,
@@ -131,12 +131,12 @@ class Trace:
     @property
     def scored_steps(self) -> range:
         """The steps whose token was open to choice, the model's or a given target's: all but the forced first ones."""
-        return range(self.num_forced, len(self.next_ids))
+        return range(self.num_forced, len(self.target_ids))
 
     @property
     def log_probabilities(self) -> np.ndarray:
         """log P of each target token in nats, exactly 0 for a forced one: [target], float64."""
-        found = np.log(np.maximum(self.next_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
+        found = np.log(np.maximum(self.target_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
         found[: self.num_forced] = 0.0
         return found
 
@@ -153,14 +153,14 @@ class Trace:
     @property
     def never_chosen(self) -> frozenset[str]:
         """The tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
-        return frozenset({"<pad>", self.fed_tokens[0]} - {"</s>"})  # with which some models begin and all end
+        return frozenset({"<pad>", self.decoder_input_tokens[0]} - {"</s>"})  # with which some models begin and all end
 
     @property
     def is_greedy(self) -> np.ndarray:
         """True where the target has the token that greedy decoding would go on with, or a forced one: [target]."""
         never = np.isin(np.array(self.candidate_tokens), list(self.never_chosen))
-        above = never & (self.candidate_probabilities > self.next_probabilities[:, None])
-        return (self.next_ranks - above.sum(axis=1) == 1) | (np.arange(len(self.next_ids)) < self.num_forced)
+        above = never & (self.candidate_probabilities > self.target_probabilities[:, None])
+        return (self.target_ranks - above.sum(axis=1) == 1) | (np.arange(len(self.target_ids)) < self.num_forced)
 
     def runner_up(self, step: int) -> int:
         """The place among a step's candidates of the most probable one that the target might have had instead."""
@@ -168,12 +168,12 @@ class Trace:
         return next(
             place
             for place, (id, token) in enumerate(candidates)
-            if id != self.next_ids[step] and token not in self.never_chosen
+            if id != self.target_ids[step] and token not in self.never_chosen
         )
 
     def has_room_after(self, step: int) -> bool:
         """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
-        return self.finished or step + 1 < len(self.next_ids)
+        return self.finished or step + 1 < len(self.target_ids)
 
     def save(self, path: Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
@@ -206,7 +206,9 @@ def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | 
     if kind == AttentionKind.DECODER:
         unmasked &= np.tri(weights.shape[-1], dtype=bool)
     layer, head, query, key = np.nonzero(unmasked)
-    reads, predicts, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    reads, predicts, keys = row_and_column_labels(
+        kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
+    )
     return {
         "kind": str(kind),
         "layer": layer,
@@ -286,7 +288,9 @@ def attention_map(
             require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    fed, predicted, keys = row_and_column_labels(kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+    fed, predicted, keys = row_and_column_labels(
+        kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
+    )
     return AttentionMap(
         kind=kind,
         layer=layer,

@@ -29,24 +29,39 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "source_tokens": (_TEXT, ("source",)),
     "source_ids": (_WHOLE, ("source",)),
     "source_spans": (_WHOLE, ("pieces", "ends")),
-    "fed_tokens": (_TEXT, ("target",)),
-    "fed_ids": (_WHOLE, ("target",)),
-    "next_tokens": (_TEXT, ("target",)),
-    "next_ids": (_WHOLE, ("target",)),
+    "decoder_input_tokens": (_TEXT, ("target",)),
+    "decoder_input_ids": (_WHOLE, ("target",)),
+    "target_tokens": (_TEXT, ("target",)),
+    "target_ids": (_WHOLE, ("target",)),
     "encoder": (_NUMBER, ("encoder layers", "encoder heads", "source", "source")),
     "decoder": (_NUMBER, ("decoder layers", "decoder heads", "target", "target")),
     "cross": (_NUMBER, ("decoder layers", "cross heads", "target", "source")),
-    "next_probabilities": (_NUMBER, ("target",)),
-    "next_ranks": (_WHOLE, ("target",)),
+    "target_probabilities": (_NUMBER, ("target",)),
+    "target_ranks": (_WHOLE, ("target",)),
     "entropies": (_NUMBER, ("target",)),
     "candidate_ids": (_WHOLE, ("target", "candidates")),
     "candidate_probabilities": (_NUMBER, ("target", "candidates")),
     "candidate_tokens": (_TEXT, ("target", "candidates")),
     "interventions": (_TEXT, ("interventions",)),
 }
-FORMER_NAMES = {"given": "num_forced"}  # in files of earlier versions
+FORMER_NAMES = {  # in files of earlier versions
+    "given": "num_forced",
+    "fed_tokens": "decoder_input_tokens",
+    "fed_ids": "decoder_input_ids",
+    "next_tokens": "target_tokens",
+    "next_ids": "target_ids",
+    "next_probabilities": "target_probabilities",
+    "next_ranks": "target_ranks",
+}
 _WEIGHTS = ("encoder", "decoder", "cross")
-_STAY_ARRAYS = (*_WEIGHTS, "next_probabilities", "next_ranks", "entropies", "candidate_ids", "candidate_probabilities")
+_STAY_ARRAYS = (
+    *_WEIGHTS,
+    "target_probabilities",
+    "target_ranks",
+    "entropies",
+    "candidate_ids",
+    "candidate_probabilities",
+)
 # What damaged archives and headers, and lies about sizes, lead to.
 _DAMAGED = (
     *(ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, NotImplementedError, RuntimeError),

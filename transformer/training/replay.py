@@ -20,7 +20,12 @@ _FORMER_FILE, _FORMER_KEY = "film.safetensors", "reels"  # what the first versio
 SNAPSHOTS = 25
 _LARGEST_FILE = 20_000_000  # bytes; our own have 2 MB at most
 _TEXTS = ("source_text", "target_text")
-_LISTS = ("source_tokens", "fed_tokens", "next_tokens", "outputs")
+_LISTS = {  # and what they are called in the file
+    "source_tokens": "source_tokens",
+    "decoder_input_tokens": "fed_tokens",
+    "target_tokens": "next_tokens",
+    "outputs": "outputs",
+}
 _ARRAYS = (*AttentionKind, "probabilities")
 
 
@@ -30,15 +35,15 @@ class ProbeTrajectory:
 
     encoder: [snapshots, layers, heads, source, source], decoder: [snapshots, layers, heads, target, target],
     cross: [snapshots, layers, heads, target, source], of the teacher-forced pass over source and `target_text`; kept
-    with 11 bits, so exact to 0.0003. Decoder row t was fed `fed_tokens[t]`; `next_tokens[t]` follows, to which the
-    model gave probabilities[snapshot, t]. `outputs[snapshot]` is its own greedy translation.
+    with 11 bits, so exact to 0.0003. Decoder row t was fed `decoder_input_tokens[t]`; `target_tokens[t]` follows, to
+    which the model gave probabilities[snapshot, t]. `outputs[snapshot]` is its own greedy translation.
     """
 
     source_text: str
     target_text: str
     source_tokens: tuple[str, ...]
-    fed_tokens: tuple[str, ...]
-    next_tokens: tuple[str, ...]
+    decoder_input_tokens: tuple[str, ...]
+    target_tokens: tuple[str, ...]
     outputs: tuple[str, ...]
     encoder: np.ndarray
     decoder: np.ndarray
@@ -65,7 +70,9 @@ class TrainingReplay:
         described: list[dict] = []
         arrays = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
         for number, trajectory in enumerate(self.trajectories):
-            described.append({name: getattr(trajectory, name) for name in (*_TEXTS, *_LISTS)})
+            texts = {name: getattr(trajectory, name) for name in _TEXTS}
+            lists = {stored: getattr(trajectory, name) for name, stored in _LISTS.items()}
+            described.append({**texts, **lists})
             for name in _ARRAYS:
                 arrays[f"{number}/{name}"] = getattr(trajectory, name).astype(np.float16)
         header = {"score_name": self.score_name, "trajectories": described}
@@ -121,7 +128,7 @@ def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
 def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: dict) -> ProbeTrajectory:
     return ProbeTrajectory(
         **{name: str(texts[name]) for name in _TEXTS},  # type: ignore[arg-type]
-        **{name: tuple(map(str, texts[name])) for name in _LISTS},  # type: ignore[arg-type]
+        **{name: tuple(map(str, texts[key])) for name, key in _LISTS.items()},  # type: ignore[arg-type]
         **{name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS},  # type: ignore[arg-type]
     )
 
@@ -151,10 +158,10 @@ def _check(replay: TrainingReplay) -> None:
 
 def _is_complete(trajectory: ProbeTrajectory, snapshots: int) -> bool:
     """Whether a trajectory has all that it should, of each of so many snapshots."""
-    source, target = len(trajectory.source_tokens), len(trajectory.fed_tokens)
+    source, target = len(trajectory.source_tokens), len(trajectory.decoder_input_tokens)
     return (
         source * target > 0
-        and len(trajectory.next_tokens) == target
+        and len(trajectory.target_tokens) == target
         and len(trajectory.outputs) == snapshots
         and _are_weights(trajectory.encoder, snapshots, (source, source))
         and _are_weights(trajectory.decoder, snapshots, (target, target))

@@ -102,8 +102,8 @@ class ReplayRecorder:
             source_text=source_text,
             target_text=target_text,
             source_tokens=self._tokens([*source, end]),
-            fed_tokens=self._tokens([begin, *target]),
-            next_tokens=self._tokens([*target, end]),
+            decoder_input_tokens=self._tokens([begin, *target]),
+            target_tokens=self._tokens([*target, end]),
             outputs=tuple(snapshot["output"] for snapshot in snapshots),
             **{name: read_only(np.stack(values)) for name, values in arrays.items()},
         )

@@ -166,7 +166,7 @@ def recorded(choice: Choice, _decoded: Ids | None = None) -> tuple[Trace, Activa
     record = functools.partial(translator(choice.checkpoint).record, choice.source, keep=RESIDUAL_STREAM)
     if is_greedy(choice):
         made = queue.result(greedy_request(traces, choice))
-        return record(decoded=made.next_ids if made else _decoded)
+        return record(decoded=made.target_ids if made else _decoded)
     if not isinstance(choice.strategy, Beam):
         return record(choice.strategy, prefix=choice.prefix)
     found = hypotheses(replace(choice, rank=1))
@@ -181,7 +181,7 @@ def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
     if measured:
         return measured.most_telling(kind)
     translation = trace(choice)
-    keys = translation.fed_tokens if kind == "decoder" else translation.source_tokens
+    keys = translation.decoder_input_tokens if kind == "decoder" else translation.source_tokens
     return most_confident_head(masked_maps(translation, kind), keys)
 
 
@@ -212,13 +212,15 @@ def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
     `stack` is "encoder" or "decoder", the layer counts from 0.
     """
     sentence = trace(choice)
-    return record_hidden_units(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids, stack, layer)
+    return record_hidden_units(
+        translator(choice.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
+    )
 
 
 @_cached(max_entries=32, show_spinner="Reading every layer …")
 def lens(choice: Choice) -> Predictions:
     """What each decoder layer would have predicted for a text."""
-    return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).next_ids)
+    return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).target_ids)
 
 
 @_cached(show_spinner=False, on_release=Jobs.close)

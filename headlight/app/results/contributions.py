@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transformer.interpret.attribution import Attribution, LeftOut, gradient_times_input, leave_out
+from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.what_if.alti import alti
 
@@ -15,7 +15,7 @@ USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what 
 def contributions(choice: Choice) -> Rollout:
     """Return the shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
     sentence = trace(choice)
-    return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.fed_ids)
+    return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids)
 
 
 @_cached(max_entries=16, show_spinner="Measuring what is usual …")
@@ -36,10 +36,10 @@ def gradient(choice: Choice, step: int, against: int | None = None) -> Attributi
 
 
 @_cached(max_entries=256, show_spinner=False)
-def left_out(choice: Choice, step: int, places: range, against: int | None = None) -> LeftOut:
+def left_out(choice: Choice, step: int, places: range, against: int | None = None) -> Occlusion:
     """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
 
     With `against`, log P less that of the token of this id.
     """
     source, prefix, token = trace(choice).before(step)
-    return leave_out(translator(choice.checkpoint).model, source, prefix, token, places, against)
+    return occlude(translator(choice.checkpoint).model, source, prefix, token, places, against)

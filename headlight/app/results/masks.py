@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from transformer.data.batching import OpenedBatch
-from transformer.interpret.mask_ablation import MaskedPass, open_sentences, run_masked
+from transformer.data.batching import BatchView
+from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
 
 from . import Choice, _cached, trace, translator
 
 
-def padded_batch(choice: Choice, second: str) -> OpenedBatch:
+def padded_batch(choice: Choice, second: str) -> BatchView:
     """A text, a second one and their translations as one batch with its masks."""
     tokenizer = translator(choice.checkpoint).tokenizer
-    return open_sentences((trace(choice), trace(replace(choice, text=second))), tokenizer)
+    return view_sentences((trace(choice), trace(replace(choice, text=second))), tokenizer)
 
 
 @_cached(max_entries=8, show_spinner="Running the batch …")

@@ -13,7 +13,7 @@ from transformer import Beam, Decoding
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
-from transformer.decoding.search_tree import Branch, search_tree, way_to
+from transformer.decoding.search_tree import Branch, path_to, search_tree
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
@@ -30,7 +30,7 @@ from transformer.interpret.what_if.intervention import Intervention, Mean
 from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribution_of
 from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
-from transformer.interpret.what_if.running import intervened
+from transformer.interpret.what_if.running import apply_interventions
 from transformer.model.names import AttentionKind
 
 from . import (
@@ -75,7 +75,7 @@ def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLo
     sentence, ablate = trace(choice), ABLATIONS[ablation]
     means = head_means(choice.checkpoint) if ablate is Mean else None
     model = translator(choice.checkpoint).model
-    return head_losses(model, sentence.source_ids, sentence.next_ids, every_head(model, [kind]), ablate, means)
+    return head_losses(model, sentence.source_ids, sentence.target_ids, every_head(model, [kind]), ablate, means)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
@@ -88,16 +88,16 @@ def changed_trace(choice: Choice, interventions: Interventions) -> Trace:
 @_cached(max_entries=64, show_spinner="Translating …")
 def same_target_trace(choice: Choice, interventions: Interventions) -> Trace:
     """Return the unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
-    under, target = _under(choice, interventions), trace(choice).next_ids
+    under, target = _under(choice, interventions), trace(choice).target_ids
     return translator(choice.checkpoint).record(choice.source, under, decoded=target)[0]
 
 
 @_cached(max_entries=64, show_spinner=False)
-def next_probabilities(choice: Choice, interventions: Interventions, step: int) -> np.ndarray:
+def step_probabilities(choice: Choice, interventions: Interventions, step: int) -> np.ndarray:
     """Return how probable each token is after a step of the unchanged translation, from 0, under interventions."""
     model, (source, prefix, _) = translator(choice.checkpoint).model, trace(choice).before(step)
     under = _under(choice, interventions)
-    with intervened(model, under.interventions, under.means):
+    with apply_interventions(model, under.interventions, under.means):
         seen = record(model, [source], [prefix], Request(keep=(), logits_to_keep=1))
     return to_array(seen.logits[0, -1].softmax(dim=-1))
 
@@ -121,7 +121,7 @@ def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...
     block = AttentionKind.CROSS.block_name(layer)
     seen = record(own.model, sources, fed, Request(keep=(f"{block}.core",), logits_to_keep=1))
     weights = to_array(weights_of(seen.call(f"{block}.core"))[:, head])
-    leaf_of = {each: row for row, number in enumerate(leaves) for each in way_to(tree, number)}
+    leaf_of = {each: row for row, number in enumerate(leaves) for each in path_to(tree, number)}
     return tuple(weights[leaf_of[number], len(branch.ids) - 1] for number, branch in enumerate(tree))
 
 
@@ -148,7 +148,7 @@ def second_sentence(choice: Choice) -> str:
     count = len(own.pieces(choice.source))
     fitting = [one for one in tried if len(own.pieces(one.source)) == count]
     found = own.best_ids([one.source for one in fitting]) if fitting else []
-    others = (one.text for one, ids in zip(fitting, found, strict=True) if ids != first.next_ids)
+    others = (one.text for one, ids in zip(fitting, found, strict=True) if ids != first.target_ids)
     return next(others, "")
 
 
@@ -182,16 +182,16 @@ def _early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
     sentence = trace(choice, found and found[-1].ids)
     if found:
         total = sentence.log_probability
-        return (*found[:-1], Hypothesis(sentence.next_ids, total, total, sentence.finished))
+        return (*found[:-1], Hypothesis(sentence.target_ids, total, total, sentence.finished))
     strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    prefix = choice.prefix or sentence.next_ids[: sentence.num_forced]
+    prefix = choice.prefix or sentence.target_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
 @_cached(max_entries=64, show_spinner=False)
 def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
     """Return what each part adds to the logit of a step's token; with `against`, to its lead over this one."""
-    model, token = translator(choice.checkpoint).model, trace(choice).next_ids[step]
+    model, token = translator(choice.checkpoint).model, trace(choice).target_ids[step]
     return attribution_of(model, recorded(choice)[1], step, token, against)
 
 

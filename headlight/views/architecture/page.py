@@ -78,7 +78,7 @@ def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None
     st.latex(text.formula)
     st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
-    tokens = trace.source_tokens if block.stack == "encoder" else trace.fed_tokens
+    tokens = trace.source_tokens if block.stack == "encoder" else trace.decoder_input_tokens
     shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
     st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
     rows = []
@@ -145,7 +145,7 @@ def _show_embeddings(choice: Choice) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
         token, tokens = choose_token(trace, stack)
-    id = (trace.source_ids if stack == "encoder" else trace.fed_ids)[token]
+    id = (trace.source_ids if stack == "encoder" else trace.decoder_input_ids)[token]
     model, side = translator.model, getattr(stream, stack)
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding
     matrix = embedding.weight.detach().cpu().numpy()

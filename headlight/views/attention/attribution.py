@@ -6,7 +6,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import choose_layer
-from headlight.app.leaving_out import leave_out
+from headlight.app.leaving_out import occlude
 from headlight.app.results import Choice, blocks, contributions
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
@@ -40,24 +40,24 @@ def show(choice: Choice) -> None:
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = contributions.gradient(choice, step), leave_out(choice, step)
+    gradient, left_out = contributions.gradient(choice, step), occlude(choice, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
         NORMED: norm_weighted([blocks.stages(choice, "cross", each)[:2] for each in chosen], step),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
-    target, tokens = quoted(trace.next_tokens[step]), trace.source_tokens
+    target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
     st.caption(
         plain(
-            f"For {target}, to which the model gave {chance_words(float(trace.next_probabilities[step]))} (log P = "
+            f"For {target}, to which the model gave {chance_words(float(trace.target_probabilities[step]))} (log P = "
             f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
             f"{head_name(layer, None, layers, heads)}. Orange bars speak for {target}, hatched blue ones against it; "
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )
     largest = content.describe_largest(values, tokens)
-    fed = trace.fed_tokens[: step + 1]
+    fed = trace.decoder_input_tokens[: step + 1]
     see = f"{largest} {content.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     show_figure(attribution_figure(values, tokens), "beyond", alt, see)

@@ -137,7 +137,7 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
     maps = [trace.attention(kind) for kind in KINDS]
     weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
     offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
-    sides = {"source": trace.source_tokens, "fed": trace.fed_tokens, "predicted": trace.next_tokens}
+    sides = {"source": trace.source_tokens, "fed": trace.decoder_input_tokens, "predicted": trace.target_tokens}
     texts = {"kinds": KIND_NAMES, "told": _KIND_TEXTS, "patterns": PATTERNS, "measures": MEASURES, "rules": rules()}
     header = {
         "id": f"{zlib.crc32(weights):08x}",
@@ -153,8 +153,8 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
 
 def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict:
     """Return the header's part on a kind: its size, where its weights begin, and what was measured of its heads."""
-    keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-    measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens)
+    keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+    measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
     return {
         **dict(zip(("layers", "heads", "queries", "keys"), trace.attention(kind).shape, strict=True)),
         "offset": offset,

@@ -112,7 +112,7 @@ def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> s
             "whatever the weights; they divide the rest. Choose “norm-based” for a share that depends on the model."
         )
     least, most = (
-        f"{source[step]:.2f} in step {step + 1}, which predicts {quoted(trace.next_tokens[step])}"
+        f"{source[step]:.2f} in step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
         for step in (source.argmin(), source.argmax())
     )
     measure = "ALTI+" if mixing == ALTI else "norm-based rollout"

@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.components.standalone import Words, standalone
 from headlight.plots.text import chance_words, head_name, quoted, sentence_case, signed
-from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord
+from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
@@ -26,13 +26,15 @@ def decoding_steps(
     the number of tokens, `forced` of how many first steps the user chose the token, and `unforced` the translation
     without that. Weights travel as bytes of float32 in base64.
     """
-    words = {"forced": " ".join(trace.next_tokens[:forced]), "now": trace.target_text, "own": unforced}
+    words = {"forced": " ".join(trace.target_tokens[:forced]), "now": trace.target_text, "own": unforced}
     return {
-        "id": "-".join(map(str, (*trace.source_ids, *trace.next_ids))),
+        "id": "-".join(map(str, (*trace.source_ids, *trace.target_ids))),
         "source": list(trace.source_tokens),
-        "fed": list(trace.fed_tokens),
-        "next": list(trace.next_tokens),
-        "steps": [_step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(len(trace.next_ids))],
+        "fed": list(trace.decoder_input_tokens),
+        "next": list(trace.target_tokens),
+        "steps": [
+            _step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(len(trace.target_ids))
+        ],
         "branch": words if forced else None,
         "cross": _bytes(cross.weights),
         "decoder": _bytes(decoder.weights),
@@ -58,8 +60,8 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
     rest = max(0.0, 1.0 - sum(candidate["probability"] for candidate in candidates))
     return {
         "sentence": step_sentence(trace, step, cross, decoder, forced),
-        "chance": chance_words(float(trace.next_probabilities[step])),
-        "rank": int(trace.next_ranks[step]),
+        "chance": chance_words(float(trace.target_probabilities[step])),
+        "rank": int(trace.target_ranks[step]),
         "entropy": entropy_words(float(trace.entropies[step])),
         "forced": forced,
         "takable": trace.has_room_after(step),
@@ -71,11 +73,11 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
 
 def _candidates(trace: Trace, step: int) -> list[dict]:
     """Return the most probable tokens of a step, and the chosen one where it is not among them."""
-    ids, taken = [int(id) for id in trace.candidate_ids[step]], trace.next_ids[step]
+    ids, taken = [int(id) for id in trace.candidate_ids[step]], trace.target_ids[step]
     tokens, probabilities = trace.candidate_tokens[step], trace.candidate_probabilities[step]
     rows = [*zip(ids, tokens, probabilities, range(1, len(ids) + 1), strict=True)]
     if taken not in ids:
-        rows.append((taken, trace.next_tokens[step], trace.next_probabilities[step], int(trace.next_ranks[step])))
+        rows.append((taken, trace.target_tokens[step], trace.target_probabilities[step], int(trace.target_ranks[step])))
     return [
         {
             "id": id,
@@ -99,9 +101,9 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     reason = ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else ""
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
     return (
-        f"With input {quoted(trace.fed_tokens[step])} the model gives {quoted(trace.next_tokens[step])} "
-        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}{reason}. {name} attends most "
-        f"to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
+        f"With input {quoted(trace.decoder_input_tokens[step])} the model gives {quoted(trace.target_tokens[step])} "
+        f"{chance_words(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}{reason}. {name} attends "
+        f"most to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
     )
 
 
@@ -123,16 +125,16 @@ def hardest_step(trace: Trace) -> str:
     other, probability = quoted(trace.candidate_tokens[step][index]), trace.candidate_probabilities[step, index]
     attempt = f" Go there, force {other} instead, and see how the rest changes."
     return (
-        f"Of the steps open to choice, step {step + 1} of {len(trace.next_tokens)} has the highest entropy: perplexity "
-        f"{np.exp(trace.entropies[step]):.1f}. {quoted(trace.next_tokens[step])} got "
-        f"{chance_words(trace.next_probabilities[step])}, {other} {chance_words(probability)}."
+        f"Of the steps open to choice, step {step + 1} of {len(trace.target_tokens)} has the highest entropy: "
+        f"perplexity {np.exp(trace.entropies[step]):.1f}. {quoted(trace.target_tokens[step])} got "
+        f"{chance_words(trace.target_probabilities[step])}, {other} {chance_words(probability)}."
         f"{attempt if trace.has_room_after(step) else ''}"
     )
 
 
 def given_words(trace: Trace) -> str:
     """Return what the translation begins with without being chosen: a language, in a model that writes several."""
-    first = trace.next_tokens[0]
+    first = trace.target_tokens[0]
     why = "as the first token of every translation" if first in SPECIAL_TOKENS else "as the language to be written"
     return f"{quoted(first)} is not the model's choice: it is given, {why}, and no score counts it."
 
@@ -146,10 +148,10 @@ def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: 
     words = f"Greedy decoding writes “{text(list(greedy.ids))}” with log P {single}, beam search has {found}"
     if best.log_probability > greedy.log_probability:
         return f"{words}. Step through both, and see where they differ."
-    return f"{words}. {_fate_words(record.fate(greedy.ids), len(greedy.ids), beam)}"
+    return f"{words}. {_fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)}"
 
 
-def _fate_words(fate: Fate, length: int, beam: Beam) -> str:
+def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> str:
     """Return what became of greedy's translation in the search, though it is no less probable."""
     if fate.outcome == Outcome.ENDED:
         return f"Its score, with length penalty alpha {beam.alpha:g}, has rank {fate.place}. Try alpha 0."

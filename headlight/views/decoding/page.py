@@ -110,7 +110,7 @@ def _show_player(choice: Choice) -> None:
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
-        _force(trace.next_ids[: step - 1], id)
+        _force(trace.target_ids[: step - 1], id)
         _go_to(step)
 
     step = url_state.read("step")

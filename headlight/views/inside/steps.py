@@ -41,10 +41,10 @@ def choose_block(choice: Choice) -> ChosenBlock:
     show_translation(choice)
     with st.container(horizontal=True, gap="medium"):
         kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
-    source, fed = trace.source_tokens, trace.fed_tokens
+    source, fed = trace.source_tokens, trace.decoder_input_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     config = results.translator(choice.checkpoint).model.config
-    predicted = None if kind == "encoder" else trace.next_tokens
+    predicted = None if kind == "encoder" else trace.target_tokens
     positioned = config.positions != Positions.NONE
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages

@@ -44,7 +44,7 @@ def _show_step(choice: Choice) -> None:
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))
-    alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.next_tokens[step])}"
+    alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
     show_figure(logits_figure(own, name), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
@@ -64,8 +64,8 @@ def _show_step(choice: Choice) -> None:
         "(Holtzman et al. 2020)."
     )
     show_finding(see)
-    taken = trace.next_ids[step]
-    show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.next_probabilities[step]))}")
+    taken = trace.target_ids[step]
+    show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.target_probabilities[step]))}")
     show_attempt(
         "Try temperature 0.1: sampling becomes greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
         "does it let in?"
@@ -81,21 +81,21 @@ def _show_lens(choice: Choice) -> None:
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
-    see = describe_lens(lens, trace.next_tokens)
+    see = describe_lens(lens, trace.target_tokens)
     with st.container():  # what is said of the table stays with it where the window is low
         st.markdown(
             f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed token "
             "with its position. **Bold** is that layer's top-1 prediction; below it stand probability and rank of the "
             "token that comes in the end: the bluer, the more probable."
         )
-        show_table(label, "comes in the end", trace.next_tokens, rows, shades=lens.probabilities.tolist())
+        show_table(label, "comes in the end", trace.target_tokens, rows, shades=lens.probabilities.tolist())
         show_finding(see)
     st.subheader("How the final token rises")
     step = choose_step(trace)
-    alt = f"Rank of {trace.next_tokens[step]} after each layer; the other steps in grey"
-    show_figure(ranks_figure(lens, trace.next_tokens, step), "ranks", alt, see)
+    alt = f"Rank of {trace.target_tokens[step]} after each layer; the other steps in grey"
+    show_figure(ranks_figure(lens, trace.target_tokens, step), "ranks", alt, see)
     st.caption(
-        plain(f"Blue: {quoted(trace.next_tokens[step])}.") + " The output projection was trained for the last layer "
+        plain(f"Blue: {quoted(trace.target_tokens[step])}.") + " The output projection was trained for the last layer "
         "only: an earlier one may know more than the lens can read (Belrose et al. 2023)."
     )
 

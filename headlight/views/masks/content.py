@@ -3,16 +3,20 @@
 import numpy as np
 
 from headlight.plots.text import apart, chance_words, counted, head_name, percent, quoted, signed, tiny
-from transformer.data.batching import OpenedBatch
+from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
 ROUNDING = 1e-6  # probabilities of two passes that differ by less have not changed
 
 
-def describe_shapes(batch: OpenedBatch) -> str:
+def describe_shapes(batch: BatchView) -> str:
     """List the shapes of the batch and of its masks, and how much of it is padding."""
-    sentences, source, target = len(batch.source_tokens), len(batch.source_tokens[0]), len(batch.fed_tokens[0])
+    sentences, source, target = (
+        len(batch.source_tokens),
+        len(batch.source_tokens[0]),
+        len(batch.decoder_input_tokens[0]),
+    )
     cells = sentences * (source + target)
     return (
         f"source {[sentences, source]}, decoder input {[sentences, target]}, "
@@ -23,9 +27,9 @@ def describe_shapes(batch: OpenedBatch) -> str:
     )
 
 
-def describe_masks(batch: OpenedBatch, sentence: int) -> str:
+def describe_masks(batch: BatchView, sentence: int) -> str:
     """Count the cells that each of the decoder's masks covers, and say which rows the padding mask concerns."""
-    size, real = len(batch.fed_tokens[sentence]), batch.target_lengths[sentence]
+    size, real = len(batch.decoder_input_tokens[sentence]), batch.target_lengths[sentence]
     padding = int((~batch.target_padding_mask[sentence, 0, 0]).sum()) * size
     causal, together = int((~batch.causal_mask).sum()), int((~batch.target_mask[sentence, 0]).sum())
     counts = (
@@ -39,9 +43,9 @@ def describe_masks(batch: OpenedBatch, sentence: int) -> str:
     )
 
 
-def describe_source_mask(batch: OpenedBatch, sentence: int) -> str:
+def describe_source_mask(batch: BatchView, sentence: int) -> str:
     """Count what the padding mask of the source covers in the encoder and in cross-attention."""
-    source, target = len(batch.source_tokens[sentence]), len(batch.fed_tokens[sentence])
+    source, target = len(batch.source_tokens[sentence]), len(batch.decoder_input_tokens[sentence])
     masked = int((~batch.source_mask[sentence, 0, 0]).sum())
     return (
         f"It covers {masked} of {source} columns for sentence {sentence + 1}: {masked * source} of {source * source} "
@@ -106,7 +110,7 @@ def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
 def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """Say what disabling the mask did to the next tokens' probabilities: the largest change, the mean, the top-1."""
     steps = masked.target_lengths[sentence]
-    before, after = (run.next_probabilities[sentence, :steps] for run in (masked, disabled))
+    before, after = (run.target_probabilities[sentence, :steps] for run in (masked, disabled))
     step = int(np.abs(after - before).argmax())
     if abs(after[step] - before[step]) <= ROUNDING:
         return f"No next token's probability changes by more than {tiny(ROUNDING)}."
@@ -115,9 +119,9 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     )
     firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
     return (
-        f"Step {step + 1} changed most: {quoted(masked.next_tokens[sentence][step])} has {has} without the mask, {had} "
-        f"with it. Over {counted(steps, 'step')} the next token's probability is {mean_without} on average without the "
-        f"mask, {mean} with it; it rose in {int((after - before > ROUNDING).sum())} and fell in "
+        f"Step {step + 1} changed most: {quoted(masked.target_tokens[sentence][step])} has {has} without the mask, "
+        f"{had} with it. Over {counted(steps, 'step')} the next token's probability is {mean_without} on average "
+        f"without the mask, {mean} with it; it rose in {int((after - before > ROUNDING).sum())} and fell in "
         f"{int((before - after > ROUNDING).sum())}. The top-1 prediction is another one at "
         f"{sum(one != other for one, other in firsts)}."
     )
@@ -126,7 +130,7 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
 def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """Say whether attending to the next token helped this model, and what a model trained so would learn."""
     steps = masked.target_lengths[sentence]
-    gain = float((disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].mean())
+    gain = float((disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].mean())
     return (
         f"Attending to the next token changes its probability by {signed(gain, 2)} on average. These tokens are the "
         "model's own choices, made with the mask: it never learned to copy from later tokens. A model trained without "
@@ -137,7 +141,7 @@ def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -
 def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
     """Say that disabling the padding mask changed nothing for a sentence without padding, and the largest change."""
     steps = masked.target_lengths[sentence]
-    change = float(np.abs(disabled.next_probabilities - masked.next_probabilities)[sentence, :steps].max())
+    change = float(np.abs(disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].max())
     return (
         f"The source of sentence {sentence + 1} has no padding, so without its mask nothing changes (no probability by "
         f"more than {tiny(change)}). Choose the other sentence if it is shorter, or make it longer."

@@ -17,7 +17,7 @@ from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import KIND_NAMES, head_name
 from transformer import UserError
-from transformer.data.batching import OpenedBatch
+from transformer.data.batching import BatchView
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
 
 from . import content
@@ -84,11 +84,11 @@ def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 
 
-def _show_batch(batch: OpenedBatch) -> None:
+def _show_batch(batch: BatchView) -> None:
     """Show the batch as the model reads it, padding hatched, and its shapes."""
     for name, sentences, lengths in (
         ("source", batch.source_tokens, batch.source_lengths),
-        ("target fed", batch.fed_tokens, batch.target_lengths),
+        ("target fed", batch.decoder_input_tokens, batch.target_lengths),
     ):
         positions = range(len(sentences[0]))
         show_table(
@@ -101,9 +101,9 @@ def _show_batch(batch: OpenedBatch) -> None:
     st.caption(plain(f"Shapes: {content.describe_shapes(batch)}"))
 
 
-def _show_masks(batch: OpenedBatch, sentence: int) -> None:
+def _show_masks(batch: BatchView, sentence: int) -> None:
     """Show the padding mask, the causal mask and both together for one sentence."""
-    tokens = batch.fed_tokens[sentence]
+    tokens = batch.decoder_input_tokens[sentence]
     causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
     reasons = {"it is padding": ~padding, "it comes later": ~causal}
     st.caption(

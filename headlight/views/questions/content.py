@@ -91,10 +91,10 @@ def _widths(asked: Asked) -> Shown:
 
 def _heads(asked: Asked) -> Shown:
     maps = masked_maps(asked.trace, "cross")
-    measured = measure_heads("cross", maps, asked.trace.source_tokens, asked.trace.next_tokens)
+    measured = measure_heads("cross", maps, asked.trace.source_tokens, asked.trace.target_tokens)
     roles = asked.roles()
     return Shown(
-        overview_figure(maps, asked.trace.next_tokens, asked.trace.source_tokens),
+        overview_figure(maps, asked.trace.target_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
         " ".join(look_words(head, roles) for head in representative_heads(measured)),
     )
@@ -117,7 +117,7 @@ def _weights(asked: Asked) -> Shown:
 
 
 def _masks(asked: Asked) -> Shown:
-    tokens = asked.trace.fed_tokens
+    tokens = asked.trace.decoder_input_tokens
     cells = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
     return Shown(
         mask_figure(cells, tokens, {"it comes later": ~cells}),
@@ -246,7 +246,7 @@ def _rate(asked: Asked) -> Shown:
 
 
 def _shift(asked: Asked) -> Shown:
-    fed, following = asked.trace.fed_tokens, asked.trace.next_tokens
+    fed, following = asked.trace.decoder_input_tokens, asked.trace.target_tokens
     return Shown(
         shift_figure(fed, following),
         "What the decoder is fed in each row, and what it is to predict",
@@ -256,8 +256,10 @@ def _shift(asked: Asked) -> Shown:
 
 
 def _passes(asked: Asked) -> Shown:
-    measured = compare_parallel_and_cached(asked.translator.model, asked.trace.source_ids, asked.trace.fed_ids)
-    steps = len(asked.trace.fed_ids)
+    measured = compare_parallel_and_cached(
+        asked.translator.model, asked.trace.source_ids, asked.trace.decoder_input_ids
+    )
+    steps = len(asked.trace.decoder_input_ids)
     ratio = np.median(measured.cached) / np.median(measured.parallel)
     return Shown(
         passes_figure(measured),

@@ -14,7 +14,7 @@ from headlight.plots.text import percent
 from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
-from transformer.data.batching import Example, OpenedBatch, count_padding, epoch_batches, open_batch, random_batches
+from transformer.data.batching import BatchView, Example, count_padding, epoch_batches, random_batches, view_examples
 
 from . import batching_content as content
 
@@ -44,7 +44,7 @@ def show(choice: Choice) -> None:
         number = _number("Batch", len(batches), "batch")
         batch = batches[number - 1]
         row = _number("Sentence of the batch", len(batch), "sentence") - 1
-    opened = open_batch(batch, translator.tokenizer)
+    opened = view_examples(batch, translator.tokenizer)
     st.subheader(f"Batch {number} of {len(batches)}, batched {way}")
     _show_batch(opened, batch, budget, row, translator)
     st.subheader(f"Sentence {row + 1} of this batch")
@@ -79,13 +79,13 @@ def _number(label: str, count: int, key: str) -> int:
     return int(from_list(f"{label}, 1 to {count}", options, key))
 
 
-def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row: int, translator: Translator) -> None:
+def _show_batch(opened: BatchView, batch: Sequence[Example], budget: int, row: int, translator: Translator) -> None:
     """Show both sides of the batch, cell by cell."""
     end = translator.tokenizer.piece_text(translator.tokenizer.end_id)
     for column, side, tokens, lengths in zip(
         st.columns(2, gap="medium"),
         ("source", "target"),
-        (opened.source_tokens, opened.next_tokens),
+        (opened.source_tokens, opened.target_tokens),
         (opened.source_lengths, opened.target_lengths),
         strict=True,
     ):
@@ -100,9 +100,9 @@ def _show_batch(opened: OpenedBatch, batch: Sequence[Example], budget: int, row:
     show_finding(content.describe_batch(opened, count_padding(batch), budget), attempt)
 
 
-def _show_row(opened: OpenedBatch, row: int) -> None:
+def _show_row(opened: BatchView, row: int) -> None:
     """Show what one sentence is fed and must predict, and what its masks let it attend to."""
-    source, fed, following = opened.source_tokens[row], opened.fed_tokens[row], opened.next_tokens[row]
+    source, fed, following = opened.source_tokens[row], opened.decoder_input_tokens[row], opened.target_tokens[row]
     source_masked, fed_masked = (~mask[row, 0, 0] for mask in (opened.source_mask, opened.target_padding_mask))
     counts = [position < opened.target_lengths[row] for position in range(len(fed))]
     show_table(

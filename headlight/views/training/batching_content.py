@@ -1,12 +1,16 @@
 """Sentences on batches, computed from how a checkpoint's sample of sentence pairs is batched."""
 
 from headlight.plots.text import counted, percent, quoted
-from transformer.data.batching import OpenedBatch, Padding
+from transformer.data.batching import BatchView, Padding
 
 
-def describe_batch(batch: OpenedBatch, padding: Padding, budget: int) -> str:
+def describe_batch(batch: BatchView, padding: Padding, budget: int) -> str:
     """Say how large the batch is on both sides, how much of it is padding, and how the budget limits it."""
-    sentences, source, target = len(batch.source_tokens), len(batch.source_tokens[0]), len(batch.fed_tokens[0])
+    sentences, source, target = (
+        len(batch.source_tokens),
+        len(batch.source_tokens[0]),
+        len(batch.decoder_input_tokens[0]),
+    )
     counts = sentences * max(source, target)
     alone = ", more than the budget: one sentence so long stands alone" if counts > budget else ""
     return (
@@ -36,7 +40,7 @@ def describe_size(part: int, part_padding: Padding, whole: int, whole_padding: P
     )
 
 
-def describe_source(batch: OpenedBatch, row: int) -> str:
+def describe_source(batch: BatchView, row: int) -> str:
     """Say what the source mask of one sentence hides, and from whom."""
     width, real = len(batch.source_tokens[row]), batch.source_lengths[row]
     return (
@@ -45,10 +49,10 @@ def describe_source(batch: OpenedBatch, row: int) -> str:
     )
 
 
-def describe_shift(batch: OpenedBatch, row: int) -> str:
+def describe_shift(batch: BatchView, row: int) -> str:
     """Say what the first and the last step are fed and must predict, and what does not count."""
-    steps, width = batch.target_lengths[row], len(batch.fed_tokens[row])
-    fed, following = batch.fed_tokens[row], batch.next_tokens[row]
+    steps, width = batch.target_lengths[row], len(batch.decoder_input_tokens[row])
+    fed, following = batch.decoder_input_tokens[row], batch.target_tokens[row]
     text = (
         f"{counted(steps, 'task')} at once: fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed "
         f"{quoted(fed[steps - 1])}, predict {quoted(following[steps - 1])}. Of {counted(width, 'position')} "

@@ -80,11 +80,11 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
 
 def describe_confidence(trace: Trace, own: Smoothing) -> str:
     """Say how sure the model was of the steps of this sentence, beside the probability that its loss asks for."""
-    values = trace.next_probabilities
+    values = trace.target_probabilities
     surest, sure = int(values.argmax()), values[values > SURE]
     mean = f"; the mean of the {len(sure)} above {SURE} is {sure.mean():.3f}" if len(sure) else ""
     return (
-        f"The surest of {counted(len(values), 'step')} is {quoted(trace.next_tokens[surest])} with "
+        f"The surest of {counted(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
         f"{values[surest]:.4f}. Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, "
         f"lie {int((values > own.right).sum())} of {len(values)}{mean}. Look for how close to that line the sure steps "
         "are: it is no bound."

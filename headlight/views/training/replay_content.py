@@ -77,8 +77,8 @@ def replay_payload(
     return {
         "steps": replay.steps.tolist(),
         "texts": texts,
-        "queries": list(trajectory.source_tokens if kind == "encoder" else trajectory.fed_tokens),
-        "predicts": None if kind == "encoder" else list(trajectory.next_tokens),
+        "queries": list(trajectory.source_tokens if kind == "encoder" else trajectory.decoder_input_tokens),
+        "predicts": None if kind == "encoder" else list(trajectory.target_tokens),
         "keys": _keys(trajectory, kind),
         "causal": kind == "decoder",
         "layers": layers,
@@ -91,7 +91,7 @@ def replay_payload(
         "weights": base64.b64encode(np.rint(np.nan_to_num(maps) * 65535).astype("<u2").tobytes()).decode("ascii"),
         "source": trajectory.source_text,
         "target": trajectory.target_text,
-        "next": list(trajectory.next_tokens),
+        "next": list(trajectory.target_tokens),
         "chances": [[(round(float(p), 4), short_weight(p)) for p in row] for row in trajectory.probabilities],
         "curves": [curve for curve in curves if curve["lines"]],
         "ticks": _step_ticks(replay),
@@ -100,7 +100,7 @@ def replay_payload(
 
 
 def _keys(trajectory: ProbeTrajectory, kind: str) -> list[str]:
-    return list(trajectory.fed_tokens if kind == "decoder" else trajectory.source_tokens)
+    return list(trajectory.decoder_input_tokens if kind == "decoder" else trajectory.source_tokens)
 
 
 def _head_texts(trajectory: ProbeTrajectory, maps: np.ndarray, focus: Focus, shown: ShownHead) -> list[str]:

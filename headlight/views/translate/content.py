@@ -18,16 +18,16 @@ def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART) -
     weights: [outputs, source], numbers with the digits of float32; rows are named by their output tokens. `apart` is
     the distance between the rows in pixels.
     """
-    probabilities = _digits(trace.next_probabilities)
+    probabilities = _digits(trace.target_probabilities)
     return {
         "name": head_name(shown.layer, shown.head, shown.layers, shown.heads),
         "source": list(trace.source_tokens),
-        "outputs": list(trace.next_tokens),
+        "outputs": list(trace.target_tokens),
         "special": list(SPECIAL_TOKENS),
         "probabilities": probabilities,
         "chances": [chance_words(each) for each in probabilities],
         "short_chances": [short_chance(each) for each in probabilities],
-        "ranks": [int(rank) for rank in trace.next_ranks],
+        "ranks": [int(rank) for rank in trace.target_ranks],
         "weights": [_digits(row) for row in shown.weights],
         "apart": apart,
     }
@@ -47,11 +47,11 @@ def _digits(values: np.ndarray) -> list[float]:
 
 def least_probable_token(trace: Trace) -> str:
     """Return the chosen token of the lowest probability, with the best one that was not chosen."""
-    step = trace.num_forced + int(trace.next_probabilities[trace.num_forced :].argmin())
+    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     other = trace.runner_up(step)
     return (
-        f"Lowest-probability token: {quoted_at(trace.next_tokens, step)}, "
-        f"{chance_words(trace.next_probabilities[step])}, rank {trace.next_ranks[step]}; "
+        f"Lowest-probability token: {quoted_at(trace.target_tokens, step)}, "
+        f"{chance_words(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}; "
         f"{quoted(trace.candidate_tokens[step][other])} got "
         f"{chance_words(trace.candidate_probabilities[step, other])}."
     )
@@ -65,7 +65,7 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = Fals
     """
     if usual is None:
         return ""
-    mean = float(np.log(np.asarray(trace.next_probabilities[trace.num_forced :], dtype=np.float64)).mean())
+    mean = float(np.log(np.asarray(trace.target_probabilities[trace.num_forced :], dtype=np.float64)).mean())
     split, words = split_words(trace.source_tokens[:-1])
     share, lower, findings = split / max(1, words), usual.less_sure(mean), []
     if lower <= _RARE and not drawn:

@@ -65,9 +65,9 @@ def _show_tokens(trace: Trace, unknown_id: int) -> None:
         "the stronger the colour, the higher."
     )
     show_probabilities(
-        trace.next_tokens,
-        trace.next_probabilities.tolist(),
-        trace.next_ranks.tolist(),
+        trace.target_tokens,
+        trace.target_probabilities.tolist(),
+        trace.target_ranks.tolist(),
         "Output tokens with their probabilities",
     )
     show_finding(least_probable_token(trace))

@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.plots.text import chance_words, quoted, signed
 from transformer.decoding.beam import Outcome
-from transformer.decoding.search_tree import Branch, best_branch, way_to
+from transformer.decoding.search_tree import Branch, best_branch, path_to
 
 _LOOKS: dict[Outcome | None, str] = {Outcome.FELL_OUT: "dropped", Outcome.ENDED: "ended"}
 
@@ -23,7 +23,7 @@ def tree_payload(
     reads: for each branch the cross-attention weights of its last step over the `source`; `reader` says whose they are;
     `name` turns an id into the token's text.
     """
-    best = set(way_to(branches, best_branch(branches)))
+    best = set(path_to(branches, best_branch(branches)))
     rows = _rows(branches, best)
     numbers = {branch: number for number, branch in enumerate(rows)}
     drawn = []
@@ -89,7 +89,7 @@ def describe_tree(branches: Sequence[Branch]) -> str:
         f"The search grew {len(branches)} branches, one for each token. Ended: {counts[Outcome.ENDED]}; fell out of "
         f"the beam: {counts[Outcome.FELL_OUT]}; still open at the end: {counts[Outcome.OPEN]}."
     )
-    way = [branches[number] for number in way_to(branches, best_branch(branches))]
+    way = [branches[number] for number in path_to(branches, best_branch(branches))]
     worst = max(way, key=lambda branch: branch.place or 0)
     if not counts[Outcome.ENDED] or worst.place is None:
         return text

@@ -17,7 +17,7 @@ def outcome_words(before: Trace, forced: Trace, after: Trace) -> str:
 
     forced: the unchanged translation teacher-forced under the change.
     """
-    same = before.next_ids == after.next_ids
+    same = before.target_ids == after.target_ids
     old, new = (signed(trace.log_probability, 2) for trace in (before, forced))
     losses = before.log_probabilities - forced.log_probabilities
     text = (
@@ -31,7 +31,7 @@ def moved_words(losses: np.ndarray, trace: Trace) -> str:
     """Say how log P changed and which tokens lost and gained most: "changes by −1.08 nats, most at “▁er” (−1.20)"."""
     moved = [(int(losses.argmax()), losses.max()), (int(losses.argmin()), -losses.min())]
     named = [
-        f"{quoted_at(trace.next_tokens, at, 'output token')} ({_with_sign(-losses[at])})"
+        f"{quoted_at(trace.target_tokens, at, 'output token')} ({_with_sign(-losses[at])})"
         for at, size in moved
         if size >= LEAST_SHOWN
     ]
@@ -50,22 +50,22 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     has a frame, a forced one no log P. A cell of log P is orange for what the change took, blue for what it gave.
     """
     old, moved, new = (each.log_probabilities for each in (before, forced, after))
-    columns = list(aligned(before.next_ids, after.next_ids))
+    columns = list(aligned(before.target_ids, after.target_ids))
     scored = [tuple(at if at in before.scored_steps else None for at in column) for column in columns]
     limit = max(1.0, float(np.abs(old - moved).max()))
 
     def is_new(left: int | None, right: int | None) -> bool:
-        return left is None or right is None or before.next_ids[left] != after.next_ids[right]
+        return left is None or right is None or before.target_ids[left] != after.target_ids[right]
 
     def changed(at: int) -> str:
         loss = float(old[at] - moved[at])
         return number_html(moved, at, "lost" if loss > 0 else "gained", min(1.0, abs(loss) / limit))
 
     rows = {
-        "unchanged": [token_html(before.next_tokens, left) for left, _ in columns],
+        "unchanged": [token_html(before.target_tokens, left) for left, _ in columns],
         "log P": [number_html(old, left) for left, _ in scored],
         "log P, changed": [EMPTY if left is None else changed(left) for left, _ in scored],
-        "changed": [token_html(after.next_tokens, right, is_new(left, right)) for left, right in columns],
+        "changed": [token_html(after.target_tokens, right, is_new(left, right)) for left, right in columns],
         "log P, new": [number_html(new, right) for _, right in scored],
     }
     return table_html("Both translations token under token, with the log-probability of each token", rows.items())

@@ -17,7 +17,7 @@ def describe_difference(difference: MapDifference, layer: int, head: int, first:
     for trace, at, key in zip((first, second), difference.rows[row], difference.columns[column], strict=True):
         weights.append(signed(float(trace.attention(difference.kind)[layer, head, at, key]), 2))
         rows, _, columns = row_and_column_labels(
-            difference.kind, trace.source_tokens, trace.fed_tokens, trace.next_tokens
+            difference.kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
         )
         reads.append(rows[at])
         keys.append(columns[key])

@@ -25,7 +25,7 @@ def show(choice: Choice) -> None:
     text = write_line("Your translation", "own_target", what_if.second_best(choice), repr(choice))
     own = what_if.given_trace(choice, text)
     unknown = results.translator(choice.checkpoint).tokenizer.unknown_id
-    if count := own.next_ids.count(unknown):
+    if count := own.target_ids.count(unknown):
         words = f"The model has no token for {counted(count, 'part')} of your translation: read as <unk>."
         st.warning(plain(words), icon=":material/help:")
     st.html(own_translation_html(own, model))

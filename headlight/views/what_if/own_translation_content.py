@@ -20,7 +20,7 @@ def own_translation_html(own: Trace, model: Trace) -> str:
     own: the given translation, teacher-forced.
     """
     given, found = own.log_probabilities, model.log_probabilities
-    columns = list(aligned(own.next_ids, model.next_ids))
+    columns = list(aligned(own.target_ids, model.target_ids))
     mine, models = ([column[side] for column in columns] for side in (0, 1))
     scored = [[at if at in own.scored_steps else None for at in side] for side in (mine, models)]
     limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(own))
@@ -32,11 +32,11 @@ def own_translation_html(own: Trace, model: Trace) -> str:
         return [EMPTY if at is None else f"<td>{html.escape(text(at))}</td>" for at in scored[0]]
 
     rows = [
-        ("yours", [token_html(own.next_tokens, at, at in others) for at in mine]),
+        ("yours", [token_html(own.target_tokens, at, at in others) for at in mine]),
         ("log P", [shaded(at) for at in scored[0]]),
-        ("rank", texts(lambda at: f"{own.next_ranks[at]:,}")),
+        ("rank", texts(lambda at: f"{own.target_ranks[at]:,}")),
         ("the model would write", texts(lambda at: "\n".join(_preferred(own, at)) if at in others else "")),
-        ("model's own", [token_html(model.next_tokens, at) for at in models]),
+        ("model's own", [token_html(model.target_tokens, at) for at in models]),
         ("log P", [number_html(found, at) for at in scored[1]]),
     ]
     return table_html("Your translation and the model's token under token, with log P and rank of each token", rows)
@@ -58,7 +58,7 @@ def describe_own(own: Trace, model: Trace, found: Sequence[tuple[int, ...]] = ()
 
     found: the ids of the translations that a beam search found, best first; none of another way of decoding.
     """
-    if own.next_ids == model.next_ids:
+    if own.target_ids == model.target_ids:
         return f"This is the model's own translation, token for token: {_sums(own)}."
     gap = own.log_probability - model.log_probability
     more = "yours" if gap > 0 else "its own"
@@ -66,8 +66,8 @@ def describe_own(own: Trace, model: Trace, found: Sequence[tuple[int, ...]] = ()
     text += f" To the model {more} is {_times(abs(gap))} times as probable."
     if gap <= 0:
         return text
-    if own.next_ids in found:
-        rank = found.index(own.next_ids) + 1
+    if own.target_ids in found:
+        rank = found.index(own.target_ids) + 1
         return f"{text} Its beam found yours too, in place {rank}: it ranks by log P over a length penalty."
     return f"{text} Its decoding did not find yours."
 
@@ -79,12 +79,12 @@ def describe_where(own: Trace) -> str:
         return "Each token is the model's first candidate."
     values = own.log_probabilities
     least = min(others, key=lambda at: values[at])
-    named = quoted_at(own.next_tokens, least, "output token")
+    named = quoted_at(own.target_tokens, least, "output token")
     first, chance = _preferred(own, least)
     return (
         f"The model's first candidate is another at {len(others)} of {counted(len(own.scored_steps), 'token')}. "
-        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {own.next_ranks[least]:,}), where "
-        f"it would write {quoted(first)} ({chance})."
+        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {own.target_ranks[least]:,}), "
+        f"where it would write {quoted(first)} ({chance})."
     )
 
 

@@ -51,7 +51,7 @@ def show(choice: Choice) -> None:
         show_finding(" ".join(said) or "Nothing is changed yet: drag a bar.")
         step = row
         if head.kind == "encoder":  # the step whose own token gains or loses the most probability
-            moved = np.abs(before.next_probabilities - forced.next_probabilities)
+            moved = np.abs(before.target_probabilities - forced.target_probabilities)
             step = max(before.scored_steps, key=lambda at: moved[at])
         _show_next(choice, trace, change, step)
     show_attempt(
@@ -82,9 +82,9 @@ def _take_by_hand(weights: str) -> None:
 
 def _show_next(choice: Choice, trace: Trace, change: what_if.Interventions, step: int) -> None:
     """Show the candidates of one step in both runs."""
-    old, new = (what_if.next_probabilities(choice, asked, step) for asked in ((), change))
+    old, new = (what_if.step_probabilities(choice, asked, step) for asked in ((), change))
     name = results.translator(choice.checkpoint).tokenizer.piece_text
-    st.markdown(plain(f"Next token at step {step + 1}, after {trace.fed_tokens[step]}"))
+    st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
     see = content.describe_next(old, new, name)
     show_figure(candidates_figure(old, new, name), "next_tokens", alt, see)

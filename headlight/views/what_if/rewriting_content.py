@@ -81,7 +81,7 @@ def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
 
 def keys_of(trace: Trace, kind: str) -> tuple[str, ...]:
     """Return the tokens that a kind of attention reads."""
-    return trace.fed_tokens if kind == "decoder" else trace.source_tokens
+    return trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
 
 
 def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, before: Trace, forced: Trace) -> dict:
@@ -104,7 +104,7 @@ def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, b
 def _row_name(kind: str, row: int, trace: Trace) -> str:
     if kind == "encoder":
         return f"the row of {quoted(trace.source_tokens[row])}"
-    return f"step {row + 1}, input token {quoted(trace.fed_tokens[row])}"
+    return f"step {row + 1}, input token {quoted(trace.decoder_input_tokens[row])}"
 
 
 def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after: Trace) -> str:

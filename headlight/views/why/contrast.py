@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.figures import show_figure
-from headlight.app.leaving_out import leave_out
+from headlight.app.leaving_out import occlude
 from headlight.app.results import Choice, contributions
 from headlight.app.selectors import choose_among, choose_output_token
 from headlight.app.sentences import show_translation
@@ -26,15 +26,15 @@ def show(choice: Choice) -> None:
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
     gradient = contributions.gradient(choice, step, against)
-    left_out = leave_out(choice, step, against)
-    names = trace.next_tokens[step], other
-    fed = trace.fed_tokens[: step + 1]
+    left_out = occlude(choice, step, against)
+    names = trace.target_tokens[step], other
+    fed = trace.decoder_input_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = results.residual_stream(choice).logits[step]
     told = [
         f"**{plain(quoted(name))}** ({plain(chance_words(float(chance)))}, logit {signed(float(logits[id]), 2)})"
         for name, chance, id in zip(
-            names, (trace.next_probabilities[step], probability), (trace.next_ids[step], against), strict=True
+            names, (trace.target_probabilities[step], probability), (trace.target_ids[step], against), strict=True
         )
     ]
     st.markdown(

@@ -53,7 +53,7 @@ def _show_parts(choice: Choice) -> None:
     other = int(trace.candidate_ids[step][trace.runner_up(step)]) if of == LEAD else None
     found = what_if.logit_parts(choice, step, other)
     against = None if other is None else translator.tokenizer.piece_text(other)
-    what = logit_words(trace.next_tokens[step], against)
+    what = logit_words(trace.target_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")
     see = describe_parts(found, what)
     with left:

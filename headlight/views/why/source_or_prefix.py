@@ -29,7 +29,7 @@ def show(choice: Choice) -> None:
     mixing = measured_mixing(results.residual_stream(choice))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
     alti, rollout = (each.source_share()[-1] for each in (found, rolled))
-    shares = SourceShares(trace.next_tokens, alti, rollout, _usual(choice), trace.num_forced)
+    shares = SourceShares(trace.target_tokens, alti, rollout, _usual(choice), trace.num_forced)
     left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
     with left:
         step = choose_output_token(trace, "share_of", shares.least_word)
@@ -71,10 +71,10 @@ def _usual(choice: Choice) -> float | None:
 
 def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
     """Show the contributions to one output token, [source + target], as two rows of tokens."""
-    name, count = quoted(trace.next_tokens[step]), len(trace.source_tokens)
+    name, count = quoted(trace.target_tokens[step]), len(trace.source_tokens)
     sides = (
         ("source", trace.source_tokens, row[:count].tolist(), _BLUE),
-        ("prefix", trace.fed_tokens[: step + 1], row[count : count + step + 1].tolist(), _ORANGE),
+        ("prefix", trace.decoder_input_tokens[: step + 1], row[count : count + step + 1].tolist(), _ORANGE),
     )
     for column, (side, tokens, shares, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:

@@ -23,7 +23,7 @@ def describe_token(trace: Trace, step: int, row: np.ndarray) -> str:
     """Say which source token and which of the prefix contributes most to an output token; row: [source + target]."""
     source, prefix = np.split(row[: len(trace.source_tokens) + step + 1], [len(trace.source_tokens)])
     return (
-        f"To {quoted_at(trace.next_tokens, step, 'output token')} contribute most "
+        f"To {quoted_at(trace.target_tokens, step, 'output token')} contribute most "
         f"{quoted_at(trace.source_tokens, int(source.argmax()))} of the source ({source.max():.2f}) and "
-        f"{quoted_at(trace.fed_tokens[: step + 1], int(prefix.argmax()))} of the prefix ({prefix.max():.2f})."
+        f"{quoted_at(trace.decoder_input_tokens[: step + 1], int(prefix.argmax()))} of the prefix ({prefix.max():.2f})."
     )

@@ -116,7 +116,7 @@ def test_equal_tokens_keep_their_own_ticks(translator):
 
 def test_masked_cells_are_blank_and_carry_no_text(trace):
     figure = attention_map_figure(attention_map(trace, "decoder", 0, 0))
-    rows = len(trace.fed_tokens)
+    rows = len(trace.decoder_input_tokens)
     assert np.isnan(figure.data[0].z).sum() == rows * (rows - 1) / 2
     assert figure.data[0].hoverongaps is False
     assert len(figure.data[1].text) == rows * (rows + 1) / 2
@@ -124,7 +124,7 @@ def test_masked_cells_are_blank_and_carry_no_text(trace):
 
 def test_hover_names_layer_head_and_both_tokens_of_a_decoder_row(trace):
     text = attention_map_figure(attention_map(trace, "cross", 1, 2)).data[0].hovertext[1][0]
-    for words in ("Layer 2, head 3", trace.fed_tokens[1], trace.next_tokens[1], trace.source_tokens[0]):
+    for words in ("Layer 2, head 3", trace.decoder_input_tokens[1], trace.target_tokens[1], trace.source_tokens[0]):
         assert words in text
     assert f"{trace.cross[1, 2, 1, 0]:.4f}" in text
 
@@ -144,7 +144,7 @@ def test_averages_are_called_averages(trace):
 def test_the_overview_holds_every_head_in_its_place(trace):
     maps = masked_maps(trace, "cross")
     layers, heads, rows, columns = maps.shape
-    figure = overview_figure(maps, trace.fed_tokens, trace.source_tokens)
+    figure = overview_figure(maps, trace.decoder_input_tokens, trace.source_tokens)
     canvas = figure.data[0].z
     step_y = (canvas.shape[0] - rows) // (layers - 1)
     step_x = (canvas.shape[1] - columns) // (heads - 1)
@@ -172,8 +172,8 @@ def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trac
 
 def test_the_overviews_hover_names_head_row_and_key(trace):
     maps = masked_maps(trace, "cross")
-    text = overview_figure(maps, trace.next_tokens, trace.source_tokens).data[0].hovertext[0, 0]
-    for words in ("Layer 1, head 1", trace.next_tokens[0], trace.source_tokens[0], f"{maps[0, 0, 0, 0]:.4f}"):
+    text = overview_figure(maps, trace.target_tokens, trace.source_tokens).data[0].hovertext[0, 0]
+    for words in ("Layer 1, head 1", trace.target_tokens[0], trace.source_tokens[0], f"{maps[0, 0, 0, 0]:.4f}"):
         assert words in text
 
 

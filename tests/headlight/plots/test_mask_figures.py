@@ -48,7 +48,7 @@ def leaking(runs):
 def grid(masked):
     closed = {"it is padding": ~masked.target_padding_mask[SHORT, 0].repeat(len(masked.causal_mask), 0)}
     closed["it comes later"] = ~masked.causal_mask
-    return mask_figure(masked.target_mask[SHORT, 0], masked.fed_tokens[SHORT], closed)
+    return mask_figure(masked.target_mask[SHORT, 0], masked.decoder_input_tokens[SHORT], closed)
 
 
 def test_a_mask_is_a_grid_of_filled_and_blank_cells(masked):
@@ -81,8 +81,8 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    assert fed.ticktext[1] == masked.fed_tokens[SHORT][1] and "input" in fed.title.text
-    assert predicted.ticktext[0] == masked.next_tokens[SHORT][0] == fed.ticktext[1]
+    assert fed.ticktext[1] == masked.decoder_input_tokens[SHORT][1] and "input" in fed.title.text
+    assert predicted.ticktext[0] == masked.target_tokens[SHORT][0] == fed.ticktext[1]
 
 
 def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):
@@ -131,12 +131,14 @@ def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
     figure = next_tokens_figure(masked, runs["padding"], SHORT)
     steps = masked.target_lengths[SHORT]
     _, before, after = figure.data
-    np.testing.assert_array_equal(before.x, masked.next_probabilities[SHORT, :steps])
-    np.testing.assert_array_equal(after.x, runs["padding"].next_probabilities[SHORT, :steps])
+    np.testing.assert_array_equal(before.x, masked.target_probabilities[SHORT, :steps])
+    np.testing.assert_array_equal(after.x, runs["padding"].target_probabilities[SHORT, :steps])
     assert (before.name, after.name) == ("with the mask", "without the mask")
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
     assert list(figure.layout.yaxis.tickvals) == list(range(steps))
-    assert figure.layout.yaxis.ticktext[1] == f"{masked.fed_tokens[SHORT][1]} → {masked.next_tokens[SHORT][1]}"
+    assert (
+        figure.layout.yaxis.ticktext[1] == f"{masked.decoder_input_tokens[SHORT][1]} → {masked.target_tokens[SHORT][1]}"
+    )
     assert f"{after.x[1]:.4f}" in after.hovertext[1] and runs["padding"].best_tokens[SHORT][1] in after.hovertext[1]
 
 
@@ -146,7 +148,7 @@ def test_token_text_is_escaped_everywhere(masked, runs):
     def spoilt(run):
         change = {
             name: tuple((evil, *row[1:]) for row in getattr(run, name))
-            for name in ("source_tokens", "fed_tokens", "next_tokens", "best_tokens")
+            for name in ("source_tokens", "decoder_input_tokens", "target_tokens", "best_tokens")
         }
         return dataclasses.replace(run, **change)
 

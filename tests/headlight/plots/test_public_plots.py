@@ -32,7 +32,7 @@ def other(shipped):
 def logits(shipped, trace) -> torch.Tensor:
     """The logits of an unobserved pass: [target, vocabulary]."""
     with torch.no_grad():
-        ids = (torch.tensor([list(ids)]) for ids in (trace.source_ids, trace.fed_ids))
+        ids = (torch.tensor([list(ids)]) for ids in (trace.source_ids, trace.decoder_input_ids))
         return shipped.model(*ids)[0]
 
 
@@ -105,16 +105,16 @@ def test_predictions_are_the_models(shipped, trace, logits):
     drawn = values(hl.plots.probabilities(shipped, trace, step=1, temperature=1.5), name="sampling distribution")
     np.testing.assert_allclose(drawn, warmer, atol=1e-5)
     best = values(hl.plots.confidence(trace), name="this model")
-    np.testing.assert_allclose(best, trace.next_probabilities, rtol=1e-6)
+    np.testing.assert_allclose(best, trace.target_probabilities, rtol=1e-6)
     *_, chosen = hl.plots.logit_lens(shipped, trace, step=2).data
-    assert chosen.y[-1] == trace.next_ranks[2]
+    assert chosen.y[-1] == trace.target_ranks[2]
     sums = values(hl.plots.log_probabilities(trace, trace), "y")
-    assert sums[-1] == pytest.approx(np.log(trace.next_probabilities).sum(), rel=1e-5)
+    assert sums[-1] == pytest.approx(np.log(trace.target_probabilities).sum(), rel=1e-5)
 
 
 def test_an_intervention_changes_the_candidates_as_it_does_the_trace(shipped, trace):
     off = [hl.Zero("cross", layer) for layer in range(3)]
-    without = shipped.trace(trace.source_text, target=trace.next_ids, interventions=off)
+    without = shipped.trace(trace.source_text, target=trace.target_ids, interventions=off)
     bars = values(hl.plots.candidates(shipped, trace, interventions=off, step=1), name="changed")
     assert bars.max() == pytest.approx(float(without.candidate_probabilities[1, 0]), abs=1e-5)
     assert bars.max() != pytest.approx(float(trace.candidate_probabilities[1, 0]), abs=1e-2)

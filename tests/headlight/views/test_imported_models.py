@@ -108,7 +108,7 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
     own = Translator.load(folder / SMALL)
     trace = own.trace("red dog", target_language="deu")
     with torch.inference_mode():
-        source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.fed_ids))
+        source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.decoder_input_ids))
         logits = own.model(source, fed)[0, 0].numpy()
     best = int(logits.argmax())
     bias = float(own.model.output_projection.bias[best])
@@ -145,7 +145,7 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
     app.selectbox(key="source").set_value("deu_Latn").run()
     trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
-    assert trace.source_tokens[0] == "deu_Latn" and trace.next_tokens[0] == "jpn_Jpan"
+    assert trace.source_tokens[0] == "deu_Latn" and trace.target_tokens[0] == "jpn_Jpan"
     shown = "".join(each.proto.body for each in app.get("html"))
     assert "deu_Latn" in shown and not app.error
     decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
@@ -159,7 +159,7 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
 def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):
     own = Translator.load(folder / BART)
     trace = own.trace("red dog")
-    stream = record_residual_stream(own.model, trace.source_ids, trace.fed_ids)
+    stream = record_residual_stream(own.model, trace.source_ids, trace.decoder_input_ids)
     blocks = {block.name: block for block in blocks_of(own.model, stream)}
     names = list(blocks)
     for side, stack in (("source", "encoder"), ("target", "decoder")):
@@ -183,7 +183,7 @@ def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_tran
     checkpoint = results.checkpoint(NLLB)
     choice = Choice(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
     found, trace = what_if.early_translations(choice), results.trace(choice)
-    assert found[-1].ids == trace.next_ids and {one.ids[0] for one in found} == {trace.next_ids[0]}
+    assert found[-1].ids == trace.target_ids and {one.ids[0] for one in found} == {trace.target_ids[0]}
 
 
 def test_another_checkpoint_is_compared_in_a_language_of_its_own():

@@ -13,9 +13,9 @@ from transformer.data.batching import (
     count_padding,
     epoch_batches,
     make_examples,
-    open_batch,
     random_batches,
     read_samples,
+    view_examples,
 )
 from transformer.data.tokenizer import Tokenizer
 from transformer.errors import DataError
@@ -107,13 +107,17 @@ def test_samples_that_are_not_there_or_not_readable_are_a_sentence(tmp_path, tok
 @pytest.fixture(scope="module")
 def opened(tokenizer):
     batch = make_examples([("red dog.", "rot Hund."), ("a small old car.", "klein alt Wagen.")], tokenizer, 24)
-    return batch, open_batch(batch, tokenizer)
+    return batch, view_examples(batch, tokenizer)
 
 
 def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
     batch, inside = opened
     source, fed, following = collate(batch, tokenizer.pad_id)
-    for tokens, ids in ((inside.source_tokens, source), (inside.fed_tokens, fed), (inside.next_tokens, following)):
+    for tokens, ids in (
+        (inside.source_tokens, source),
+        (inside.decoder_input_tokens, fed),
+        (inside.target_tokens, following),
+    ):
         assert tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
     np.testing.assert_array_equal(inside.source_mask, padding_mask(source, 0).numpy())
     np.testing.assert_array_equal(inside.target_padding_mask, padding_mask(fed, 0).numpy())
@@ -121,15 +125,15 @@ def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
     np.testing.assert_array_equal(inside.target_mask, target_mask(fed, 0).numpy())
     for row, e in enumerate(batch):
         assert inside.source_tokens[row][: inside.source_lengths[row]].count("<pad>") == 0
-        assert set(inside.next_tokens[row][inside.target_lengths[row] :]) <= {"<pad>"}
-        assert inside.next_tokens[row][inside.target_lengths[row] - 1] == "</s>" and len(e.source)
+        assert set(inside.target_tokens[row][inside.target_lengths[row] :]) <= {"<pad>"}
+        assert inside.target_tokens[row][inside.target_lengths[row] - 1] == "</s>" and len(e.source)
     with pytest.raises(ValueError, match="read-only"):
         inside.source_mask[:] = True
 
 
 def test_what_is_predicted_at_a_position_is_fed_at_the_next(opened):
     _, inside = opened
-    for fed, following in zip(inside.fed_tokens, inside.next_tokens, strict=True):
+    for fed, following in zip(inside.decoder_input_tokens, inside.target_tokens, strict=True):
         assert fed[0] == "<s>" and fed[1:] == following[:-1]
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
-from transformer.decoding.beam import Beam, Fate, Outcome, SearchRecord, beam_search, record_beam_search
+from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord, beam_search, record_beam_search
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.model.transformer import Transformer
 
@@ -192,11 +192,13 @@ def test_the_record_is_that_of_a_search_by_hand(beam, seed):
 def test_a_fate_is_read_off_the_record():
     best, other = Hypothesis((5, 3), -1.0, -0.9, True), Hypothesis((6, 7, 3), -2.0, -1.5, True)
     record = SearchRecord((best, other), (((5,), (6,)), ((6, 7), (6, 8)), ((6, 8, 9),)), (-0.5,))
-    assert record.fate((5, 3)) == Fate(Outcome.ENDED, 1) and record.fate([6, 7, 3]) == Fate(Outcome.ENDED, 2)
-    assert record.fate((7, 3)) == Fate(Outcome.FELL_OUT, 1)
-    assert record.fate((5, 9)) == Fate(Outcome.FELL_OUT, 2)
-    assert record.fate((6, 8, 4, 3)) == Fate(Outcome.FELL_OUT, 3)
-    assert record.fate((6, 8, 9, 3)) == Fate(Outcome.OPEN, 0)
+    assert record.outcome_of((5, 3)) == PathOutcome(Outcome.ENDED, 1) and record.outcome_of([6, 7, 3]) == PathOutcome(
+        Outcome.ENDED, 2
+    )
+    assert record.outcome_of((7, 3)) == PathOutcome(Outcome.FELL_OUT, 1)
+    assert record.outcome_of((5, 9)) == PathOutcome(Outcome.FELL_OUT, 2)
+    assert record.outcome_of((6, 8, 4, 3)) == PathOutcome(Outcome.FELL_OUT, 3)
+    assert record.outcome_of((6, 8, 9, 3)) == PathOutcome(Outcome.OPEN, 0)
 
 
 @pytest.mark.parametrize("asked", [{"size": 0}, {"size": 1001}, {"alpha": -0.1}, {"penalty": "none"}])

@@ -95,7 +95,7 @@ def test_the_fate_of_greedys_path_is_what_the_record_shows(searched, greedy):
     _, records = searched
     seen = set()
     for record, one in zip(records, greedy, strict=True):
-        fate = record.fate(one.ids)
+        fate = record.outcome_of(one.ids)
         seen.add(fate.outcome)
         if fate.outcome == Outcome.ENDED:
             assert record.ended[fate.place - 1].ids == one.ids

@@ -27,7 +27,7 @@ def measured(shipped) -> OutputStatistics:
 
 def test_each_sentence_is_measured_as_its_trace_alone_says(shipped, measured):
     usable = [text for text in SENTENCES if len(shipped.tokenizer.encode(text)) < shipped.model.config.max_length]
-    means = [np.log(shipped.trace(text).next_probabilities.astype(float)).mean() for text in usable]
+    means = [np.log(shipped.trace(text).target_probabilities.astype(float)).mean() for text in usable]
     assert measured.sentences == len(usable) >= 35
     np.testing.assert_allclose(measured.mean_log_probabilities, sorted(means), atol=2e-4)
 
@@ -124,5 +124,5 @@ def test_every_shipped_checkpoint_was_measured_over_its_samples(checkpoints, nam
     translator = Translator.load(checkpoints / name, "cpu")
     for line in lines:
         trace = translator.trace(line.split("\t")[0])
-        mean = np.log(trace.next_probabilities.astype(float)).mean()
+        mean = np.log(trace.target_probabilities.astype(float)).mean()
         assert min(abs(mean - other) for other in usual.mean_log_probabilities) < 1e-3

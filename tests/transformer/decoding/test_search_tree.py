@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.decoding.beam import Beam, Outcome, record_beam_search
-from transformer.decoding.search_tree import search_tree, way_to
+from transformer.decoding.search_tree import path_to, search_tree
 
 TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
 
@@ -26,7 +26,7 @@ def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginni
             assert len(branch.ids) == 1
         else:
             assert branch.parent < number and tree[branch.parent].ids == branch.ids[:-1]
-        assert [len(tree[each].ids) for each in way_to(tree, number)] == list(range(1, len(branch.ids) + 1))
+        assert [len(tree[each].ids) for each in path_to(tree, number)] == list(range(1, len(branch.ids) + 1))
 
 
 def test_what_became_of_a_branch_is_its_fate_in_the_record(searched):

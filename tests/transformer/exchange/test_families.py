@@ -106,7 +106,7 @@ def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
     for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
         assert torch.equal(weight, other), name
     one, other = ours.trace("red dog"), again.trace("red dog")
-    assert one.next_ids == other.next_ids and one.source_tokens == other.source_tokens
+    assert one.target_ids == other.target_ids and one.source_tokens == other.source_tokens
     assert ours.translate(["red dog"]) == again.translate(["red dog"])
 
 
@@ -117,7 +117,7 @@ def test_a_minimal_pair_is_read_as_its_sentences_and_its_prefix_are(both):
     question = pair.question(ours.tokenizer)
     traces = [ours.trace(text, prefix="small") for text in pair.sentences]
     assert (question.clean, question.corrupted) == tuple(trace.source_ids for trace in traces)
-    assert question.fed == traces[0].fed_ids[: len(question.fed)]
+    assert question.fed == traces[0].decoder_input_ids[: len(question.fed)]
 
 
 def test_what_only_begins_like_an_address_is_a_text_like_others(both):
@@ -136,16 +136,16 @@ def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(b
     for strategy in (Greedy(), Beam(3)):
         one = ours.hypotheses("red dog", strategy)[0]
         trace = ours.trace("red dog", target=one)
-        assert one.ids[: len(given)] == given and trace.num_forced == len(given) and trace.next_ids == one.ids
-        expected = sum(math.log(p) for p in trace.next_probabilities[len(given) :])
+        assert one.ids[: len(given)] == given and trace.num_forced == len(given) and trace.target_ids == one.ids
+        expected = sum(math.log(p) for p in trace.target_probabilities[len(given) :])
         assert one.log_probability == pytest.approx(expected, abs=1e-5)
-        assert trace.fed_ids == (ours.tokenizer.begin_id, *one.ids[:-1])
+        assert trace.decoder_input_ids == (ours.tokenizer.begin_id, *one.ids[:-1])
     told = ours.trace("red dog", target="small cat")
-    assert told.next_ids == (*given, *ours.tokenizer.encode_target("small cat"), ours.tokenizer.end_id)
+    assert told.target_ids == (*given, *ours.tokenizer.encode_target("small cat"), ours.tokenizer.end_id)
     begun = ours.trace("red dog", prefix="small cat")
-    assert begun.next_ids[: len(given) + 2] == (*given, *ours.tokenizer.encode_target("small cat"))[: len(given) + 2]
+    assert begun.target_ids[: len(given) + 2] == (*given, *ours.tokenizer.encode_target("small cat"))[: len(given) + 2]
     other = ours.trace("red dog", prefix=[7])
-    assert other.next_ids[0] == 7, "ids say all that a translation begins with"
+    assert other.target_ids[0] == 7, "ids say all that a translation begins with"
     never = set(ours.model.config.never_chosen)
     assert ours.tokenizer.end_id not in never and ours.may_begin_with([7, 8]) and not ours.may_begin_with([1])
     assert not ours.may_begin_with([ours.tokenizer.end_id, 7]) and ours.may_begin_with([7, ours.tokenizer.end_id])
@@ -161,14 +161,14 @@ def test_the_languages_are_tokens_of_both_sides(both, family):
     ids = theirs.lang_code_to_id if family == "m2m100" else theirs.get_vocab()
     other, third = [code for code in ours.tokenizer.languages if code not in (source, target)][:2]
     trace = ours.trace("red dog")
-    assert (trace.source_ids[0], trace.next_ids[0]) == (ids[source], ids[target])
+    assert (trace.source_ids[0], trace.target_ids[0]) == (ids[source], ids[target])
     asked = ours.trace("red dog", target_language=other, source_language=third)
-    assert (asked.source_ids[0], asked.next_ids[0]) == (ids[third], ids[other])
+    assert (asked.source_ids[0], asked.target_ids[0]) == (ids[third], ids[other])
     assert asked.source_ids[1:] == trace.source_ids[1:]
     typed = ours.trace(f">>{third}>>{other}<< red dog")
-    assert (typed.source_ids, typed.next_ids) == (asked.source_ids, asked.next_ids)
+    assert (typed.source_ids, typed.target_ids) == (asked.source_ids, asked.target_ids)
     kept = ours.trace(f">>{other}<< red dog", target_language=third)
-    assert kept.next_ids[0] == ids[other] and kept.source_ids[0] == ids[source], "what is typed counts"
+    assert kept.target_ids[0] == ids[other] and kept.source_ids[0] == ids[source], "what is typed counts"
     assert [asked.source_text[p.begin : p.end] for p in asked.source_pieces][1].strip() == "red"
     assert asked.target_text == ours.translate(["red dog"], target_language=other, source_language=third)[0]
     assert (

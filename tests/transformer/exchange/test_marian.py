@@ -168,7 +168,7 @@ def test_a_trained_model_comes_back_from_an_opus_like_folder_as_it_went(exported
         own, other = shipped.trace(text), back.trace(text)
         assert other.source_pieces[0].text == own.source_pieces[0].text
         assert [(p.begin, p.end) for p in other.source_pieces] == [(p.begin, p.end) for p in own.source_pieces]
-        assert other.next_tokens == own.next_tokens and other.fed_tokens[0] == "<pad>"
+        assert other.target_tokens == own.target_tokens and other.decoder_input_tokens[0] == "<pad>"
         for kind in ("encoder", "decoder", "cross"):
             assert np.abs(own.attention(kind) - other.attention(kind)).max() < 2e-6
     data = back.checkpoint.data

@@ -71,7 +71,9 @@ def test_each_side_has_the_ids_and_texts_of_its_own_vocabulary(both, folder):
     trace = ours.trace("red dog", target="rot Hund")
     source, target = (json.loads((folder / name).read_text()) for name in ("vocab.json", "target_vocab.json"))
     assert [source[token] for token in trace.source_tokens] == list(trace.source_ids)
-    assert [target[token] for token in trace.next_tokens] == list(trace.next_ids) and trace.target_text == "rot Hund"
+    assert [target[token] for token in trace.target_tokens] == list(
+        trace.target_ids
+    ) and trace.target_text == "rot Hund"
     assert ours.may_begin_with([len(target) - 1]) and not ours.may_begin_with([len(target)])
 
 
@@ -82,7 +84,7 @@ def test_a_checkpoint_keeps_both_and_counts_each_matrix_once(both, folder, tmp_p
     assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files
     assert again.translate(["red dog"]) == ours.translate(["red dog"])
     trace, count = ours.trace("red dog"), ours.model.count_parameters()
-    blocks = blocks_of(ours.model, record_residual_stream(ours.model, trace.source_ids, trace.fed_ids))
+    blocks = blocks_of(ours.model, record_residual_stream(ours.model, trace.source_ids, trace.decoder_input_ids))
     assert sum(block.parameters for block in blocks) == count == parameters_at(ours.model.config, [24])[24]
     shared = {block.name: block.shared_with for block in blocks if block.shared_with}
     assert shared == {"generator": "target_embedding"}

@@ -183,5 +183,5 @@ def test_the_confidence_is_drawn_beside_the_least_loss(tokenizer):
     translator = Translator(Checkpoint(small_model(vocab_size=len(tokenizer)), tokenizer))
     trace = translator.trace("red dog.", target="rot Hund.")
     figure = confidence_figure(trace, 0.9)
-    np.testing.assert_array_equal(figure.data[0].x, trace.next_probabilities)
+    np.testing.assert_array_equal(figure.data[0].x, trace.target_probabilities)
     assert list(figure.data[1].x) == [0.9] * 2

@@ -63,9 +63,9 @@ def test_every_stage_of_every_head_is_what_the_file_gives(shipped):
     worst = 0.0
     for sentence in sentences:
         trace = translator.trace(sentence)
-        by_hand.run(trace.source_ids, trace.fed_ids)
+        by_hand.run(trace.source_ids, trace.decoder_input_ids)
         for (kind, layer), expected in by_hand.stages.items():
-            shown = record_stages(translator.model, trace.source_ids, trace.fed_ids, kind, layer)
+            shown = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
             for name, array in expected.items():
                 own = getattr(shown, name)[0]
                 assert own.shape == array.shape, (kind, layer, name)
@@ -77,9 +77,9 @@ def test_every_stage_of_every_head_is_what_the_file_gives(shipped):
 def test_by_hand_is_the_same_model(shipped):
     translator, by_hand, sentences = shipped
     trace = translator.trace(sentences[1])
-    logits = by_hand.run(trace.source_ids, trace.fed_ids)
+    logits = by_hand.run(trace.source_ids, trace.decoder_input_ids)
     with torch.inference_mode():
-        own = translator.model(torch.tensor([trace.source_ids]), torch.tensor([trace.fed_ids]))[0].numpy()
+        own = translator.model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0].numpy()
     assert np.abs(own - logits).max() / np.abs(logits).max() < 1e-4
 
 
@@ -87,7 +87,7 @@ def test_the_weights_are_those_of_the_trace(translator):
     trace = translator.trace("a b c", target="c b a")
     for kind in AttentionKind:
         for layer, maps in enumerate(trace.attention(kind)):
-            shown = record_stages(translator.model, trace.source_ids, trace.fed_ids, kind, layer)
+            shown = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
             assert np.array_equal(shown.weights[0], maps)
 
 

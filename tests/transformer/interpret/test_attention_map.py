@@ -34,9 +34,9 @@ def test_cells_of_later_tokens_are_nan_and_only_they(trace):
 
 def test_a_decoder_row_has_the_token_it_was_fed_and_the_one_it_predicts(trace):
     fed, predicted = (attention_map(trace, "decoder", row_label=name) for name in ("fed", "predicted"))
-    assert fed.queries == ("<s>", *trace.next_tokens[:-1])
-    assert predicted.queries == trace.next_tokens
-    assert fed.keys == predicted.keys == trace.fed_tokens
+    assert fed.queries == ("<s>", *trace.target_tokens[:-1])
+    assert predicted.queries == trace.target_tokens
+    assert fed.keys == predicted.keys == trace.decoder_input_tokens
 
 
 def test_an_encoder_row_has_its_own_token_whatever_is_asked(trace):

@@ -6,7 +6,7 @@ import torch
 from support.small import random_sources, unlike_model
 
 from transformer.errors import TooLongError
-from transformer.interpret.attribution import gradient_times_input, leave_one_out, leave_out, rank_correlation, shares
+from transformer.interpret.attribution import gradient_times_input, leave_one_out, occlude, rank_correlation, shares
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import attention_map
@@ -26,18 +26,18 @@ def test_every_field_of_a_trace_is_the_models(translator, tokenizer):
     probabilities = logits.softmax(-1)
     assert (trace.source_text, trace.target_text, trace.origin, trace.finished) == (text, target, "target", True)
     assert [piece.id for piece in trace.source_pieces] == source[:-1]
-    assert (list(trace.source_ids), list(trace.fed_ids), list(trace.next_ids)) == (source, fed, following)
+    assert (list(trace.source_ids), list(trace.decoder_input_ids), list(trace.target_ids)) == (source, fed, following)
     own = probabilities[range(len(following)), following]
-    np.testing.assert_allclose(trace.next_probabilities, own, atol=1e-6)
-    assert list(trace.next_ranks) == [1 + int((row > p).sum()) for row, p in zip(probabilities, own, strict=True)]
+    np.testing.assert_allclose(trace.target_probabilities, own, atol=1e-6)
+    assert list(trace.target_ranks) == [1 + int((row > p).sum()) for row, p in zip(probabilities, own, strict=True)]
     np.testing.assert_allclose(trace.entropies, -(probabilities * probabilities.log()).sum(-1), atol=1e-5)
     best = probabilities.topk(trace.candidate_ids.shape[1], dim=-1)
     np.testing.assert_array_equal(trace.candidate_ids, best.indices)
     np.testing.assert_allclose(trace.candidate_probabilities, best.values, atol=1e-6)
     assert trace.candidate_tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in best.indices.tolist())
     cut = translator.trace(text, target=translator.hypotheses(text)[0])
-    assert cut.finished == (cut.next_ids[-1] == tokenizer.end_id)
-    assert translator.trace(text, target=cut.next_ids).next_ids == cut.next_ids
+    assert cut.finished == (cut.target_ids[-1] == tokenizer.end_id)
+    assert translator.trace(text, target=cut.target_ids).target_ids == cut.target_ids
 
 
 def test_ids_that_are_no_translation_are_refused(translator):
@@ -93,7 +93,7 @@ def test_leaving_out_is_masking_for_all_others_in_a_source_of_any_length(source)
         for row in range(place + 1, len(FED)):
             target[row, place] = False
         assert found.prefix[place] == pytest.approx(own - log_p(None, target), abs=1e-5)
-    alone = leave_out(model, source, FED, 7, [len(source)])
+    alone = occlude(model, source, FED, 7, [len(source)])
     assert alone.log_probability == pytest.approx(own, abs=1e-5) and alone.drops.shape == (1,)
 
 

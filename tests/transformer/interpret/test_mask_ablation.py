@@ -31,7 +31,7 @@ def sentences(translator):
     """Two sentences, the second longer on both sides: its source has 4 more tokens, its target 3."""
     short = translator.trace("red dog", target="rot Hund")
     long = translator.trace("old green bird house tree car", target="alt Vogel Haus Baum Wagen")
-    assert len(short.source_ids) < len(long.source_ids) and len(short.fed_ids) < len(long.fed_ids)
+    assert len(short.source_ids) < len(long.source_ids) and len(short.decoder_input_ids) < len(long.decoder_input_ids)
     return short, long
 
 
@@ -50,7 +50,7 @@ def masked(runs):
 def by_hand(translator, sentences, source_mask, target_mask) -> torch.Tensor:
     """Probabilities [batch, target, vocab] of the batch under masks of our own, hooks nowhere near."""
     model = translator.model
-    source, fed = pad([s.source_ids for s in sentences], 0), pad([s.fed_ids for s in sentences], 0)
+    source, fed = pad([s.source_ids for s in sentences], 0), pad([s.decoder_input_ids for s in sentences], 0)
     with torch.inference_mode():
         hidden = model.decode(fed, model.encode(source, source_mask), target_mask, source_mask)
         return model.output_projection(hidden).softmax(-1)
@@ -58,19 +58,21 @@ def by_hand(translator, sentences, source_mask, target_mask) -> torch.Tensor:
 
 def handmade_masks(sentences) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Source padding, target padding and causal mask from the lengths alone, without the engine's own functions."""
-    source, target = (max(len(getattr(s, name)) for s in sentences) for name in ("source_ids", "fed_ids"))
+    source, target = (max(len(getattr(s, name)) for s in sentences) for name in ("source_ids", "decoder_input_ids"))
     real_source = torch.tensor([[n < len(s.source_ids) for n in range(source)] for s in sentences])[:, None, None, :]
-    real_target = torch.tensor([[n < len(s.fed_ids) for n in range(target)] for s in sentences])[:, None, None, :]
+    real_target = torch.tensor([[n < len(s.decoder_input_ids) for n in range(target)] for s in sentences])[
+        :, None, None, :
+    ]
     causal = torch.tensor([[key <= query for key in range(target)] for query in range(target)])
     return real_source, real_target, causal
 
 
 def test_the_batch_is_padded_on_the_right_and_its_masks_say_where(masked, sentences):
-    source, target = len(sentences[LONG].source_ids), len(sentences[LONG].fed_ids)
+    source, target = len(sentences[LONG].source_ids), len(sentences[LONG].decoder_input_ids)
     for tokens, own, width in (
         (masked.source_tokens[SHORT], sentences[SHORT].source_tokens, source),
-        (masked.fed_tokens[SHORT], sentences[SHORT].fed_tokens, target),
-        (masked.next_tokens[SHORT], sentences[SHORT].next_tokens, target),
+        (masked.decoder_input_tokens[SHORT], sentences[SHORT].decoder_input_tokens, target),
+        (masked.target_tokens[SHORT], sentences[SHORT].target_tokens, target),
     ):
         assert tokens == (*own, *["<pad>"] * (width - len(own)))
     real_source, real_target, causal = (mask.numpy() for mask in handmade_masks(sentences))
@@ -94,15 +96,17 @@ def test_weights_are_the_softmax_of_the_masked_scores_for_every_layer_sentence_a
 
 @pytest.mark.parametrize("number", [SHORT, LONG])
 def test_beside_padding_each_sentence_is_what_it_is_alone(masked, sentences, translator, number):
-    alone = record_one(translator.model, sentences[number].source_ids, sentences[number].fed_ids)
+    alone = record_one(translator.model, sentences[number].source_ids, sentences[number].decoder_input_ids)
     for kind in AttentionKind:
         expected = getattr(alone, kind).numpy()
         queries, keys = expected.shape[2:]
         weights = masked.attention(kind).weights[:, number]
         np.testing.assert_allclose(weights[:, :, :queries, :keys], expected, **CLOSE)
         assert (weights[:, :, :queries, keys:] == 0).all(), "nothing may go to padding"
-    steps = len(sentences[number].fed_ids)
-    np.testing.assert_allclose(masked.next_probabilities[number, :steps], sentences[number].next_probabilities, **CLOSE)
+    steps = len(sentences[number].decoder_input_ids)
+    np.testing.assert_allclose(
+        masked.target_probabilities[number, :steps], sentences[number].target_probabilities, **CLOSE
+    )
     assert masked.best_tokens[number][:steps] == tuple(row[0] for row in sentences[number].candidate_tokens)
 
 
@@ -115,17 +119,17 @@ def test_a_pass_is_the_models_own_forward_under_the_masks_that_are_left(runs, se
         "padding": (torch.ones_like(padding), causal),
     }
     probabilities = by_hand(translator, sentences, *masks[disabled])
-    following = pad([s.next_ids for s in sentences], 0)
+    following = pad([s.target_ids for s in sentences], 0)
     expected = probabilities.gather(-1, following[..., None])[..., 0].numpy()
-    np.testing.assert_allclose(runs[disabled].next_probabilities, expected, **CLOSE)
+    np.testing.assert_allclose(runs[disabled].target_probabilities, expected, **CLOSE)
     np.testing.assert_allclose(runs[disabled].best_probabilities, probabilities.amax(-1).numpy(), **CLOSE)
     if disabled != "nothing":
-        assert np.abs(expected - runs["nothing"].next_probabilities)[SHORT, :3].max() > 1e-4, "it must show"
+        assert np.abs(expected - runs["nothing"].target_probabilities)[SHORT, :3].max() > 1e-4, "it must show"
 
 
 @pytest.mark.parametrize("number", [SHORT, LONG])
 def test_a_row_reads_later_tokens_only_when_the_causal_mask_is_disabled(runs, sentences, number):
-    real = len(sentences[number].fed_ids)
+    real = len(sentences[number].decoder_input_ids)
     later = np.triu(np.ones((real, real), dtype=bool), k=1)
     for disabled, reads in (("nothing", False), ("causal", True), ("padding", False)):
         weights = runs[disabled].decoder.weights[:, number, :, :real, :real][..., later]
@@ -140,12 +144,12 @@ def test_disabling_the_padding_mask_leaves_the_sentence_without_padding_as_it_wa
         np.testing.assert_allclose(after[:, LONG], before[:, LONG], **CLOSE)
         if kind != "decoder":
             assert np.abs(after[:, SHORT] - before[:, SHORT]).max() > 1e-2
-    before, after = (runs[disabled].next_probabilities for disabled in ("nothing", "padding"))
+    before, after = (runs[disabled].target_probabilities for disabled in ("nothing", "padding"))
     np.testing.assert_allclose(after[LONG], before[LONG], **CLOSE)
 
 
 def test_for_real_rows_of_the_target_the_causal_mask_already_keeps_padding_out(masked, runs, sentences):
-    real, width = len(sentences[SHORT].fed_ids), len(sentences[LONG].fed_ids)
+    real, width = len(sentences[SHORT].decoder_input_ids), len(sentences[LONG].decoder_input_ids)
     closed = ~masked.target_mask[SHORT, 0]
     np.testing.assert_array_equal(closed[:real], ~masked.causal_mask[:real])
     assert closed[real:, real:].all() and masked.causal_mask[real:, real:].any()
@@ -183,8 +187,8 @@ def test_one_head_is_cut_out_with_its_names(masked, kind):
     np.testing.assert_array_equal(head.scores, masked.attention(kind).scores[layers - 1, SHORT, 2])
     assert head.weights.shape == (len(head.fed), len(head.keys))
     assert (head.predicted is None) == (kind == "encoder")
-    assert head.fed == (masked.source_tokens if kind == "encoder" else masked.fed_tokens)[SHORT]
-    assert head.keys == (masked.fed_tokens if kind == "decoder" else masked.source_tokens)[SHORT]
+    assert head.fed == (masked.source_tokens if kind == "encoder" else masked.decoder_input_tokens)[SHORT]
+    assert head.keys == (masked.decoder_input_tokens if kind == "decoder" else masked.source_tokens)[SHORT]
     assert head.keys[head.real_keys :] == ("<pad>",) * (len(head.keys) - head.real_keys)
     assert "<pad>" not in head.keys[: head.real_keys]
     assert (
@@ -210,7 +214,7 @@ def test_the_share_of_closed_cells_is_softmax_over_all_scores(masked):
 
 
 def test_nothing_of_a_pass_can_be_changed(masked):
-    for array in (masked.target_mask, masked.next_probabilities, masked.cross.weights, masked.encoder.unmasked):
+    for array in (masked.target_mask, masked.target_probabilities, masked.cross.weights, masked.encoder.unmasked):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     assert masked.cross.weights.dtype == masked.cross.scores.dtype == np.float32
@@ -223,7 +227,7 @@ def test_lifting_leaves_no_hook_and_no_trace_behind(translator, sentences, maske
     assert not any(module._forward_hooks for module in translator.model.modules())
     assert all(torch.equal(value, before[name]) for name, value in translator.model.state_dict().items())
     again = run_masked(translator.model, translator.tokenizer, sentences)
-    np.testing.assert_array_equal(again.next_probabilities, masked.next_probabilities)
+    np.testing.assert_array_equal(again.target_probabilities, masked.target_probabilities)
 
 
 def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, runs):
@@ -234,10 +238,10 @@ def test_another_thread_keeps_its_masks_and_is_not_seen(translator, sentences, r
         for turn in range(10):
             disabled = list(DisabledMask)[(number + turn) % 3]
             run = run_masked(translator.model, translator.tokenizer, sentences, disabled)
-            np.testing.assert_array_equal(run.next_probabilities, runs[disabled].next_probabilities)
+            np.testing.assert_array_equal(run.target_probabilities, runs[disabled].target_probabilities)
             for kind in AttentionKind:
                 np.testing.assert_array_equal(run.attention(kind).weights, runs[disabled].attention(kind).weights)
-            alone = record_one(translator.model, sentences[LONG].source_ids, sentences[LONG].fed_ids)
+            alone = record_one(translator.model, sentences[LONG].source_ids, sentences[LONG].decoder_input_ids)
             np.testing.assert_array_equal(alone.decoder.numpy(), sentences[LONG].decoder)
 
     with ThreadPoolExecutor(4) as pool:

@@ -58,8 +58,8 @@ def test_it_is_what_the_file_of_the_checkpoint_gives(name):
     folder = ROOT / "checkpoints" / name
     translator, by_hand = Translator.load(folder, "cpu"), ByHand(folder)
     trace = translator.trace("I love my teacher.")
-    logits = by_hand.run(trace.source_ids, trace.fed_ids)
-    stream = record_residual_stream(translator.model, trace.source_ids, trace.fed_ids)
+    logits = by_hand.run(trace.source_ids, trace.decoder_input_ids)
+    stream = record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
     for sublayer in stream.decoder.sublayers:
         kind = {"self_attention": "decoder", "cross_attention": "cross"}.get(sublayer.name)
         if kind:

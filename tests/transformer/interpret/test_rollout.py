@@ -12,8 +12,8 @@ from transformer.interpret.attribution import (
     concatenate,
     gradient_times_input,
     leave_one_out,
-    leave_out,
-    parts_to_leave_out,
+    occlude,
+    parts_to_occlude,
     rank_correlation,
     shares,
     summed_value_norms,
@@ -207,11 +207,11 @@ def test_tokens_are_left_out_the_same_in_parts_of_any_size():
     whole = leave_one_out(model, SOURCE, FED, 7)
     places = len(SOURCE) + len(FED)
     for size in (1, 5):
-        parts = [leave_out(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
+        parts = [occlude(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
         stitched = concatenate(parts, len(SOURCE))
         np.testing.assert_allclose(stitched.source, whole.source, atol=1e-5)
         np.testing.assert_allclose(stitched.prefix, whole.prefix, atol=1e-5)
-    cut = parts_to_leave_out(61, 30)
+    cut = parts_to_occlude(61, 30)
     assert [place for part in cut for place in part] == list(range(91)) and len(cut) > 3
     with pytest.raises(ValueError, match="positions must be in 0 to"):
-        leave_out(model, SOURCE, FED, 7, [places])
+        occlude(model, SOURCE, FED, 7, [places])

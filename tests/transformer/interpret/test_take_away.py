@@ -83,9 +83,9 @@ class Evil:
         ("encoder", np.full((2, 4, 7, 7), np.nan, dtype=np.float32)),
         ("decoder", np.zeros((3, 4, 2, 2), dtype=np.float32)),
         ("cross", np.zeros((0, 4, 11, 7), dtype=np.float32)),
-        ("fed_ids", np.zeros(11, dtype=np.float64)),
+        ("decoder_input_ids", np.zeros(11, dtype=np.float64)),
         ("interventions", np.array(["zero:everything"])),
-        ("next_tokens", None),
+        ("target_tokens", None),
         ("another", np.zeros(1)),
         ("entropies", b"\x93NUMPY\x01\x00\x10\x00no header at all"),
         ("entropies", b"\x93NUMPY\x01\x00\x2f\x00{'descr': '<f4', 'shape': (3,), 'never closed'\n"),
@@ -128,19 +128,19 @@ def test_a_damaged_file_never_fails_otherwise(saved, trace):
 
 def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
     frame = trace.to_frame()
-    source, target = len(trace.source_ids), len(trace.next_ids)
+    source, target = len(trace.source_ids), len(trace.target_ids)
     assert frame["kind"].value_counts().to_dict() == {
         "encoder": 2 * 4 * source * source,
         "cross": 3 * 4 * target * source,
         "decoder": 3 * 4 * target * (target + 1) // 2,
     }
-    keys = {"encoder": trace.source_tokens, "cross": trace.source_tokens, "decoder": trace.fed_tokens}
+    keys = {"encoder": trace.source_tokens, "cross": trace.source_tokens, "decoder": trace.decoder_input_tokens}
     for row in frame.sample(60, random_state=1).itertuples():
         assert row.weight == trace.attention(row.kind)[row.layer, row.head, row.query, row.key]
         assert row.key_token == keys[row.kind][row.key]
         encoder = row.kind == "encoder"
-        assert row.query_token == (trace.source_tokens if encoder else trace.fed_tokens)[row.query]
-        assert row.output_token is None if encoder else row.output_token == trace.next_tokens[row.query]
+        assert row.query_token == (trace.source_tokens if encoder else trace.decoder_input_tokens)[row.query]
+        assert row.output_token is None if encoder else row.output_token == trace.target_tokens[row.query]
     np.testing.assert_allclose(frame.groupby(["kind", "layer", "head", "query"])["weight"].sum(), 1, atol=1e-5)
 
 
@@ -157,8 +157,8 @@ def test_traces_made_together_are_those_made_alone(shipped, options):
         assert found.target_text == alone.target_text
         for kind in AttentionKind:
             np.testing.assert_allclose(found.attention(kind), alone.attention(kind), rtol=0, atol=1e-5)
-        np.testing.assert_allclose(found.next_probabilities, alone.next_probabilities, rtol=0, atol=1e-5)
-        for name in ("source_pieces", "next_ids", "origin", "interventions"):
+        np.testing.assert_allclose(found.target_probabilities, alone.target_probabilities, rtol=0, atol=1e-5)
+        for name in ("source_pieces", "target_ids", "origin", "interventions"):
             assert getattr(found, name) == getattr(alone, name)
 
 
@@ -168,5 +168,5 @@ def test_targets_that_are_given_are_traced_together_each_with_its_text(shipped):
     assert [found.origin for found in together] == ["target", "decoded"]
     for text, target, found in zip(texts, targets, together, strict=True):
         alone = shipped.trace(text, target=target, interventions="uniform:cross.*.*")
-        assert found.next_ids == alone.next_ids
-        np.testing.assert_allclose(found.next_probabilities, alone.next_probabilities, rtol=0, atol=1e-5)
+        assert found.target_ids == alone.target_ids
+        np.testing.assert_allclose(found.target_probabilities, alone.target_probabilities, rtol=0, atol=1e-5)

@@ -23,16 +23,16 @@ def trace(translator):
 
 def test_decoder_row_t_is_fed_what_came_before_and_predicts_what_comes_next(trace, tokenizer):
     target_ids = (*tokenizer.encode("groß rot alt Hund Hund."), tokenizer.end_id)
-    assert trace.next_ids == target_ids
-    assert trace.fed_ids == (tokenizer.begin_id, *target_ids[:-1])
-    assert trace.fed_tokens[0] == "<s>" and trace.next_tokens[-1] == "</s>"
-    assert trace.fed_tokens[1:] == trace.next_tokens[:-1]
+    assert trace.target_ids == target_ids
+    assert trace.decoder_input_ids == (tokenizer.begin_id, *target_ids[:-1])
+    assert trace.decoder_input_tokens[0] == "<s>" and trace.target_tokens[-1] == "</s>"
+    assert trace.decoder_input_tokens[1:] == trace.target_tokens[:-1]
     assert trace.source_ids == (*tokenizer.encode(TEXT), tokenizer.end_id)
     assert trace.source_tokens == tuple(map(tokenizer.piece_text, trace.source_ids))
 
 
 def test_maps_have_layers_heads_queries_and_keys(trace):
-    source, target = len(trace.source_ids), len(trace.next_ids)
+    source, target = len(trace.source_ids), len(trace.target_ids)
     assert source != target
     assert trace.encoder.shape == (2, 4, source, source)
     assert trace.decoder.shape == (3, 4, target, target)
@@ -57,19 +57,19 @@ def test_an_unknown_kind_of_map_is_refused(trace):
 
 
 def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace, translator):
-    logits = record_one(translator.model, trace.source_ids, trace.fed_ids).logits.double()
+    logits = record_one(translator.model, trace.source_ids, trace.decoder_input_ids).logits.double()
     p = logits.softmax(-1).numpy()
-    rows = np.arange(len(trace.next_ids))
-    chosen = p[rows, trace.next_ids]
-    np.testing.assert_allclose(trace.next_probabilities, chosen, atol=1e-6)
-    np.testing.assert_array_equal(trace.next_ranks, 1 + (p > chosen[:, None]).sum(1))
+    rows = np.arange(len(trace.target_ids))
+    chosen = p[rows, trace.target_ids]
+    np.testing.assert_allclose(trace.target_probabilities, chosen, atol=1e-6)
+    np.testing.assert_array_equal(trace.target_ranks, 1 + (p > chosen[:, None]).sum(1))
     np.testing.assert_allclose(trace.entropies, -(p * np.log(p)).sum(1), atol=1e-5)
 
 
 def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, translator, tokenizer):
-    assert trace.candidate_ids.shape == trace.candidate_probabilities.shape == (len(trace.next_ids), TOP_K)
+    assert trace.candidate_ids.shape == trace.candidate_probabilities.shape == (len(trace.target_ids), TOP_K)
     assert (np.diff(trace.candidate_probabilities) <= 0).all()
-    p = record_one(translator.model, trace.source_ids, trace.fed_ids).logits.softmax(-1)
+    p = record_one(translator.model, trace.source_ids, trace.decoder_input_ids).logits.softmax(-1)
     np.testing.assert_array_equal(trace.candidate_ids[:, 0], p.argmax(-1).numpy())
     expected = torch.gather(p, 1, torch.tensor(trace.candidate_ids)).numpy()
     np.testing.assert_allclose(trace.candidate_probabilities, expected, atol=1e-6)
@@ -87,7 +87,7 @@ def test_arrays_are_read_only_and_fields_frozen(trace):
 
 
 def test_maps_and_probabilities_are_float32(trace):
-    for name in ("encoder", "decoder", "cross", "next_probabilities", "entropies", "candidate_probabilities"):
+    for name in ("encoder", "decoder", "cross", "target_probabilities", "entropies", "candidate_probabilities"):
         assert getattr(trace, name).dtype == np.float32, name
 
 
@@ -115,9 +115,9 @@ def test_a_trace_that_was_saved_under_former_names_can_be_read(trace, tmp_path):
 def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
     tokens, probabilities = ("<pad>", "▁a", "<s>", "▁b"), [0.4, 0.3, 0.2, 0.1]
     trace = made_trace(
-        next_ids=(4, 5, 5),
-        next_probabilities=np.array([0.3, 0.1, 0.1]),
-        next_ranks=np.array([2, 4, 4]),
+        target_ids=(4, 5, 5),
+        target_probabilities=np.array([0.3, 0.1, 0.1]),
+        target_ranks=np.array([2, 4, 4]),
         candidate_ids=np.tile([0, 4, 2, 5], (3, 1)),
         candidate_tokens=(tokens,) * 3,
         candidate_probabilities=np.tile(probabilities, (3, 1)),
@@ -146,14 +146,16 @@ def test_the_runner_up_is_the_best_token_that_was_not_chosen_and_could_have_been
     first = ("<pad>", "<s>", *trace.candidate_tokens[0][2:])
     padded = dataclasses.replace(trace, candidate_tokens=(first, *trace.candidate_tokens[1:]))
     assert padded.never_chosen == {"<pad>", "<s>"} and padded.runner_up(0) >= 2
-    assert dataclasses.replace(trace, fed_tokens=("</s>", *trace.fed_tokens[1:])).never_chosen == {"<pad>"}
+    assert dataclasses.replace(trace, decoder_input_tokens=("</s>", *trace.decoder_input_tokens[1:])).never_chosen == {
+        "<pad>"
+    }
     never = {tokenizer.pad_id, tokenizer.begin_id}
-    for step, (ids, own) in enumerate(zip(trace.candidate_ids.tolist(), trace.next_ids, strict=True)):
+    for step, (ids, own) in enumerate(zip(trace.candidate_ids.tolist(), trace.target_ids, strict=True)):
         assert ids[trace.runner_up(step)] == next(id for id in ids if id not in never | {own})
 
 
 def test_another_token_can_be_taken_unless_the_length_limit_was_met_there(trace):
-    steps = range(len(trace.next_ids))
+    steps = range(len(trace.target_ids))
     cut = dataclasses.replace(trace, finished=False)
     assert [cut.has_room_after(step) for step in steps] == [True] * (len(steps) - 1) + [False]
     assert all(dataclasses.replace(trace, finished=True).has_room_after(step) for step in steps)

@@ -48,7 +48,7 @@ def saved(replay, tmp_path) -> Path:
 
 
 def same_trajectory(one: ProbeTrajectory, other: ProbeTrajectory, tolerance: float) -> None:
-    for name in ("source_text", "target_text", "source_tokens", "fed_tokens", "next_tokens", "outputs"):
+    for name in ("source_text", "target_text", "source_tokens", "decoder_input_tokens", "target_tokens", "outputs"):
         assert getattr(one, name) == getattr(other, name), name
     for name in (*AttentionKind, "probabilities"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=tolerance, err_msg=name)
@@ -64,9 +64,9 @@ def test_a_snapshot_is_what_a_trace_of_the_same_weights_shows(replay, translator
         trace = translator.trace(source, target=target)
         for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(trajectory, kind)[0], trace.attention(kind))
-        np.testing.assert_allclose(trajectory.probabilities[0], trace.next_probabilities, atol=1e-6)
-        tokens = (trajectory.source_tokens, trajectory.fed_tokens, trajectory.next_tokens)
-        assert tokens == (trace.source_tokens, trace.fed_tokens, trace.next_tokens)
+        np.testing.assert_allclose(trajectory.probabilities[0], trace.target_probabilities, atol=1e-6)
+        tokens = (trajectory.source_tokens, trajectory.decoder_input_tokens, trajectory.target_tokens)
+        assert tokens == (trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
         assert trajectory.outputs == (translator.translate([source])[0],)
 
 
@@ -74,13 +74,16 @@ def test_a_replay_has_every_snapshot_kind_layer_and_head(replay):
     assert replay.steps.tolist() == [0, 2, 5]
     assert replay.losses.tolist() == [list(point) for point in LOSSES] and replay.scores.tolist() == [list(SCORES[0])]
     for trajectory in replay.trajectories:
-        source, target = len(trajectory.source_tokens), len(trajectory.fed_tokens)
+        source, target = len(trajectory.source_tokens), len(trajectory.decoder_input_tokens)
         assert source != target, "so that swapped axes would show"
         assert trajectory.encoder.shape == (3, 2, 4, source, source)
         assert trajectory.decoder.shape == (3, 3, 4, target, target)
         assert trajectory.cross.shape == (3, 3, 4, target, source)
         assert trajectory.probabilities.shape == (3, target) and len(trajectory.outputs) == 3
-        assert (trajectory.fed_tokens[0], trajectory.fed_tokens[1:]) == ("<s>", trajectory.next_tokens[:-1])
+        assert (trajectory.decoder_input_tokens[0], trajectory.decoder_input_tokens[1:]) == (
+            "<s>",
+            trajectory.target_tokens[:-1],
+        )
         np.testing.assert_array_equal(np.triu(trajectory.decoder, 1), 0)
         for kind in AttentionKind:
             np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=1e-5)
@@ -180,7 +183,7 @@ def test_a_replay_is_taken_up_where_the_training_goes_on(tokenizer, saved):
         np.testing.assert_array_equal(now.encoder[:2], before.encoder[:2])
         np.testing.assert_array_equal(now.encoder[2], after.encoder[0])
         assert now.outputs == (*before.outputs[:2], *after.outputs)
-        assert now.fed_tokens == before.fed_tokens
+        assert now.decoder_input_tokens == before.decoder_input_tokens
 
 
 def test_a_replay_of_other_probes_is_not_taken_up(tokenizer, replay):
@@ -336,7 +339,7 @@ def test_a_shipped_replay_shows_the_training_of_its_checkpoint_and_is_small(path
     assert earlier or len(replay.scores) == len(history)
     for trajectory in replay.trajectories:
         trace = translator.trace(trajectory.source_text, target=trajectory.target_text)
-        assert (trajectory.source_tokens, trajectory.next_tokens) == (trace.source_tokens, trace.next_tokens)
+        assert (trajectory.source_tokens, trajectory.target_tokens) == (trace.source_tokens, trace.target_tokens)
         for kind in AttentionKind:
             np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=0.005)
         first, last = (np.log(trajectory.probabilities[snapshot] + 1e-4).mean() for snapshot in (0, -1))

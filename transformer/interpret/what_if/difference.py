@@ -61,7 +61,9 @@ def subtract(first: Trace, second: Trace, kind: AttentionKind | str) -> MapDiffe
     if one.shape[:2] != other.shape[:2]:
         shapes = " and ".join(f"{layers} layers of {heads} heads" for layers, heads in (one.shape[:2], other.shape[:2]))
         raise InterventionError(f"The models have {shapes} of {kind} attention, so no head has a partner.")
-    source, fed = (_matches(getattr(first, side), getattr(second, side)) for side in ("source_tokens", "fed_tokens"))
+    source, fed = (
+        _matches(getattr(first, side), getattr(second, side)) for side in ("source_tokens", "decoder_input_tokens")
+    )
     rows, rows_by = source if kind == AttentionKind.ENCODER else fed
     columns, columns_by = fed if kind == AttentionKind.DECODER else source
     if not rows or not columns:

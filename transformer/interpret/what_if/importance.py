@@ -22,7 +22,7 @@ from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .head_means import HeadMeans
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import intervened, intervened_side_by_side
+from .running import apply_interventions, apply_interventions_side_by_side
 
 Ablate = type[Intervention]
 ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
@@ -128,7 +128,7 @@ def head_losses(
     fed = torch.tensor([[model.config.begin_id, *target[:-1]]], device=model.device)
     mask = causal_mask(fed.shape[1], model.device)
 
-    with intervened_side_by_side(model, [(), *([ablate.of(head)] for head in copies)], means):
+    with apply_interventions_side_by_side(model, [(), *([ablate.of(head)] for head in copies)], means):
         memory = model.encoder_input(sources)
         for number, layer in enumerate(model.encoder):
             memory = layer(_with_copies(memory, of_encoder, number), None)
@@ -227,7 +227,7 @@ def summed_losses(
     encoder = record_encoder(model, sources, _NOTHING)
     whole, sums = total(encoder), []
     for head in every_head(model):
-        with intervened(model, [ablate.of(head)], means):
+        with apply_interventions(model, [ablate.of(head)], means):
             own = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
             sums.append(whole - total(own))
     return np.array([*sums, whole])

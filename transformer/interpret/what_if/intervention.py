@@ -216,7 +216,7 @@ class Shift(Rewriting):
 
 
 @dataclass(frozen=True)
-class Given(Rewriting):
+class SetWeights(Rewriting):
     """These weights, first key first, renormalised over the keys that the query may attend to.
 
     Further keys get 0. A row that may attend to none of the keys with weight stays as it is. Raises InterventionError

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...errors import InterventionError
 from ...model.names import AttentionKind
-from .intervention import EVERY_ROW, Focus, Forbid, Given, Heads, Intervention, Mean, Rows, Shift, Uniform, Zero
+from .intervention import EVERY_ROW, Focus, Forbid, Heads, Intervention, Mean, Rows, SetWeights, Shift, Uniform, Zero
 
 _SEPARATOR = "~"  # between interventions: no address has to encode it
-INTERVENTIONS = {each.name: each for each in (Zero, Mean, Uniform, Focus, Forbid, Shift, Given)}
+INTERVENTIONS = {each.name: each for each in (Zero, Mean, Uniform, Focus, Forbid, Shift, SetWeights)}
 _NUMBER = r"[0-9]{1,5}"
 _TEXT = re.compile(
     rf"({'|'.join(INTERVENTIONS)}):({'|'.join(AttentionKind)})\.({_NUMBER}|\*)\.({_NUMBER}|\*)"
@@ -44,7 +44,7 @@ def _arguments(name: str, argument: str | None) -> dict[str, Any]:
         if re.fullmatch(rf"-?{_NUMBER}" if name == Shift.name else _NUMBER, argument or "") is None:
             raise ValueError("a number expected, of a key from 0 on")
         return {"by" if name == Shift.name else "key": int(argument)}  # type: ignore[arg-type]
-    if name == Given.name:
+    if name == SetWeights.name:
         return {"weights": tuple(map(float, (argument or "").split(",")))}
     if argument is not None:
         raise ValueError("nothing expected")

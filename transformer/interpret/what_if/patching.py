@@ -110,9 +110,9 @@ class Question:
 
 def question_of(clean: Trace, corrupted: Trace) -> Question:
     """The question at the first step at which two translations differ; raises InterventionError where none does."""
-    for step, tokens in enumerate(zip(clean.next_ids, corrupted.next_ids, strict=False)):
+    for step, tokens in enumerate(zip(clean.target_ids, corrupted.target_ids, strict=False)):
         if tokens[0] != tokens[1]:
-            return Question(clean.source_ids, corrupted.source_ids, clean.fed_ids[: step + 1], tokens)
+            return Question(clean.source_ids, corrupted.source_ids, clean.decoder_input_ids[: step + 1], tokens)
     raise InterventionError("Both sentences have the same translation, so there is no difference to restore.")
 
 

@@ -31,7 +31,7 @@ def read_all(interventions: Asked) -> tuple[Intervention, ...]:
     return tuple(parse(each) if isinstance(each, str) else each for each in interventions)
 
 
-def intervened(
+def apply_interventions(
     model: Transformer, interventions: Asked, means: HeadMeans | None = None
 ) -> contextlib.AbstractContextManager:
     """Within the block, this thread's passes run under these interventions; without any, nothing is touched.
@@ -44,7 +44,7 @@ def intervened(
     return hooks_installed(_hooks(model, {None: read_all(interventions)}, means))
 
 
-def intervened_side_by_side(
+def apply_interventions_side_by_side(
     model: Transformer, sentences: Sequence[Asked], means: HeadMeans | None = None
 ) -> contextlib.AbstractContextManager:
     """The same with interventions of its own for each sentence of a batch, as many as are listed.

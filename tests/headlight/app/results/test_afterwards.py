@@ -5,12 +5,12 @@ import threading
 import time
 
 import pytest
+from headlight.app.results.afterwards import Afterwards
+from headlight.app.results.turn_taking import Turns
 from support.pages import components, open_page, page_text
 from support.until import until
 
 from headlight.app import results
-from headlight.app.results.afterwards import Afterwards
-from headlight.app.results.turn_taking import Turns
 
 
 def task(log: list[str], *names: str):

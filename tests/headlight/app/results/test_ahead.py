@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from headlight.app.results.ahead import AHEAD, BATCH, CROWD, Ahead
+from headlight.app.results.model_process import EARLY_LAYERS, TRACE, DecodingRequest
+from headlight.app.results.turn_taking import Wish
 from support.until import until
 
 from headlight.app import results
 from headlight.app.results import Choice, ahead, model_process, what_if
-from headlight.app.results.ahead import AHEAD, BATCH, CROWD, Ahead
-from headlight.app.results.model_process import EARLY_LAYERS, TRACE, DecodingRequest
-from headlight.app.results.turn_taking import Wish
 from transformer import Beam, Trace, Translator
 from transformer.data.tokenizer import source_ids
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
@@ -139,7 +139,7 @@ def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch
         again, activations = results.recorded(choice)
     finally:
         real.line.remove(request)
-    assert made.source_text == choice.text and same(again, made) and activations.logits.shape[1] == len(made.next_ids)
+    assert made.source_text == choice.text and same(again, made) and activations.logits.shape[1] == len(made.target_ids)
 
 
 def test_early_layers_are_taken_with_the_trace(real, crowd, monkeypatch):
@@ -155,7 +155,7 @@ def test_early_layers_are_taken_with_the_trace(real, crowd, monkeypatch):
         found = what_if.early_translations(choice)
     finally:
         real.line[:] = real.line[:-2]
-    assert found[-1].ids == results.trace(choice).next_ids and len(found) == 3
+    assert found[-1].ids == results.trace(choice).target_ids and len(found) == 3
 
 
 def test_beams_and_prefixes_are_left_to_their_owners(crowd, monkeypatch):

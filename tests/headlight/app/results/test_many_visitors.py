@@ -3,12 +3,12 @@
 import asyncio
 import threading
 
+from headlight.app.results.turn_taking import Turns
 from support.talk import aside
 
 from benchmarks.websocket_visitor import WebsocketVisitor, marked
 from headlight.app import line, results
 from headlight.app.results import turn_taking
-from headlight.app.results.turn_taking import Turns
 
 PAGES = ("", "attention", "masks")
 VISITORS, SENTENCES = 12, 4

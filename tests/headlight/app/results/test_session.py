@@ -35,12 +35,12 @@ def test_every_part_of_a_request_tells_two_apart(checkpoint):
         replace(first, strategy=Sampling(seed=2)),
         replace(first, strategy=Beam(3, 0.6)),
         replace(first, strategy=Beam(2, 0.9)),
-        replace(first, prefix=results.trace(first).next_ids[:1]),
+        replace(first, prefix=results.trace(first).target_ids[:1]),
         replace(first, rank=2),
     ]
     traces = [results.trace(choice) for choice in (first, *others)]
     assert len({id(trace) for trace in traces}) == len(traces)
-    assert results.trace(replace(first, rank=99)).next_ids == results.trace(replace(first, rank=2)).next_ids
+    assert results.trace(replace(first, rank=99)).target_ids == results.trace(replace(first, rank=2)).target_ids
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.model", "training.json"])

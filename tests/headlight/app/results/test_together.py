@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from headlight.app.results.together import KEPT, MOST, Together
+from headlight.app.results.turn_taking import Wish
 from support.sentences import SENTENCES
 
 from headlight.app import results
 from headlight.app.results import Choice, model_process, what_if
-from headlight.app.results.together import KEPT, MOST, Together
-from headlight.app.results.turn_taking import Wish
 from transformer import Beam, Translator, UserError
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 
@@ -90,8 +90,8 @@ def test_the_source_is_encoded_once_where_nobody_else_waits_and_others_get_that_
     model = results.translator(checkpoint).model
     model.encoder[0].register_forward_hook(lambda *_: encoded.append(True))
     trace = results.trace(choice)
-    assert len(encoded) == 1 and trace.next_ids == results.translator(checkpoint).trace(choice.text).next_ids
-    assert results.greedy.result(choice) == trace.next_ids and batches == []
+    assert len(encoded) == 1 and trace.target_ids == results.translator(checkpoint).trace(choice.text).target_ids
+    assert results.greedy.result(choice) == trace.target_ids and batches == []
 
 
 def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_traced_alone(asked, monkeypatch):
@@ -110,7 +110,7 @@ def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_trace
     assert batches == [["big old tree.", "old tree.", "big tree."]]
     for text, trace in traces.items():
         alone = results.translator(checkpoint).trace(text)
-        assert trace.source_text == text and trace.next_ids == alone.next_ids and trace.origin == alone.origin
+        assert trace.source_text == text and trace.target_ids == alone.target_ids and trace.origin == alone.origin
         for kind in ("encoder", "decoder", "cross"):
             assert np.array_equal(trace.attention(kind), alone.attention(kind))
     with pytest.raises(UserError):

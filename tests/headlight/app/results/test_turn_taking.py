@@ -5,10 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from headlight.app.results.turn_taking import Turns
 from support.until import until
 
 from headlight.app.results import turn_taking
-from headlight.app.results.turn_taking import Turns
 
 
 class Visitor(threading.Thread):

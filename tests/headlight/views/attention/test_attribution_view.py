@@ -57,13 +57,13 @@ def test_every_bar_is_what_the_engine_computes_and_the_url_restores_step_and_lay
     lengths = [
         shares(
             summed_value_norms(
-                record_stages(model, trace.source_ids, trace.fed_ids, "cross", each),
+                record_stages(model, trace.source_ids, trace.decoder_input_ids, "cross", each),
                 block_parameters(model, "cross", each),
             )
         )[0, 2]
         for each in layers
     ]
-    asked = model, trace.source_ids, trace.fed_ids[:3], trace.next_ids[2]
+    asked = model, trace.source_ids, trace.decoder_input_ids[:3], trace.target_ids[2]
     gradient, left_out = gradient_times_input(*asked), leave_one_out(*asked)
     expected = (
         trace.cross[list(layers), :, 2].mean(axis=(0, 1)),
@@ -75,7 +75,7 @@ def test_every_bar_is_what_the_engine_computes_and_the_url_restores_step_and_lay
         np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
     assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table(app)
     text = page_text(app)
-    assert f"log P = {signed(np.log(trace.next_probabilities[2]), 3)}" in text
+    assert f"log P = {signed(np.log(trace.target_probabilities[2]), 3)}" in text
     assert app.slider(key="logit_step").value == 3 and app.segmented_control(key="layer_buttons").value == layer
     assert layer == "average" or "cross-attention, average over the 8 heads of layer 2" in text
     assert "none of the four is the truth" in text.lower()
@@ -100,13 +100,13 @@ def test_hostile_and_tiny_sentences_are_text_and_nothing_else(checkpoint, text):
 
 def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
     asked = []
-    leave_out = contributions.leave_out
+    occlude = contributions.occlude
 
     def counting(model, source, fed, predicted, positions, *against):
         asked.append((len(fed), positions))
-        return leave_out(model, source, fed, predicted, positions, *against)
+        return occlude(model, source, fed, predicted, positions, *against)
 
-    monkeypatch.setattr(contributions, "leave_out", counting)
+    monkeypatch.setattr(contributions, "occlude", counting)
     text = " ".join(["The old dog was too tired."] * 9)
     app = open_view(text=text, logit_step="2")
     assert len(asked) > 3 and len(asked) == len(set(asked))

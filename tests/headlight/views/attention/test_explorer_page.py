@@ -67,8 +67,8 @@ def test_every_weight_that_is_sent_is_the_models_to_four_decimals(first):
     app, trace = first
     header, maps = unpack(sent(app)[1])
     assert header["sides"]["source"]["tokens"] == list(trace.source_tokens)
-    assert header["sides"]["fed"]["tokens"] == list(trace.fed_tokens)
-    assert header["sides"]["predicted"]["tokens"] == list(trace.next_tokens)
+    assert header["sides"]["fed"]["tokens"] == list(trace.decoder_input_tokens)
+    assert header["sides"]["predicted"]["tokens"] == list(trace.target_tokens)
     for kind in KINDS:
         assert four_decimals(maps[kind]) == four_decimals(trace.attention(kind))
 
@@ -114,8 +114,8 @@ def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
     header, _ = unpack(explorer_blob(trace, roles))
     counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())["labelled"]
     for kind in KINDS:
-        keys = trace.fed_tokens if kind == "decoder" else trace.source_tokens
-        measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.next_tokens)
+        keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+        measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
         told = header["kinds"][kind]
         assert told["labels"] == [head.label for head in measured]
         np.testing.assert_allclose(told["measures"]["entropy"], [head.entropy for head in measured], atol=5.1e-4)

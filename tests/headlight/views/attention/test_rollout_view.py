@@ -36,8 +36,8 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
     translator = Translator.load(ROOT / "checkpoints" / request.param, "cpu")
     trace = translator.trace(TEXTS[request.param])
     maps = trace.encoder, trace.decoder, trace.cross
-    mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.fed_ids))
-    contributed = alti(translator.model, trace.source_ids, trace.fed_ids)
+    mixing = measured_mixing(record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids))
+    contributed = alti(translator.model, trace.source_ids, trace.decoder_input_ids)
     return request.param, trace, roll_out(*maps), roll_out(*maps, mixing), contributed
 
 
@@ -103,7 +103,7 @@ def test_blank_cells_scale_and_hover(example):
     heatmap = figure.data[0]
     assert np.isnan(heatmap.z[0, 1:]).all() and not np.isnan(np.diagonal(heatmap.z)).any()
     assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
-    assert f"share of “{trace.fed_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
+    assert f"share of “{trace.decoder_input_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
     assert "attends to" in share_map_figure(raw, "weight").data[0].hovertext[1][0]
 
 
@@ -112,8 +112,8 @@ def test_token_text_is_escaped(example):
     evil = "<b>x</b>"
     spoilt = dataclasses.replace(
         trace,
-        fed_tokens=(evil, *trace.fed_tokens[1:]),
-        next_tokens=(evil, *trace.next_tokens[1:]),
+        decoder_input_tokens=(evil, *trace.decoder_input_tokens[1:]),
+        target_tokens=(evil, *trace.target_tokens[1:]),
         source_tokens=(evil, *trace.source_tokens[1:]),
     )
     maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]

@@ -35,7 +35,7 @@ def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translato
         model = translator.model
         with torch.inference_mode():
             state = DecodingState(model, [list(trace.source_ids)], model.config.max_length)
-            for step, fed in enumerate(trace.fed_ids):
+            for step, fed in enumerate(trace.decoder_input_ids):
                 probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
                 np.testing.assert_allclose(
                     trace.candidate_probabilities[step], probabilities[trace.candidate_ids[step]], atol=1e-5
@@ -46,18 +46,18 @@ def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translato
 def test_every_step_has_its_candidates_the_taken_one_marked(trace):
     shown = steps_of(trace)
     assert json.loads(json.dumps(shown)) == shown, "it must travel as JSON"
-    assert len(shown["steps"]) == len(trace.next_ids)
+    assert len(shown["steps"]) == len(trace.target_ids)
     for step, found in enumerate(shown["steps"]):
         taken = [candidate for candidate in found["candidates"] if candidate["taken"]]
-        assert [candidate["id"] for candidate in taken] == [trace.next_ids[step]]
-        assert taken[0]["rank"] == trace.next_ranks[step] == found["rank"]
-        assert taken[0]["probability"] == pytest.approx(trace.next_probabilities[step])
+        assert [candidate["id"] for candidate in taken] == [trace.target_ids[step]]
+        assert taken[0]["rank"] == trace.target_ranks[step] == found["rank"]
+        assert taken[0]["probability"] == pytest.approx(trace.target_probabilities[step])
         total = sum(candidate["probability"] for candidate in found["candidates"]) + found["rest"]
         assert total == pytest.approx(1.0, abs=1e-5)
 
 
 def test_a_taken_piece_beyond_the_ten_best_is_added_with_its_rank(trace):
-    far = [step for step, rank in enumerate(trace.next_ranks) if rank > 10]
+    far = [step for step, rank in enumerate(trace.target_ranks) if rank > 10]
     assert far, "an untrained model ranks a given target anywhere"
     for step in far:
         assert len(steps_of(trace)["steps"][step]["candidates"]) == 11
@@ -83,4 +83,4 @@ def test_what_decoding_never_chooses_cannot_be_taken(trace):
     first = dataclasses.replace(padded, entropies=np.array([9.0] + [0.2] * (len(trace.entropies) - 1)))
     assert "<pad>" not in hardest_step(first) and "<s>" not in hardest_step(first)
     cut = dataclasses.replace(trace, finished=False)
-    assert [step["takable"] for step in steps_of(cut)["steps"]] == [True] * (len(trace.next_ids) - 1) + [False]
+    assert [step["takable"] for step in steps_of(cut)["steps"]] == [True] * (len(trace.target_ids) - 1) + [False]

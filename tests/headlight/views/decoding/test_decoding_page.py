@@ -23,8 +23,8 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     trace = shipped.trace(SENTENCE)
     given = shown(app)
     assert given["step"] == 3
-    assert given["next"] == list(trace.next_tokens)
-    assert [step["rank"] for step in given["steps"]] == [1] * len(trace.next_ids)
+    assert given["next"] == list(trace.target_tokens)
+    assert [step["rank"] for step in given["steps"]] == [1] * len(trace.target_ids)
     assert "has the highest entropy" in page_text(app)
 
 
@@ -36,10 +36,10 @@ def test_a_step_that_makes_no_sense_shows_some_step(step):
 
 def test_pieces_taken_in_the_address_begin_the_translation(shipped):
     trace = shipped.trace(SENTENCE)
-    prefix = (*trace.next_ids[:2], int(trace.candidate_ids[2, 1]))
+    prefix = (*trace.target_ids[:2], int(trace.candidate_ids[2, 1]))
     app = open_page(PAGE, prefix=".".join(map(str, prefix)))
     given = shown(app)
-    assert given["next"] == list(shipped.trace(SENTENCE, prefix=prefix).next_tokens)
+    assert given["next"] == list(shipped.trace(SENTENCE, prefix=prefix).target_tokens)
     assert [step["forced"] for step in given["steps"]] == [True] * 3 + [False] * (len(given["steps"]) - 3)
     words = shipped.trace(SENTENCE, prefix=prefix).target_text
     forced = " ".join(given["next"][:3])
@@ -53,7 +53,7 @@ def test_pieces_taken_in_the_address_begin_the_translation(shipped):
 def test_pieces_that_the_model_has_not_get_a_message(prefix, shipped):
     app = open_page(PAGE, prefix=prefix)
     assert "cannot begin a translation" in page_text(app)
-    assert shown(app)["next"] == list(shipped.trace(SENTENCE).next_tokens)
+    assert shown(app)["next"] == list(shipped.trace(SENTENCE).target_tokens)
 
 
 def test_taken_pieces_are_dropped_with_their_sentence(shipped):
@@ -61,7 +61,7 @@ def test_taken_pieces_are_dropped_with_their_sentence(shipped):
     app = open_page(PAGE, prefix=str(int(trace.candidate_ids[0, 1])))
     assert shown(app)["steps"][0]["forced"]
     app.text_input(key="text").input("Where is my cat?").run()
-    assert shown(app)["next"] == list(shipped.trace("Where is my cat?").next_tokens)
+    assert shown(app)["next"] == list(shipped.trace("Where is my cat?").target_tokens)
 
 
 def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):

@@ -21,7 +21,7 @@ def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
     trace = shipped.trace("I love my teacher.")
     assert trace.target_text in page_text(app)
     shown = sent(app)
-    assert shown["source"] == list(trace.source_tokens) and shown["outputs"] == list(trace.next_tokens)
+    assert shown["source"] == list(trace.source_tokens) and shown["outputs"] == list(trace.target_tokens)
     assert any(
         np.array_equal(np.float32(shown["weights"]), head)
         for layer in trace.cross

@@ -43,7 +43,7 @@ def example(request) -> tuple[str, dict[str, dict], ByHand]:
     by_kind = {kind: shown(open_inside(**asked, kind=kind)) for kind in ("encoder", "decoder", "cross")}
     folder = ROOT / "checkpoints" / checkpoint
     by_hand, trace = ByHand(folder), Translator.load(folder, "cpu").trace(text)
-    by_hand.run(trace.source_ids, trace.fed_ids)
+    by_hand.run(trace.source_ids, trace.decoder_input_ids)
     return checkpoint, by_kind, by_hand
 
 

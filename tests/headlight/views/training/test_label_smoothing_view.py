@@ -30,8 +30,8 @@ def test_the_view_opens_with_both_forms_their_losses_and_this_models_confidence(
     assert "at p = 0.920 when spread over all classes, at 0.900 in the other form" in text
     assert "ε = 0.1 spread over all 12,000 classes" in text and "below 1.264 nats per token" in text
     trace = Translator.load(ROOT / "checkpoints" / "en-de", "cpu").trace("I love my teacher.")
-    assert f"{trace.next_probabilities.max():.4f}" in text
-    assert len(confidence["layout"]["yaxis"]["ticktext"]) == len(trace.next_tokens)
+    assert f"{trace.target_probabilities.max():.4f}" in text
+    assert len(confidence["layout"]["yaxis"]["ticktext"]) == len(trace.target_tokens)
 
 
 def test_the_url_restores_epsilon_classes_and_measure():

@@ -67,7 +67,9 @@ def test_every_weight_travels_to_four_decimals(kind, replay):
 
 def test_rows_and_columns_are_named_as_they_are_read(replay):
     trajectory = replay.trajectories[0]
-    source, fed, following = map(list, (trajectory.source_tokens, trajectory.fed_tokens, trajectory.next_tokens))
+    source, fed, following = map(
+        list, (trajectory.source_tokens, trajectory.decoder_input_tokens, trajectory.target_tokens)
+    )
     for kind, labels in {
         "encoder": (source, None, source),
         "decoder": (fed, following, fed),
@@ -155,8 +157,8 @@ def test_a_sentence_without_a_choice_can_be_shown(replay):
     trajectory = replay.trajectories[0]
     single = dataclasses.replace(
         trajectory,
-        fed_tokens=trajectory.fed_tokens[:1],
-        next_tokens=trajectory.next_tokens[:1],
+        decoder_input_tokens=trajectory.decoder_input_tokens[:1],
+        target_tokens=trajectory.target_tokens[:1],
         decoder=trajectory.decoder[..., :1, :1],
         cross=trajectory.cross[..., :1, :],
         probabilities=trajectory.probabilities[:, :1],

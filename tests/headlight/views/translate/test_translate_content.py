@@ -22,9 +22,9 @@ def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(ship
         np.testing.assert_allclose(weights, expected, atol=1e-6)
     else:
         np.testing.assert_array_equal(weights, trace.cross[layer, head])
-    np.testing.assert_array_equal(np.array(given["probabilities"], dtype=np.float32), trace.next_probabilities)
-    assert given["ranks"] == [int(rank) for rank in trace.next_ranks]
-    assert (given["source"], given["outputs"]) == (list(trace.source_tokens), list(trace.next_tokens))
+    np.testing.assert_array_equal(np.array(given["probabilities"], dtype=np.float32), trace.target_probabilities)
+    assert given["ranks"] == [int(rank) for rank in trace.target_ranks]
+    assert (given["source"], given["outputs"]) == (list(trace.source_tokens), list(trace.target_tokens))
 
 
 def test_a_made_sentence_is_given_as_it_is():

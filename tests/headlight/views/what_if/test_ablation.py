@@ -43,7 +43,7 @@ def test_it_begins_with_the_head_that_turns_the_translation_else_with_the_greate
 
 
 def test_each_switch_has_the_loss_of_its_head_in_the_order_of_the_model():
-    payload = switches_payload(importance([("decoder", 0, 2)]), made_trace(next_ranks=np.ones(3)))
+    payload = switches_payload(importance([("decoder", 0, 2)]), made_trace(target_ranks=np.ones(3)))
     assert [each["kind"] for each in payload["kinds"]] == ["encoder", "decoder", "cross"]
     encoder, decoder, cross = payload["kinds"]
     assert encoder["losses"] == [[0, 0, 0], [0, 0, 0.3]] and cross["digits"] == [["0", "1.5", "0"]]
@@ -67,12 +67,14 @@ def test_equal_tokens_stand_under_one_another(old, new, columns):
 
 
 def test_both_translations_with_their_log_probabilities_and_hostile_tokens_as_text():
-    before = made_trace(next_tokens=("<s>", "▁a", "<b>"), next_probabilities=np.array([0.01, 0.5, 0.25]), num_forced=1)
-    forced = made_trace(next_probabilities=np.array([0.02, 0.6, 0.05]), num_forced=1)
+    before = made_trace(
+        target_tokens=("<s>", "▁a", "<b>"), target_probabilities=np.array([0.01, 0.5, 0.25]), num_forced=1
+    )
+    forced = made_trace(target_probabilities=np.array([0.02, 0.6, 0.05]), num_forced=1)
     after = made_trace(
-        next_tokens=("<s>", "▁a", "<script>"),
-        next_ids=(20, 21, 7),
-        next_probabilities=np.array([0.9, 0.6, 0.9]),
+        target_tokens=("<s>", "▁a", "<script>"),
+        target_ids=(20, 21, 7),
+        target_probabilities=np.array([0.9, 0.6, 0.9]),
         num_forced=1,
     )
     rows = re.findall(r"<tr>(.*?)</tr>", compared_html(before, forced, after))

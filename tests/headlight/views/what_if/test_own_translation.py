@@ -34,18 +34,18 @@ def test_the_table_and_the_figure_hold_what_the_model_gives_the_translation_of_t
     forced, model = loaded("en-de").trace(TEXT, target=OWN), trace_of("en-de", TEXT)
     tokens, values, ranks, preferred, own_tokens, _ = rows(table(app))
     assert [each for each in tokens if each] == [
-        each.replace("<", "&lt;").replace(">", "&gt;") for each in forced.next_tokens
+        each.replace("<", "&lt;").replace(">", "&gt;") for each in forced.target_tokens
     ]
-    logs = np.log(forced.next_probabilities)
+    logs = np.log(forced.target_probabilities)
     np.testing.assert_allclose([float(each.replace("−", "-")) for each in values if each], logs, atol=0.0051)
-    assert [int(each) for each in ranks if each] == forced.next_ranks.tolist()
-    firsts = [cells[0] for cells, rank in zip(forced.candidate_tokens, forced.next_ranks, strict=True) if rank > 1]
+    assert [int(each) for each in ranks if each] == forced.target_ranks.tolist()
+    firsts = [cells[0] for cells, rank in zip(forced.candidate_tokens, forced.target_ranks, strict=True) if rank > 1]
     assert [each.partition("\n")[0] for each in preferred if each] == firsts
     assert table(app).count("turned") == len(firsts) > 0
-    assert [each for each in own_tokens if each][:3] == list(model.next_tokens[:3])
+    assert [each for each in own_tokens if each][:3] == list(model.target_tokens[:3])
     (spec,) = specs(app)
     np.testing.assert_allclose(numbers(spec["data"][0]["y"])[1:], logs.cumsum(), atol=1e-5)
-    assert numbers(spec["data"][1]["y"])[-1] == pytest.approx(np.log(model.next_probabilities).sum(), abs=1e-4)
+    assert numbers(spec["data"][1]["y"])[-1] == pytest.approx(np.log(model.target_probabilities).sum(), abs=1e-4)
 
 
 def test_all_maps_of_the_translation_are_those_of_its_own_pass():
@@ -57,7 +57,7 @@ def test_all_maps_of_the_translation_are_those_of_its_own_pass():
     blob = explorer.proto.bytes
     header = json.loads(blob[4 : 4 + int.from_bytes(blob[:4], "little")])
     forced = loaded("en-de").trace(TEXT, target=OWN)
-    assert header["sides"]["fed"]["tokens"] == list(forced.fed_tokens)
+    assert header["sides"]["fed"]["tokens"] == list(forced.decoder_input_tokens)
 
 
 def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with_its_sentence():
@@ -79,7 +79,7 @@ def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeyp
     monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
     given = what_if.second_best(choice)
     assert given.startswith("Haus Haus") and len(given) < 5 * 400
-    assert what_if.given_trace(choice, given).next_tokens[0] == "▁Haus"
+    assert what_if.given_trace(choice, given).target_tokens[0] == "▁Haus"
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_a_beam_that_found_the_translation_is_not_said_to_have_missed_it():
 
 def test_equal_tokens_stand_under_one_another_and_what_the_model_would_write_under_what_it_would_not():
     own = made_trace(
-        next_tokens=("de", "▁a", "<i>"),
-        next_probabilities=np.array([0.001, 0.5, 0.0625]),
-        next_ranks=np.array([70, 1, 30]),
+        target_tokens=("de", "▁a", "<i>"),
+        target_probabilities=np.array([0.001, 0.5, 0.0625]),
+        target_ranks=np.array([70, 1, 30]),
         candidate_tokens=(("fr", "de"), ("▁a", "▁z"), ("<b>", "▁z")),
         candidate_ids=np.array([[9, 20], [21, 8], [7, 8]]),
         candidate_probabilities=np.array([[0.9, 0.001], [0.5, 0.25], [0.625, 0.25]]),
         num_forced=1,
     )
     model = made_trace(
-        next_tokens=("de", "▁a"), next_ids=(20, 21), next_probabilities=np.array([0.001, 0.5]), num_forced=1
+        target_tokens=("de", "▁a"), target_ids=(20, 21), target_probabilities=np.array([0.001, 0.5]), num_forced=1
     )
     body = own_translation_html(own, model)
     tokens, values, ranks, preferred, models, logs = rows(body)

@@ -31,7 +31,7 @@ def test_every_bar_is_what_the_engine_computes_for_the_candidate_that_the_addres
     trace, model = trace_of("en-de", TEXT), loaded("en-de").model
     other = trace.candidate_tokens[1][4]
     app = open_page(PAGE, why=VIEW, text=TEXT, why_step="2", against=other)
-    asked = model, trace.source_ids, trace.fed_ids[:2], trace.next_ids[1], int(trace.candidate_ids[1][4])
+    asked = model, trace.source_ids, trace.decoder_input_ids[:2], trace.target_ids[1], int(trace.candidate_ids[1][4])
     shown = panels(app)
     for bars, found in zip(shown, (gradient_times_input(*asked), leave_one_out(*asked)), strict=True):
         values, width = numbers(bars["x"]), len(trace.source_tokens)
@@ -39,7 +39,7 @@ def test_every_bar_is_what_the_engine_computes_for_the_candidate_that_the_addres
         np.testing.assert_allclose(values[2 + width :], found.prefix, atol=2e-4)
     logits = stream_of("en-de", TEXT).logits[1]
     said = page_text(app)
-    assert f"logit {logits[trace.next_ids[1]]:.2f})" in said and f"logit {logits[asked[-1]]:.2f})" in said.replace(
+    assert f"logit {logits[trace.target_ids[1]]:.2f})" in said and f"logit {logits[asked[-1]]:.2f})" in said.replace(
         "−", "-"
     )
 
@@ -49,7 +49,7 @@ def test_a_choice_of_step_and_candidate_goes_into_the_address():
     trace = trace_of("en-de", TEXT)
     step = most_doubtful_step(trace)
     others = trace.candidate_probabilities.copy()
-    others[trace.candidate_ids == np.array(trace.next_ids)[:, None]] = 0
+    others[trace.candidate_ids == np.array(trace.target_ids)[:, None]] = 0
     assert step == others.max(axis=1).argmax() and app.slider(key="why_step_slider").value == step + 1
     assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
     third = trace.candidate_tokens[step][2]
@@ -62,10 +62,10 @@ def test_a_choice_of_step_and_candidate_goes_into_the_address():
 
 def test_the_chosen_token_is_never_its_own_rival():
     trace = trace_of("en-de", TEXT)
-    for step, id in enumerate(trace.next_ids):
+    for step, id in enumerate(trace.target_ids):
         found = other_candidates(trace, step)
         assert id not in [each for each, _ in found.values()] and len(found) == 9
-    forced = dataclasses.replace(trace, next_ids=tuple(trace.candidate_ids[:, 3].tolist()))
+    forced = dataclasses.replace(trace, target_ids=tuple(trace.candidate_ids[:, 3].tolist()))
     assert next(iter(other_candidates(forced, 2))) == trace.candidate_tokens[2][0]
 
 

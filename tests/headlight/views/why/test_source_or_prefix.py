@@ -27,7 +27,7 @@ def chips(app, label: str) -> str:
 def test_every_bar_is_what_the_engine_computes():
     app = open_page(PAGE, why=VIEW, text=TEXT)
     trace, model = trace_of("en-de", TEXT), loaded("en-de").model
-    by_alti = alti(model, trace.source_ids, trace.fed_ids).across[-1]
+    by_alti = alti(model, trace.source_ids, trace.decoder_input_ids).across[-1]
     maps = trace.encoder, trace.decoder, trace.cross
     by_rollout = roll_out(*maps, measured_mixing(stream_of("en-de", TEXT))).across[-1]
     width = len(trace.source_tokens)
@@ -47,7 +47,7 @@ def test_the_address_chooses_the_token_whose_contributions_are_shown():
     app = open_page(PAGE, why=VIEW, text=TEXT, share_of="2")
     assert app.slider(key="share_of_slider").value == 2
     trace = trace_of("en-de", TEXT)
-    row = alti(loaded("en-de").model, trace.source_ids, trace.fed_ids).across[-1][1]
+    row = alti(loaded("en-de").model, trace.source_ids, trace.decoder_input_ids).across[-1][1]
     source = chips(app, "Contributions of the source to “▁liebe”")
     assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == len(trace.source_tokens)
     assert chips(app, "Contributions of the prefix to “▁liebe”").count("<li") == 2

@@ -124,5 +124,5 @@ def test_without_cross_attention_the_source_has_no_share():
 
 def test_the_shipped_model_reads_the_source_more_at_the_start_than_for_the_end_of_sentence():
     trace = trace_of("en-de", "I love my teacher.")
-    share = alti(loaded("en-de").model, trace.source_ids, trace.fed_ids).source_share()[-1]
+    share = alti(loaded("en-de").model, trace.source_ids, trace.decoder_input_ids).source_share()[-1]
     assert 0.3 < share.mean() < 1 and share[0] > share[-1]

@@ -22,7 +22,7 @@ from transformer.interpret.what_if.corpus_importance import measure_importance
 from transformer.interpret.what_if.head_means import HeadMeans
 from transformer.interpret.what_if.importance import every_head, head_importance, head_losses, joined
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.running import intervened, intervened_side_by_side
+from transformer.interpret.what_if.running import apply_interventions, apply_interventions_side_by_side
 from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
 
@@ -44,7 +44,7 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     whole = log_probabilities(model)
     np.testing.assert_allclose(found.log_probabilities, whole, atol=1e-5)
     for heads in every_head(model):
-        with intervened(model, [ablate.of(heads)], means):
+        with apply_interventions(model, [ablate.of(heads)], means):
             alone = whole - log_probabilities(model)
         np.testing.assert_allclose(found.of(heads.kind)[heads.layer, heads.head], alone, atol=2e-5)
     ranked = found.ranked()
@@ -67,7 +67,7 @@ def test_parts_of_the_heads_in_any_order_are_joined_to_all_of_them():
 @pytest.mark.parametrize("text", ["I think that he has never read this book."])
 def test_without_the_heads_that_turn_it_and_no_others_greedy_decoding_leaves_the_translation(shipped, text):
     trace = shipped.trace(text)
-    found = head_importance(shipped.model, trace.source_ids, trace.next_ids)
+    found = head_importance(shipped.model, trace.source_ids, trace.target_ids)
     turned = {
         str(heads): bool(found.turned[heads.kind][heads.layer, heads.head]) for heads in every_head(shipped.model)
     }
@@ -80,10 +80,10 @@ def test_each_sentence_of_a_batch_has_interventions_of_its_own():
     model, fed = unlike_model(), [BEGIN, 9, 8, 7]
     sentences = random_sources(7, 7, 5, seed=4)
     asked = [["focus:cross.*.*:1@1-"], [], ["zero:encoder.1.2", "shift:decoder.0.*:-1"]]
-    with intervened_side_by_side(model, asked):
+    with apply_interventions_side_by_side(model, asked):
         together = record(model, sentences, [fed] * 3).logits
     for number, (source, own) in enumerate(zip(sentences, asked, strict=True)):
-        with intervened(model, own):
+        with apply_interventions(model, own):
             alone = record(model, [source], [fed]).logits[0]
         torch.testing.assert_close(together[number], alone, atol=2e-5, rtol=0)
 
@@ -92,12 +92,12 @@ def test_each_sentence_of_a_batch_has_interventions_of_its_own():
 def test_it_is_what_numpy_makes_of_the_checkpoints_file(name, some):
     """Michel et al.'s ablation: the head's rows of W_O are 0 in a NumPy program that shares no code with the engine."""
     trace, by_hand = trace_of(name, "I love my teacher."), ByHand(CHECKPOINTS / name)
-    found = head_importance(loaded(name).model, trace.source_ids, trace.next_ids)
+    found = head_importance(loaded(name).model, trace.source_ids, trace.target_ids)
 
     def by_numpy():
-        logits = by_hand.run(trace.source_ids, trace.fed_ids)
+        logits = by_hand.run(trace.source_ids, trace.decoder_input_ids)
         logits = logits - logits.max(axis=1, keepdims=True)
-        own = logits[range(len(trace.next_ids)), trace.next_ids]
+        own = logits[range(len(trace.target_ids)), trace.target_ids]
         return own - np.log(np.exp(logits).sum(axis=1))
 
     whole = by_numpy()

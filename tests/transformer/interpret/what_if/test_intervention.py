@@ -5,7 +5,17 @@ import pytest
 import torch
 
 from transformer.errors import InterventionError
-from transformer.interpret.what_if.intervention import Focus, Forbid, Given, Heads, Mean, Rows, Shift, Uniform, Zero
+from transformer.interpret.what_if.intervention import (
+    Focus,
+    Forbid,
+    Heads,
+    Mean,
+    Rows,
+    SetWeights,
+    Shift,
+    Uniform,
+    Zero,
+)
 from transformer.interpret.what_if.parsing import parse, parse_all, text_of
 
 TEXTS = {
@@ -15,7 +25,7 @@ TEXTS = {
     "focus:cross.*.1:3@4-": Focus("cross", None, 1, key=3, rows=Rows(4)),
     "forbid:cross.1.2:0": Forbid("cross", 1, 2, key=0),
     "shift:decoder.1.2:-1@0": Shift("decoder", 1, 2, by=-1, rows=Rows(0, 0)),
-    "given:cross.1.2:0.1,0,2@7-": Given("cross", 1, 2, weights=(0.1, 0, 2), rows=Rows(7)),
+    "given:cross.1.2:0.1,0,2@7-": SetWeights("cross", 1, 2, weights=(0.1, 0, 2), rows=Rows(7)),
 }
 
 
@@ -32,7 +42,7 @@ def test_several_are_one_text_without_anything_that_an_address_encodes():
 
 
 def test_a_weight_keeps_all_its_digits():
-    given = Given("cross", 0, 0, weights=(1 / 3, 1e-7, 2 / 7))
+    given = SetWeights("cross", 0, 0, weights=(1 / 3, 1e-7, 2 / 7))
     assert parse(str(given)) == given
 
 

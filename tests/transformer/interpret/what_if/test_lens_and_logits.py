@@ -14,7 +14,7 @@ from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.what_if.decoder_lens import decoder_lens
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
-from transformer.interpret.what_if.running import intervened
+from transformer.interpret.what_if.running import apply_interventions
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
 
@@ -46,7 +46,7 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strate
 
 def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same():
     model, trace = loaded("en-de").model, trace_of("en-de", "I love my teacher.")
-    whole, most = decoder_lens(model, trace.source_ids), len(trace.next_ids) + 3
+    whole, most = decoder_lens(model, trace.source_ids), len(trace.target_ids) + 3
     stopped = decoder_lens(model, trace.source_ids, more=3)
     assert [one.ids for one in stopped] == [one.ids[:most] for one in whole]
     assert [one.finished for one in stopped] == [one.finished and len(one.ids) <= most for one in whole]
@@ -65,16 +65,18 @@ def test_a_step_of_a_whole_sentence_has_the_parts_of_the_prefix_alone(model):
 def test_the_last_layer_of_the_lens_is_the_models_own_translation():
     for name in ("en-de", "reverse"):
         trace = trace_of(name, "I love my teacher.")
-        assert decoder_lens(loaded(name).model, trace.source_ids)[-1].ids == trace.next_ids
+        assert decoder_lens(loaded(name).model, trace.source_ids)[-1].ids == trace.target_ids
 
 
 @pytest.mark.parametrize("name", ["en-de", "reverse"])
 def test_they_add_up_in_the_shipped_checkpoints_too(name):
     trace = trace_of(name, "I love my teacher.")
-    for step in range(len(trace.fed_ids)):
+    for step in range(len(trace.decoder_input_ids)):
         token, other = int(trace.candidate_ids[step, 0]), int(trace.candidate_ids[step, 1])
         for against in (None, other):
-            found = attribute_logit(loaded(name).model, trace.source_ids, trace.fed_ids[: step + 1], token, against)
+            found = attribute_logit(
+                loaded(name).model, trace.source_ids, trace.decoder_input_ids[: step + 1], token, against
+            )
             assert found.total == pytest.approx(found.logit, abs=1e-4)
 
 
@@ -83,7 +85,7 @@ def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms
     """Pre-norm: the head's vector is taken out of the last residual stream by hand, the deviation is kept."""
     model, layer, head = unlike_model(norm="pre"), 2, 1
     found = getattr(attribute_logit(model, SOURCE, FED, 5), kind)[layer, head]
-    with intervened(model, [Zero(kind, layer, head)]):
+    with apply_interventions(model, [Zero(kind, layer, head)]):
         without = record_residual_stream(model, SOURCE, FED).decoder.of_layer(layer)
     whole = record_residual_stream(model, SOURCE, FED).decoder
     number = {"decoder": 0, "cross": 1}[kind]
@@ -108,7 +110,7 @@ def test_a_contrast_is_one_token_less_the_other(model, method):
 
 def test_the_word_that_decides_has_the_largest_contrast():
     trace, model = trace_of("en-de", "I have no car."), loaded("en-de").model
-    step, ein = trace.next_tokens.index("▁kein"), loaded("en-de").tokenizer.encode("ein")[0]
-    fed = trace.fed_ids[: step + 1]
-    erased = leave_one_out(model, trace.source_ids, fed, trace.next_ids[step], ein)
+    step, ein = trace.target_tokens.index("▁kein"), loaded("en-de").tokenizer.encode("ein")[0]
+    fed = trace.decoder_input_ids[: step + 1]
+    erased = leave_one_out(model, trace.source_ids, fed, trace.target_ids[step], ein)
     assert trace.source_tokens[int(np.nanargmax(erased.source))] == "▁no"

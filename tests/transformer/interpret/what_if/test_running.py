@@ -18,7 +18,7 @@ from transformer.errors import InterventionError
 from transformer.interpret.activations import record
 from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.what_if.head_means import HeadMeans, measure_means
-from transformer.interpret.what_if.running import intervened
+from transformer.interpret.what_if.running import apply_interventions
 from transformer.model.attention import causal_mask
 
 BEGIN = 2
@@ -56,7 +56,7 @@ def logits(model, source, fed):
 
 def test_no_intervention_touches_nothing(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    with intervened(model, []):
+    with apply_interventions(model, []):
         assert not any(module._forward_hooks for module in model.modules())
         assert torch.equal(logits(model, source, fed), logits(model, source, fed))
 
@@ -67,7 +67,7 @@ def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, te
     plain = [decode(model, [source], Greedy())[0] for source in random_sources(7, 9, seed=3)]
     moved = 0.0
     for source, before in zip(random_sources(7, 9, seed=3), plain, strict=True):
-        with intervened(model, text.split("~"), means):
+        with apply_interventions(model, text.split("~"), means):
             found = decode(model, [source], Greedy())[0]
             replayed = logits(model, source, [BEGIN, *found.ids[:-1]]).log_softmax(dim=-1)
         allowed = replayed.clone()
@@ -81,7 +81,7 @@ def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, te
 
 def test_a_batch_and_a_beam_decode_under_an_intervention_as_each_alone(model):
     sources, asked = random_sources(4, 9, 6, seed=8), ["focus:cross.*.*:2@2-", "shift:decoder.*.*:-1"]
-    with intervened(model, asked):
+    with apply_interventions(model, asked):
         for search in (lambda some: decode(model, some, Greedy()), lambda some: beam_search(model, some, Beam(3))):
             together, alone = search(sources), [search([source])[0] for source in sources]
             for one, other in zip(together, alone, strict=True):
@@ -93,7 +93,7 @@ def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
     plain = logits(model, source, fed)
     for text in ("focus:cross.*.*:1@2-", "zero:decoder.*.*@2", "uniform:cross.1.3@2-3"):
-        with intervened(model, [text]):
+        with apply_interventions(model, [text]):
             found = logits(model, source, fed)
         assert torch.equal(found[:2], plain[:2]) and not torch.equal(found[2], plain[2])
 
@@ -101,7 +101,7 @@ def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
 @pytest.mark.parametrize("kind, layer, head", [("encoder", 1, 2), ("decoder", 0, 3), ("cross", 2, 0)])
 def test_zero_is_the_ablation_of_the_slice_before_the_output_projection(kind, layer, head):
     model, source, fed = unlike_model(), random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    with intervened(model, [f"zero:{kind}.{layer}.{head}"]):
+    with apply_interventions(model, [f"zero:{kind}.{layer}.{head}"]):
         ablated = logits(model, source, fed)
     with torch.no_grad():
         attention_blocks(model, kind)[layer].output.weight[:, head * 6 : (head + 1) * 6] = 0
@@ -111,7 +111,7 @@ def test_zero_is_the_ablation_of_the_slice_before_the_output_projection(kind, la
 def test_without_cross_attention_no_source_matters(model):
     one, other = random_sources(7, 7, seed=5)
     fed = [BEGIN, 9, 8, 7]
-    with intervened(model, ["zero:cross.*.*"]):
+    with apply_interventions(model, ["zero:cross.*.*"]):
         assert torch.equal(logits(model, one, fed), logits(model, other, fed))
     assert not torch.equal(logits(model, one, fed), logits(model, other, fed))
 
@@ -124,13 +124,13 @@ def test_a_forbidden_key_is_a_masked_one(model):
         memory = model.encode(torch.tensor([source]), None)
         hidden = model.decode(torch.tensor([fed]), memory, causal_mask(5), mask)
         masked = model.output_projection(hidden)[0]
-    with intervened(model, ["forbid:cross.*.*:2"]):
+    with apply_interventions(model, ["forbid:cross.*.*:2"]):
         torch.testing.assert_close(logits(model, source, fed), masked, atol=2e-5, rtol=0)
 
 
 def test_mean_ablation_puts_the_mean_there(model, means):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    with intervened(model, ["mean:cross.1.2@1-"], means):
+    with apply_interventions(model, ["mean:cross.1.2@1-"], means):
         core = record(model, [source], [fed]).call("decoder.1.cross_attention.core")
     assert torch.equal(core.output[0, 2, 1:], means.cross[1, 2].expand(2, 6))
     assert not torch.equal(core.output[0, 2, 0], means.cross[1, 2])
@@ -138,9 +138,9 @@ def test_mean_ablation_puts_the_mean_there(model, means):
 
 def test_a_pass_under_an_intervention_can_be_differentiated(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    with intervened(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
+    with apply_interventions(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
         found = gradient_times_input(model, source, fed, 5)
-    with intervened(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
+    with apply_interventions(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
         step = 1e-2  # along the embeddings themselves: their sum is the derivative there
         table = model.source_embedding.embedding.weight
         original = table.detach().clone()
@@ -156,13 +156,13 @@ def test_a_pass_under_an_intervention_can_be_differentiated(model):
 
 @pytest.mark.parametrize("text", ["zero:encoder.2.0", "zero:cross.3.0", "zero:cross.0.4", "uniform:decoder.*.4"])
 def test_a_head_that_is_not_there_is_refused(model, text):
-    with pytest.raises(InterventionError, match="counted from 0"), intervened(model, [text]):
+    with pytest.raises(InterventionError, match="counted from 0"), apply_interventions(model, [text]):
         pass
     assert not any(module._forward_hooks for module in model.modules())
 
 
 def test_mean_ablation_asks_for_means(model):
-    with pytest.raises(InterventionError, match="not measured"), intervened(model, ["mean:cross.0.0"]):
+    with pytest.raises(InterventionError, match="not measured"), apply_interventions(model, ["mean:cross.0.0"]):
         pass
 
 
@@ -170,7 +170,7 @@ def test_two_threads_one_changed_and_one_not_are_as_alone(model):
     source, fed, asked = random_sources(9)[0], [BEGIN, 9, 8, 7], ["uniform:cross.*.*@1-", "zero:encoder.0.1"]
 
     def changed_run():
-        with intervened(model, asked):
+        with apply_interventions(model, asked):
             return logits(model, source, fed), decode(model, [source], Greedy())[0]
 
     def plain_run():
@@ -194,10 +194,12 @@ def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
     plain = translator.trace(text, target="Hund rot alt")
     trace = translator.trace(text, target="Hund rot alt", interventions=asked)
     assert list(map(str, trace.interventions)) == asked and plain.interventions == ()
-    assert np.array_equal(trace.cross[1, 2, 1:], np.eye(len(trace.source_ids))[[3] * (len(trace.fed_ids) - 1)])
+    assert np.array_equal(
+        trace.cross[1, 2, 1:], np.eye(len(trace.source_ids))[[3] * (len(trace.decoder_input_ids) - 1)]
+    )
     np.testing.assert_allclose(trace.encoder[1], 1 / len(trace.source_ids), atol=1e-6)
     assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
-    assert not np.array_equal(trace.next_probabilities, plain.next_probabilities)
+    assert not np.array_equal(trace.target_probabilities, plain.target_probabilities)
 
 
 def test_the_translators_verbs_run_under_interventions(translator):
@@ -205,7 +207,7 @@ def test_the_translators_verbs_run_under_interventions(translator):
     translation = translator.translate([text], interventions=asked)[0]
     trace = translator.trace(text, interventions=asked)
     assert trace.target_text == translation == translator.translate(["old car."], interventions=asked)[0]
-    assert translator.hypotheses(text, interventions=asked)[0].ids == trace.next_ids
+    assert translator.hypotheses(text, interventions=asked)[0].ids == trace.target_ids
     searched = translator.beam_search(text, Beam(1), interventions=asked)
     assert searched.ended[0].log_probability != translator.beam_search(text, Beam(1)).ended[0].log_probability
 
