@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.results import Choice
-from headlight.plots.text import chance_words, percent
+from headlight.plots.text import format_probability, percent
 
 from .widgets import plain
 
@@ -55,7 +55,9 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
     chips = []
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(_chip(token, chance_words(float(probability)), style=colour, title=f"rank {rank} of all tokens"))
+        chips.append(
+            _chip(token, format_probability(float(probability)), style=colour, title=f"rank {rank} of all tokens")
+        )
     _show(chips, label)
 
 

@@ -12,7 +12,7 @@ from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
 from .layout import SMALLEST_LABEL, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
-from .palette import PAGES_OWN, WEIGHT_SCALE, WEIGHTS, Scale, ink_on
+from .palette import PAGE_TEXT, WEIGHT_SCALE, WEIGHTS, Scale, label_color
 from .text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 
 BLANK = float("nan")
@@ -68,7 +68,7 @@ class Cells:
             return
         shares = (self.values - self.scale.low) / (self.scale.high - self.scale.low)
         for (row, column), share in np.ndenumerate(shares):
-            if ink := ink_on(share):
+            if ink := label_color(share):
                 yield (row, column + self.left), ink
 
 
@@ -204,7 +204,7 @@ def _texts(heatmap: Heatmap) -> dict:
     inks = {cell: ink for layer in heatmap.cells for cell, ink in layer.inks()}
     font: dict[str, Any] = {"size": SMALLEST_LABEL}
     if inks:
-        font["color"] = [inks.get((row, column), PAGES_OWN) for row, column, _ in filled]
+        font["color"] = [inks.get((row, column), PAGE_TEXT) for row, column, _ in filled]
     return scatter(columns, rows, "text", text=texts, textfont=font, hoverinfo="skip")
 
 

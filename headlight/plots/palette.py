@@ -22,12 +22,12 @@ THEMES_FAINTEST, THEMES_STRONGEST = "#000011", "#000020"
 WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, THEMES_STRONGEST]]
 # Digits on its cells: up to this share the page's own black or white, which page.css knows; then black on either
 # page; from the second share on the other of the two.
-PAGES_OWN = "#808080"  # stands for it where each digit needs a colour
+PAGE_TEXT = "#808080"  # stands for it where each digit needs a colour
 _OWN_UP_TO, _OTHER_FROM = 0.65, 0.7
-_LIGHT = {THEMES_FAINTEST: "#ffffff", THEMES_STRONGEST: "#08306b", PAGES_OWN: "#000000"}
+_LIGHT = {THEMES_FAINTEST: "#ffffff", THEMES_STRONGEST: "#08306b", PAGE_TEXT: "#000000"}
 
 
-def ink_on(share: float) -> str | None:
+def label_color(share: float) -> str | None:
     """The colour of digits on a cell of this share of WEIGHT_SCALE, 4.5 : 1 and more; None is the page's own."""
     if not share > _OWN_UP_TO:  # nor is NaN, a blank cell
         return None

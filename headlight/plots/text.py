@@ -45,10 +45,10 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     if layer is not None and head is not None:
         return one_head_name(layer, head)
     if layer is not None:
-        return f"average over the {counted(heads, 'head')} of layer {layer + 1}"
+        return f"average over the {pluralize(heads, 'head')} of layer {layer + 1}"
     if head is not None:
-        return f"average over head {head + 1} of all {counted(layers, 'layer')}"
-    return f"average over all {counted(layers, 'layer')} and {counted(heads, 'head')}"
+        return f"average over head {head + 1} of all {pluralize(layers, 'layer')}"
+    return f"average over all {pluralize(layers, 'layer')} and {pluralize(heads, 'head')}"
 
 
 def one_head_name(layer: int, head: int) -> str:
@@ -72,7 +72,7 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number with its noun: "1 head", "8 heads", "8,000 tokens"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
@@ -91,7 +91,7 @@ def scientific(value: float, digits: int = 3) -> str:
     return f"{number}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
-def tiny(value: float) -> str:
+def format_error(value: float) -> str:
     """A numerical error with one digit: 6·10⁻⁸; 0 for exactly 0."""
     return scientific(value, digits=1)
 
@@ -101,7 +101,7 @@ def short_weight(value: float) -> str:
     return f"{value:.2f}".lstrip("0") if value < 0.995 else "1"
 
 
-def chance_words(probability: float) -> str:
+def format_probability(probability: float) -> str:
     """A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing."""
     if probability > 0.999:
         return "> 99.9 %"
@@ -133,7 +133,7 @@ def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
     before".
     """
     count = head.counts[pattern]
-    rows = counted(count.eligible, "row")
+    rows = pluralize(count.eligible, "row")
     could = "" if pattern in _OF_ALL_ROWS else " that could"
     share = f"{count.rows} of the {rows}{could} ({percent(head.shares[pattern])})"
     return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
@@ -150,7 +150,7 @@ def quoted_at(tokens: Sequence[str], place: int, noun: str = "position") -> str:
     return quoted(tokens[place]) + number
 
 
-def apart(*values: float, digits: int = 2, most: int = 7) -> list[str]:
+def format_distinct(*values: float, digits: int = 2, most: int = 7) -> list[str]:
     """Numbers with so many decimals, or more where fewer would make two different ones look equal."""
     while digits < most and len({signed(value, digits) for value in values}) < len(set(values)):
         digits += 1

@@ -24,7 +24,7 @@ from headlight.plots.architecture import (
     trajectory_figure,
     units_figure,
 )
-from headlight.plots.text import counted, quoted, signed
+from headlight.plots.text import pluralize, quoted, signed
 from transformer.config import Norm
 from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows
 from transformer.interpret.residual import trajectory
@@ -62,9 +62,9 @@ def _show_diagram(choice: Choice) -> None:
         payload = diagram_payload(blocks, "source tokens", "target tokens, shifted right")
         architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
         st.caption(
-            f"{counted(config.num_encoder_layers, 'encoder layer')} and "
-            f"{counted(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, from the bottom to the top as "
-            "in the paper's figure 1. **Choose a block**, and another layer by its number."
+            f"{pluralize(config.num_encoder_layers, 'encoder layer')} and "
+            f"{pluralize(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, from the bottom to the top "
+            "as in the paper's figure 1. **Choose a block**, and another layer by its number."
         )
     with details:
         _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
@@ -114,7 +114,7 @@ def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
     total = sum(row.count for row in rows)
     columns = ["parameter", "shape", "values", "share", "shared with"]
     cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
-    tensors = counted(sum(row.count > 0 for row in rows), "tensor")
+    tensors = pluralize(sum(row.count > 0 for row in rows), "tensor")
     return f"{total:,} values in {tensors}, as the file names them.", pd.DataFrame(cells, columns=columns)
 
 

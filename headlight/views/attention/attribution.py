@@ -21,7 +21,7 @@ from headlight.plots.contributions import (
     correlation_rows,
     correlations,
 )
-from headlight.plots.text import chance_words, head_name, quoted, signed
+from headlight.plots.text import format_probability, head_name, quoted, signed
 from transformer.interpret.attribution import norm_weighted
 
 from . import attribution_content as content
@@ -50,8 +50,8 @@ def show(choice: Choice) -> None:
     target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
     st.caption(
         plain(
-            f"For {target}, to which the model gave {chance_words(float(trace.target_probabilities[step]))} (log P = "
-            f"{signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
+            f"For {target}, to which the model gave {format_probability(float(trace.target_probabilities[step]))} (log "
+            f"P = {signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
             f"{head_name(layer, None, layers, heads)}. Orange bars speak for {target}, hatched blue ones against it; "
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )

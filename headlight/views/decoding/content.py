@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import chance_words, head_name, quoted, sentence_case, signed
+from headlight.plots.text import format_probability, head_name, quoted, sentence_case, signed
 from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
@@ -60,14 +60,14 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
     rest = max(0.0, 1.0 - sum(candidate["probability"] for candidate in candidates))
     return {
         "sentence": step_sentence(trace, step, cross, decoder, forced),
-        "chance": chance_words(float(trace.target_probabilities[step])),
+        "chance": format_probability(float(trace.target_probabilities[step])),
         "rank": int(trace.target_ranks[step]),
         "entropy": entropy_words(float(trace.entropies[step])),
         "forced": forced,
         "takable": trace.has_room_after(step),
         "candidates": candidates,
         "rest": rest,
-        "rest_words": f"the other {vocabulary - len(candidates):,} tokens together {chance_words(rest)}",
+        "rest_words": f"the other {vocabulary - len(candidates):,} tokens together {format_probability(rest)}",
     }
 
 
@@ -83,7 +83,7 @@ def _candidates(trace: Trace, step: int) -> list[dict]:
             "id": id,
             "token": token,
             "probability": float(probability),
-            "words": chance_words(float(probability)),
+            "words": format_probability(float(probability)),
             "rank": rank,
             "taken": id == taken,
             "special": token in trace.never_chosen,
@@ -102,8 +102,8 @@ def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: Attenti
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
     return (
         f"With input {quoted(trace.decoder_input_tokens[step])} the model gives {quoted(trace.target_tokens[step])} "
-        f"{chance_words(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}{reason}. {name} attends "
-        f"most to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
+        f"{format_probability(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}{reason}. {name} "
+        f"attends most to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
     )
 
 
@@ -127,7 +127,7 @@ def hardest_step(trace: Trace) -> str:
     return (
         f"Of the steps open to choice, step {step + 1} of {len(trace.target_tokens)} has the highest entropy: "
         f"perplexity {np.exp(trace.entropies[step]):.1f}. {quoted(trace.target_tokens[step])} got "
-        f"{chance_words(trace.target_probabilities[step])}, {other} {chance_words(probability)}."
+        f"{format_probability(trace.target_probabilities[step])}, {other} {format_probability(probability)}."
         f"{attempt if trace.has_room_after(step) else ''}"
     )
 

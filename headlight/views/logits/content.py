@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from headlight.plots.decoding import layer_names
-from headlight.plots.text import chance_words, counted, percent, quoted, signed, tiny
+from headlight.plots.text import format_error, format_probability, percent, pluralize, quoted, signed
 from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
 from transformer.experiments.label_smoothing import Smoothing
@@ -19,10 +19,12 @@ def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float, bias: float
     products = hidden.astype(np.float64) * row.astype(np.float64)
     order = np.argsort(-np.abs(products))[:_TERMS]
     terms = " + ".join(f"{signed(hidden[i])} × {signed(row[i])} (dimension {i + 1})" for i in order)
-    others = f"{counted(len(products) - len(order), 'other product')} {signed(products.sum() - products[order].sum())}"
+    others = (
+        f"{pluralize(len(products) - len(order), 'other product')} {signed(products.sum() - products[order].sum())}"
+    )
     added = "" if bias is None else f" + bias {signed(bias)}"
     total = products.sum() + (bias or 0.0)
-    gap = tiny(abs(total - float(logit)))
+    gap = format_error(abs(total - float(logit)))
     return f"{terms} + {others}{added} = {signed(total)}. The model has {signed(logit)}, difference {gap}."
 
 
@@ -35,19 +37,19 @@ def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
     return (
         f"exp({signed(cut.logits[id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
         f"{power / total:.4f}, over all {len(cut.logits):,} tokens. The model has {probability:.4f}, difference "
-        f"{tiny(abs(power / total - probability))}."
+        f"{format_error(abs(power / total - probability))}."
     )
 
 
 def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
     """Say how many tokens may be drawn, what the most probable one gets, and which ones decoding never chooses."""
     best = int(cut.order[0])
-    own, scaled, final = (chance_words(float(values[best])) for values in (cut.own, cut.scaled, cut.final))
+    own, scaled, final = (format_probability(float(values[best])) for values in (cut.own, cut.scaled, cut.final))
     never = f" Decoding never chooses {' or '.join(map(name, cut.forbidden))}." if cut.forbidden else ""
     return (
         f"{int(cut.kept.sum()):,} of {len(cut.kept):,} tokens may be drawn, {quoted(name(best))} with {final}: it has "
         f"{own} by the logits, {scaled} at temperature {temperature:g}. What is cut off held "
-        f"{chance_words(float(cut.scaled[~cut.kept].sum()))} of that mass.{never}"
+        f"{format_probability(float(cut.scaled[~cut.kept].sum()))} of that mass.{never}"
     )
 
 
@@ -59,7 +61,7 @@ def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, 
     rows, steps = lens.probabilities.shape
 
     def cell(row: int, step: int) -> str:
-        probability, rank = chance_words(float(lens.probabilities[row, step])), lens.ranks[row, step]
+        probability, rank = format_probability(float(lens.probabilities[row, step])), lens.ranks[row, step]
         return f"{name(int(lens.best_ids[row, step, 0]))}\n{probability}, rank {rank:,}"
 
     return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
@@ -77,7 +79,7 @@ def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
     hardest = int(np.log(lens.ranks).mean(axis=0).argmax())
     ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
     return (
-        f"The final token is the top-1 prediction {counts} of {counted(steps, 'step')}. By geometric mean it ranks "
+        f"The final token is the top-1 prediction {counts} of {pluralize(steps, 'step')}. By geometric mean it ranks "
         f"worst at step {hardest + 1}, {quoted(following[hardest])}: {ranks}, from start to {layer_names(rows)[-1]}."
     )
 
@@ -91,9 +93,9 @@ def _settled(ranks: np.ndarray) -> int:
 def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> str:
     """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
     text = (
-        f"The top-1 prediction is right in {percent(measured.right.mean())} of {counted(len(measured.best), 'token')}, "
-        f"with a mean probability of {measured.best.mean():.2f} (90th percentile "
-        f"{np.quantile(measured.best, 0.9):.4f}, highest {measured.best.max():.4f})."
+        f"The top-1 prediction is right in {percent(measured.right.mean())} of "
+        f"{pluralize(len(measured.best), 'token')}, with a mean probability of {measured.best.mean():.2f} (90th "
+        f"percentile {np.quantile(measured.best, 0.9):.4f}, highest {measured.best.max():.4f})."
     )
     if smoothing is None:
         return text

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from headlight.plots.text import apart, chance_words, counted, head_name, percent, quoted, signed, tiny
+from headlight.plots.text import (
+    format_distinct,
+    format_error,
+    format_probability,
+    head_name,
+    percent,
+    pluralize,
+    quoted,
+    signed,
+)
 from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
@@ -38,7 +47,7 @@ def describe_masks(batch: BatchView, sentence: int) -> str:
     if not padding:
         return f"{counts} None of its rows is padding: compare with a longer or shorter sentence."
     return (
-        f"{counts} In the first {counted(real, 'row')}, of real tokens, the causal mask alone decides: padding is "
+        f"{counts} In the first {pluralize(real, 'row')}, of real tokens, the causal mask alone decides: padding is "
         "always later. Only rows of padding could attend to padding, and their output is discarded."
     )
 
@@ -72,8 +81,8 @@ def describe_check(head: MaskedHead) -> str:
     """Say how exactly scores and mask explain the weights, and the weights the model's output."""
     return (
         "Checked over the whole map: softmax of the masked scores differs from the weights by "
-        f"{tiny(mask_ablation.softmax_difference(head))} at most, weights times values from the fused kernel's output "
-        f"by {tiny(head.kernel_difference)}."
+        f"{format_error(mask_ablation.softmax_difference(head))} at most, weights times values from the fused kernel's "
+        f"output by {format_error(head.kernel_difference)}."
     )
 
 
@@ -86,7 +95,7 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     own, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[own.argmax()])
-    mean, highest, largest = apart(own.mean(), own.max(), means.max())
+    mean, highest, largest = format_distinct(own.mean(), own.max(), means.max())
     most = "No head of this kind leaks more."
     if (layer, number) != (head.layer, head.head):
         other = head_name(int(layer), int(number), head.layers, head.heads)
@@ -113,14 +122,14 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     before, after = (run.target_probabilities[sentence, :steps] for run in (masked, disabled))
     step = int(np.abs(after - before).argmax())
     if abs(after[step] - before[step]) <= ROUNDING:
-        return f"No next token's probability changes by more than {tiny(ROUNDING)}."
+        return f"No next token's probability changes by more than {format_error(ROUNDING)}."
     had, has, mean, mean_without = (
-        chance_words(float(value)) for value in (before[step], after[step], before.mean(), after.mean())
+        format_probability(float(value)) for value in (before[step], after[step], before.mean(), after.mean())
     )
     firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
     return (
         f"Step {step + 1} changed most: {quoted(masked.target_tokens[sentence][step])} has {has} without the mask, "
-        f"{had} with it. Over {counted(steps, 'step')} the next token's probability is {mean_without} on average "
+        f"{had} with it. Over {pluralize(steps, 'step')} the next token's probability is {mean_without} on average "
         f"without the mask, {mean} with it; it rose in {int((after - before > ROUNDING).sum())} and fell in "
         f"{int((before - after > ROUNDING).sum())}. The top-1 prediction is another one at "
         f"{sum(one != other for one, other in firsts)}."
@@ -144,7 +153,7 @@ def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int)
     change = float(np.abs(disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].max())
     return (
         f"The source of sentence {sentence + 1} has no padding, so without its mask nothing changes (no probability by "
-        f"more than {tiny(change)}). Choose the other sentence if it is shorter, or make it longer."
+        f"more than {format_error(change)}). Choose the other sentence if it is shorter, or make it longer."
     )
 
 
@@ -152,9 +161,9 @@ def describe_reading_padding(masked: MaskedPass, sentence: int) -> str:
     """Say why a sentence that attends to its padding is translated by the other sentence's length."""
     real, width = masked.source_lengths[sentence], len(masked.source_tokens[sentence])
     return (
-        f"Only the other sentence's length puts {counted(width - real, 'position')} of padding behind this one's "
-        f"{counted(real, 'token')}, and the model never attended to padding in training. Try a longer second sentence, "
-        "then a shorter one: without the padding mask the probabilities depend on the rest of the batch."
+        f"Only the other sentence's length puts {pluralize(width - real, 'position')} of padding behind this one's "
+        f"{pluralize(real, 'token')}, and the model never attended to padding in training. Try a longer second "
+        "sentence, then a shorter one: without the padding mask the probabilities depend on the rest of the batch."
     )
 
 
@@ -185,7 +194,7 @@ def row_words(head: MaskedHead, row: int) -> str:
     total, largest = _power(powers.sum()), _power(powers[key])
     what = quoted(head.fed[row]) if row < head.real_queries else "padding, whose output is discarded"
     return (
-        f"Row {row + 1}, {what}: exp(score) summed over {counted(int(head.unmasked[row].sum()), 'unmasked cell')} is "
+        f"Row {row + 1}, {what}: exp(score) summed over {pluralize(int(head.unmasked[row].sum()), 'unmasked cell')} is "
         f"{total}. The largest term, {quoted(head.keys[key])}, is exp({signed(head.scores[row, key])}) = {largest}, so "
         f"its weight is {largest} / {total} = {powers[key] / powers.sum():.4f}; the model has "
         f"{head.weights[row, key]:.4f}."

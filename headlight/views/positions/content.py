@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.plots.text import apart, counted, quoted, signed, tiny
+from headlight.plots.text import format_distinct, format_error, pluralize, quoted, signed
 from transformer.arrays import cosine
 from transformer.config import Positions
 from transformer.interpret import positions
@@ -68,8 +68,8 @@ def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
     """State the law that only the distance matters, its largest deviation, and how fast the dot product falls."""
     return (
         "Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more than "
-        f"{tiny(settings.deviation)} (this model: {tiny(model.deviation)}) from the mean of its distance: rounding. At "
-        f"distance 0 it is d_model / 2 = {settings.means[0]:.0f}, {_fading(settings.means)}."
+        f"{format_error(settings.deviation)} (this model: {format_error(model.deviation)}) from the mean of its "
+        f"distance: rounding. At distance 0 it is d_model / 2 = {settings.means[0]:.0f}, {_fading(settings.means)}."
     )
 
 
@@ -81,10 +81,10 @@ def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
 def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> str:
     """Give the angle of this offset, and the law's largest error over pairs and positions, here and in the model."""
     errors = (positions.rotation_error(shown, offset) for shown in (settings, model))
-    here, there = ("—" if error is None else tiny(error) for error in errors)
+    here, there = ("—" if error is None else format_error(error) for error in errors)
     return (
-        f"A shift by {counted(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from any "
-        f"position on. R(k) PE(p) differs from PE(p + k) by at most {here} (this model: {there}): rounding."
+        f"A shift by {pluralize(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from "
+        f"any position on. R(k) PE(p) differs from PE(p + k) by at most {here} (this model: {there}): rounding."
     )
 
 
@@ -158,10 +158,10 @@ def describe_sum(summed: EmbeddingSum) -> str:
     norm = f"from {added.min():.2f} to {added.max():.2f}" if summed.kind == Positions.LEARNED else f"{added[0]:.2f}"
     cosines = summed.cosines
     least, most = int(cosines.argmin()), int(cosines.argmax())
-    lowest, highest = apart(cosines[least], cosines[most])
+    lowest, highest = format_distinct(cosines[least], cosines[most])
     return (
         f"{text}, the positions {norm}: larger than {int((embeddings < added).sum())} of the "
-        f"{counted(len(added), 'token')}. The sum's direction differs most from {quoted(summed.tokens[least])} at "
+        f"{pluralize(len(added), 'token')}. The sum's direction differs most from {quoted(summed.tokens[least])} at "
         f"position {least} (cosine {lowest}), least from {quoted(summed.tokens[most])} at position {most} ({highest})."
     )
 
@@ -171,7 +171,7 @@ def try_dimensions(summed: EmbeddingSum) -> str:
     still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
     return (
         f"all dimensions: {still} of {columns} columns of the positions vary by less than {STILL} over these "
-        f"{counted(len(summed.tokens), 'token')}."
+        f"{pluralize(len(summed.tokens), 'token')}."
     )
 
 
@@ -208,15 +208,15 @@ def _turning(shown: Encoding) -> int:
 def _turns(shown: Encoding) -> str:
     degrees = float(np.degrees((shown.length - 1) * shown.frequencies.min()))
     return (
-        f"{_turning(shown)} of {counted(shown.d_model // 2, 'pair')} rotate fully at least once within {shown.length} "
-        f"positions, and the slowest rotates by {degrees:,.2f}°"
+        f"{_turning(shown)} of {pluralize(shown.d_model // 2, 'pair')} rotate fully at least once within "
+        f"{shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
     )
 
 
 def _turned(shown: Encoding, pair: int, offset: int) -> str:
     angle = float(np.degrees(offset * shown.frequencies[pair]))
     turns = int(angle // 360)
-    return f"{angle:,.2f}°" + (f" ({counted(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else "")
+    return f"{angle:,.2f}°" + (f" ({pluralize(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else "")
 
 
 def _fading(means: np.ndarray) -> str:

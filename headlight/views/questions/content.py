@@ -13,7 +13,7 @@ from headlight.plots.heatmap import attention_map_figure, mask_figure
 from headlight.plots.label_smoothing import MEASURES, loss_figure
 from headlight.plots.masks import fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
-from headlight.plots.text import counted, percent, quoted, signed
+from headlight.plots.text import percent, pluralize, quoted, signed
 from headlight.plots.training import rates_figure, shift_figure
 from headlight.views.attention.explorer_content import describe_map, look_words
 from headlight.views.inside.scaling_content import describe_random
@@ -122,8 +122,8 @@ def _masks(asked: Asked) -> Shown:
     return Shown(
         mask_figure(cells, tokens, {"it comes later": ~cells}),
         "The target mask of this sentence",
-        f"Of {counted(cells.size, 'cell')} the target mask hides {int((~cells).sum())}. The source mask, over "
-        f"{counted(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence alone has no padding.",
+        f"Of {pluralize(cells.size, 'cell')} the target mask hides {int((~cells).sum())}. The source mask, over "
+        f"{pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence alone has no padding.",
     )
 
 
@@ -264,7 +264,7 @@ def _passes(asked: Asked) -> Shown:
     return Shown(
         passes_figure(measured),
         "Time of one pass over the target, and of as many steps as it has tokens",
-        f"Measured just now: one pass over {counted(steps, 'token')} {1000 * np.median(measured.parallel):.1f} ms, "
+        f"Measured just now: one pass over {pluralize(steps, 'token')} {1000 * np.median(measured.parallel):.1f} ms, "
         f"step by step with cached keys and values {1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} times as "
         f"long; their logits differ by at most {measured.difference:.0e}.",
     )

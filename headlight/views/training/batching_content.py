@@ -1,6 +1,6 @@
 """Sentences on batches, computed from how a checkpoint's sample of sentence pairs is batched."""
 
-from headlight.plots.text import counted, percent, quoted
+from headlight.plots.text import percent, pluralize, quoted
 from transformer.data.batching import BatchView, Padding
 
 
@@ -54,8 +54,8 @@ def describe_shift(batch: BatchView, row: int) -> str:
     steps, width = batch.target_lengths[row], len(batch.decoder_input_tokens[row])
     fed, following = batch.decoder_input_tokens[row], batch.target_tokens[row]
     text = (
-        f"{counted(steps, 'task')} at once: fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed "
-        f"{quoted(fed[steps - 1])}, predict {quoted(following[steps - 1])}. Of {counted(width, 'position')} "
+        f"{pluralize(steps, 'task')} at once: fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed "
+        f"{quoted(fed[steps - 1])}, predict {quoted(following[steps - 1])}. Of {pluralize(width, 'position')} "
         f"{width - steps} predict padding and count for nothing in the loss"
     )
     return f"{text}." if steps == width else f"{text}; {quoted(fed[steps])} is fed only because the batch is wider."

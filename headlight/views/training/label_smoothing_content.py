@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headlight.plots.label_smoothing import MEASURES
-from headlight.plots.text import counted, quoted, tiny
+from headlight.plots.text import format_error, pluralize, quoted
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 
@@ -64,7 +64,7 @@ def describe_check(smoothings: Sequence[Smoothing]) -> str:
     found = [smoothing.find_minimum() for smoothing in smoothings]
     at = max(abs(best - s.right) for (best, _), s in zip(found, smoothings, strict=True))
     value = max(abs(least - s.entropy) for (_, least), s in zip(found, smoothings, strict=True))
-    return f"Apart by at most {tiny(at)} in p and {tiny(value)} in the loss."
+    return f"Apart by at most {format_error(at)} in p and {format_error(value)} in the loss."
 
 
 def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | None) -> str:
@@ -73,8 +73,8 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
     return (
         f"Trained with ε = {own.epsilon:g} spread over all {own.classes:,} classes, PyTorch's form, this checkpoint "
         f"has its least loss where the right token gets {own.right:.4f} (in the other form, "
-        f"{tiny(abs(own.right - other.right))} less). No training loss goes below {own.entropy:.3f} nats per token, "
-        f"the target's entropy{reached}."
+        f"{format_error(abs(own.right - other.right))} less). No training loss goes below {own.entropy:.3f} nats per "
+        f"token, the target's entropy{reached}."
     )
 
 
@@ -84,7 +84,7 @@ def describe_confidence(trace: Trace, own: Smoothing) -> str:
     surest, sure = int(values.argmax()), values[values > SURE]
     mean = f"; the mean of the {len(sure)} above {SURE} is {sure.mean():.3f}" if len(sure) else ""
     return (
-        f"The surest of {counted(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
+        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
         f"{values[surest]:.4f}. Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, "
         f"lie {int((values > own.right).sum())} of {len(values)}{mean}. Look for how close to that line the sure steps "
         "are: it is no bound."

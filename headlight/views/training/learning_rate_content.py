@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.plots.text import counted, scientific, tiny
+from headlight.plots.text import format_error, pluralize, scientific
 from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam, learning_rate
@@ -40,7 +40,7 @@ def peak_rows(curves: Sequence[Noam], rates: Sequence[np.ndarray]) -> list[tuple
     rows = []
     for number, (curve, values) in enumerate(zip(curves, rates, strict=True), start=1):
         steps = [f"{values.argmax() + 1:,}", f"{curve.warmup_steps:,}"]
-        heights = [scientific(values.max(), 5), scientific(curve.peak, 5), tiny(abs(values.max() - curve.peak))]
+        heights = [scientific(values.max(), 5), scientific(curve.peak, 5), format_error(abs(values.max() - curve.peak))]
         rows.append((f"curve {number}", steps + heights))
     return rows
 
@@ -106,8 +106,8 @@ def describe_trained(
     worst = max(abs(rate / learning_rate(step, d_model, settings) - 1) for step, rate in recorded)
     agree = "rounding to six digits" if worst < SIX_DIGITS else "so it was not trained by this formula alone"
     return (
-        f"{text} Of the {counted(len(recorded), 'rate')} that its run wrote down, none differs from the formula by "
-        f"more than {tiny(worst)} of itself: {agree}."
+        f"{text} Of the {pluralize(len(recorded), 'rate')} that its run wrote down, none differs from the formula by "
+        f"more than {format_error(worst)} of itself: {agree}."
     )
 
 

@@ -8,7 +8,7 @@ from headlight.app.head_choice import Head, take_head
 from headlight.app.line import fragment
 from headlight.app.results import Choice
 from headlight.app.widgets import plain, show_finding
-from headlight.plots.text import counted, head_name, percent, sentence_case
+from headlight.plots.text import head_name, percent, pluralize, sentence_case
 from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError
@@ -108,7 +108,7 @@ def _show_run(name: str, view: JobView) -> None:
     show_numbers(view)
     replay, above = view.replay, st.container()
     show_state(view)
-    units = counted(settings.model_config().d_ff, "hidden unit")
+    units = pluralize(settings.model_config().d_ff, "hidden unit")
     what = f"{sentence_case(task_text(settings))}. {model_text(settings)}; {units}; Adam, 32 new sequences an update."
     st.caption(plain(what))
     if replay is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headlight.plots.text import counted, head_name, percent, quoted, scientific, sentence_case
+from headlight.plots.text import head_name, percent, pluralize, quoted, scientific, sentence_case
 from transformer.interpret.head_development import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySchedule, ToySettings, ToyStatus
@@ -39,16 +39,17 @@ def model_text(settings: ToySettings) -> str:
     schedule = _SCHEDULES[settings.schedule].format(settings.warmup_steps)
     smoothing = f", label smoothing {settings.label_smoothing:g}" if settings.label_smoothing else ""
     return (
-        f"{settings.num_layers} + {counted(settings.num_layers, 'layer')} of {counted(settings.num_heads, 'head')}, "
-        f"d_model {settings.d_model}, {settings.norm}-norm, positions: {_POSITIONS[settings.positions]}; learning "
-        f"rate: {schedule}, at most {scientific(peak)}{smoothing}; seed {settings.seed}"
+        f"{settings.num_layers} + {pluralize(settings.num_layers, 'layer')} of "
+        f"{pluralize(settings.num_heads, 'head')}, d_model {settings.d_model}, {settings.norm}-norm, positions: "
+        f"{_POSITIONS[settings.positions]}; learning rate: {schedule}, at most {scientific(peak)}{smoothing}; seed "
+        f"{settings.seed}"
     )
 
 
 def state_text(view: JobView) -> str:
     """Say in one sentence where a run stands."""
     status = view.status
-    after = f"after {counted(status.update, 'update')}" if status else "before its first update"
+    after = f"after {pluralize(status.update, 'update')}" if status else "before its first update"
     match view.state:
         case "waiting":
             return f"Place {view.place} in the line. Leave this page open, and your training starts by itself."
@@ -107,7 +108,7 @@ def comparison(runs: Sequence[tuple[str, JobView]]) -> str:
 
 def _outcome(status: ToyStatus) -> str:
     short = "" if status.end == "goal" else ", short of the goal"
-    return f"{exact_match_text(status)} were right after {counted(status.update, 'update')}{short}"
+    return f"{exact_match_text(status)} were right after {pluralize(status.update, 'update')}{short}"
 
 
 def exact_match_text(status: ToyStatus) -> str:

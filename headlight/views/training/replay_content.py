@@ -10,10 +10,10 @@ import numpy as np
 from headlight.components.standalone import Words, standalone
 from headlight.plots.text import (
     KIND_NAMES,
-    counted,
     head_name,
     pattern_words,
     percent,
+    pluralize,
     sentence_case,
     short_weight,
 )
@@ -219,7 +219,7 @@ def output_text(text: str) -> tuple[str, str]:
     for taken, word in enumerate(words):
         longer = f"{shown} {word}".lstrip()
         if taken == MOST_WORDS or (taken and len(longer) > MOST_LETTERS):
-            return shown, f"… and {counted(len(words) - taken, 'more word')}"
+            return shown, f"… and {pluralize(len(words) - taken, 'more word')}"
         shown = longer if len(longer) <= MOST_LETTERS else f"{longer[:MOST_LETTERS]}…"
     return shown or NOTHING, ""
 
@@ -269,8 +269,9 @@ def heads_story(focus: Focus) -> str:
     first, last = (short_weight(value) for value in focus.values[[0, -1], layer, head])
     halves = [f"step {step:,} (layer {number})" for number, step in enumerate(focus.step_of_half(), start=1)]
     return (
-        f"Of all {counted(layers * heads, 'head')} {head_name(layer, head, layers, heads)} changes most, from {first} "
-        f"to {last}. At least half of a layer's heads have their largest change behind them by {', '.join(halves)}."
+        f"Of all {pluralize(layers * heads, 'head')} {head_name(layer, head, layers, heads)} changes most, from "
+        f"{first} to {last}. At least half of a layer's heads have their largest change behind them by "
+        f"{', '.join(halves)}."
     )
 
 
@@ -283,7 +284,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> str:
     first = int(right.argmax())
     return (
         f"The model first writes the target at step {replay.steps[first]:,}; from there on at {int(right.sum())} of "
-        f"{counted(len(right) - first, 'snapshot')}, at the last it {'does' if right[-1] else 'does not'}."
+        f"{pluralize(len(right) - first, 'snapshot')}, at the last it {'does' if right[-1] else 'does not'}."
     )
 
 

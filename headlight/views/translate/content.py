@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headlight.plots.text import chance_words, head_name, percent, quoted, quoted_at, sentence_case, signed
+from headlight.plots.text import format_probability, head_name, percent, quoted, quoted_at, sentence_case, signed
 from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
@@ -25,7 +25,7 @@ def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART) -
         "outputs": list(trace.target_tokens),
         "special": list(SPECIAL_TOKENS),
         "probabilities": probabilities,
-        "chances": [chance_words(each) for each in probabilities],
+        "chances": [format_probability(each) for each in probabilities],
         "short_chances": [short_chance(each) for each in probabilities],
         "ranks": [int(rank) for rank in trace.target_ranks],
         "weights": [_digits(row) for row in shown.weights],
@@ -51,9 +51,9 @@ def least_probable_token(trace: Trace) -> str:
     other = trace.runner_up(step)
     return (
         f"Lowest-probability token: {quoted_at(trace.target_tokens, step)}, "
-        f"{chance_words(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}; "
+        f"{format_probability(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}; "
         f"{quoted(trace.candidate_tokens[step][other])} got "
-        f"{chance_words(trace.candidate_probabilities[step, other])}."
+        f"{format_probability(trace.candidate_probabilities[step, other])}."
     )
 
 

@@ -11,7 +11,7 @@ from headlight.app.results import Choice, what_if
 from headlight.app.sentences import one_line, show_translation
 from headlight.app.widgets import show_attempt, show_finding
 from headlight.components.show import head_switches
-from headlight.plots.text import counted
+from headlight.plots.text import pluralize
 from transformer.interpret.what_if.importance import ABLATIONS
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
@@ -77,6 +77,6 @@ def _show_change(choice: Choice, ablation: str, off: list[Heads]) -> None:
     interventions = tuple(map(ABLATIONS[ablation].of, off))
     before, after = results.trace(choice), what_if.changed_trace(choice, interventions)
     forced = what_if.same_target_trace(choice, interventions)
-    st.markdown(f"Without {counted(len(off), 'head')}: **{one_line(after.target_text)}**")
+    st.markdown(f"Without {pluralize(len(off), 'head')}: **{one_line(after.target_text)}**")
     st.html(compared_html(before, forced, after))
     show_finding(describe_change(before, forced, after, off))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from headlight.plots.text import chance_words, quoted, signed
+from headlight.plots.text import format_probability, quoted, signed
 from transformer.decoding.beam import Outcome
 from transformer.decoding.search_tree import Branch, best_branch, path_to
 
@@ -77,8 +77,8 @@ def branch_words(branch: Branch, chance: float, name: Callable[[int], str]) -> s
     }
     in_beam = f", place {branch.place} in the beam" if branch.place else ""
     return (
-        f"{quoted(name(branch.ids[-1]))}, step {len(branch.ids)}: {chance_words(chance)} after what came before; log P "
-        f"of all so far {signed(branch.log_probability, 2)}{in_beam}.{fates.get(branch.outcome, '')}"
+        f"{quoted(name(branch.ids[-1]))}, step {len(branch.ids)}: {format_probability(chance)} after what came before; "
+        f"log P of all so far {signed(branch.log_probability, 2)}{in_beam}.{fates.get(branch.outcome, '')}"
     )
 
 

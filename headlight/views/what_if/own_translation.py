@@ -10,7 +10,7 @@ from headlight.app.results import Choice, what_if
 from headlight.app.selectors import write_line
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.plots.text import counted
+from headlight.plots.text import pluralize
 from headlight.plots.what_if import sums_figure
 from headlight.views.attention import explorer
 from transformer import Beam
@@ -26,7 +26,7 @@ def show(choice: Choice) -> None:
     own = what_if.given_trace(choice, text)
     unknown = results.translator(choice.checkpoint).tokenizer.unknown_id
     if count := own.target_ids.count(unknown):
-        words = f"The model has no token for {counted(count, 'part')} of your translation: read as <unk>."
+        words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
         st.warning(plain(words), icon=":material/help:")
     st.html(own_translation_html(own, model))
     st.caption(

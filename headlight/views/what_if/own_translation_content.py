@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from headlight.plots.text import chance_words, counted, quoted, quoted_at, scientific, signed
+from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, scientific, signed
 from transformer.interpret.trace import Trace
 
 from .change_content import EMPTY, aligned, number_html, table_html, token_html
@@ -50,7 +50,7 @@ def _others(trace: Trace) -> list[int]:
 def _preferred(trace: Trace, at: int) -> tuple[str, str]:
     """Return what greedy decoding would go on with in place of a token, and its probability."""
     best = trace.runner_up(at)
-    return trace.candidate_tokens[at][best], chance_words(float(trace.candidate_probabilities[at][best]))
+    return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
 
 
 def describe_own(own: Trace, model: Trace, found: Sequence[tuple[int, ...]] = ()) -> str:
@@ -82,7 +82,7 @@ def describe_where(own: Trace) -> str:
     named = quoted_at(own.target_tokens, least, "output token")
     first, chance = _preferred(own, least)
     return (
-        f"The model's first candidate is another at {len(others)} of {counted(len(own.scored_steps), 'token')}. "
+        f"The model's first candidate is another at {len(others)} of {pluralize(len(own.scored_steps), 'token')}. "
         f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {own.target_ranks[least]:,}), "
         f"where it would write {quoted(first)} ({chance})."
     )
@@ -90,7 +90,7 @@ def describe_where(own: Trace) -> str:
 
 def _sums(trace: Trace) -> str:
     total, mean = signed(trace.log_probability, 2), signed(trace.mean_log_probability, 2)
-    return f"log P {total} over {counted(len(trace.scored_steps), 'token')}, {mean} per token"
+    return f"log P {total} over {pluralize(len(trace.scored_steps), 'token')}, {mean} per token"
 
 
 def _times(gap: float) -> str:

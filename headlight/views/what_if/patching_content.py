@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from headlight.plots.text import chance_words, kind_head_name, kind_words, quoted, quoted_at, signed
+from headlight.plots.text import format_probability, kind_head_name, kind_words, quoted, quoted_at, signed
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Site
@@ -72,7 +72,7 @@ def describe_cell(
     whose = [run for run, id in zip(("clean", "corrupted"), runs, strict=True) if id == patched]
     text = (
         f"With {cell_words(found.cells[row][column], columns)} from the clean run, the most probable token of the "
-        f"corrupted run is {quoted(name(patched))} ({chance_words(float(seen.best_probabilities[2, 0]))}), as in "
+        f"corrupted run is {quoted(name(patched))} ({format_probability(float(seen.best_probabilities[2, 0]))}), as in "
         f"{'the ' + ' and the '.join(whose) if whose else 'neither'} run."
     )
     if np.isnan(share):
@@ -92,6 +92,6 @@ def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[
     """Return for each of the three runs its name, and its best tokens, each over its probability."""
     runs = zip(("clean", "corrupted", "patched"), seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
     return [
-        (run, [f"{name(id)}\n{chance_words(chance)}" for id, chance in zip(ids, chances, strict=True)])
+        (run, [f"{name(id)}\n{format_probability(chance)}" for id, chance in zip(ids, chances, strict=True)])
         for run, ids, chances in runs
     ]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headlight.plots.text import chance_words, kind_words, one_head_name, quoted, quoted_at
+from headlight.plots.text import format_probability, kind_words, one_head_name, quoted, quoted_at
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import EVERY_ROW, Heads, Intervention, Rows
@@ -132,7 +132,7 @@ def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) 
     first, now = int(old.argmax()), int(new.argmax())
     moved = float(np.abs(new.astype(np.float64) - old).sum()) / 2
     return (
-        f"Most probable before: {quoted(name(first))}, {chance_words(old[first])}, now {chance_words(new[first])}. "
-        f"Most probable now: {quoted(name(now))}, {chance_words(new[now])}, before {chance_words(old[now])}. In all "
-        f"{chance_words(moved)} of the probability moved."
+        f"Most probable before: {quoted(name(first))}, {format_probability(old[first])}, now "
+        f"{format_probability(new[first])}. Most probable now: {quoted(name(now))}, {format_probability(new[now])}, "
+        f"before {format_probability(old[now])}. In all {format_probability(moved)} of the probability moved."
     )

@@ -9,7 +9,7 @@ from headlight.app.results import Choice, contributions
 from headlight.app.selectors import choose_among, choose_output_token
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.plots.text import chance_words, quoted, signed
+from headlight.plots.text import format_probability, quoted, signed
 from headlight.plots.why import Contrast, contrast_figure, other_candidates
 
 from .contrast_content import describe_contrast, most_doubtful_step
@@ -22,7 +22,7 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
         others = other_candidates(trace, step)
-        shown = {token: f"{token}   {chance_words(probability)}" for token, (_, probability) in others.items()}
+        shown = {token: f"{token}   {format_probability(probability)}" for token, (_, probability) in others.items()}
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
     gradient = contributions.gradient(choice, step, against)
@@ -32,7 +32,7 @@ def show(choice: Choice) -> None:
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = results.residual_stream(choice).logits[step]
     told = [
-        f"**{plain(quoted(name))}** ({plain(chance_words(float(chance)))}, logit {signed(float(logits[id]), 2)})"
+        f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logits[id]), 2)})"
         for name, chance, id in zip(
             names, (trace.target_probabilities[step], probability), (trace.target_ids[step], against), strict=True
         )

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Callable, Sequence
 
-from headlight.plots.text import counted, kind_head_name, quoted, signed
+from headlight.plots.text import kind_head_name, pluralize, quoted, signed
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, kept_positions
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
@@ -48,7 +48,7 @@ def describe_lens(found: Sequence[Hypothesis]) -> str:
     same = [layer for layer, one in zip(layer_names(len(found)), found, strict=True) if one.ids == last]
     return (
         f"The decoder writes this very translation from: {', '.join(same)}. From the embeddings, where no token has "
-        f"read another, it writes {counted(len(first), 'token')}{'' if found[0].finished else ' and goes on'}; "
+        f"read another, it writes {pluralize(len(first), 'token')}{'' if found[0].finished else ' and goes on'}; "
         f"{len(kept_positions(first, last))} of the translation's {len(last)} are there, in its order."
     )
 

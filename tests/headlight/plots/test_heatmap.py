@@ -10,7 +10,15 @@ import pytest
 
 from headlight.plots.attention import overview_figure
 from headlight.plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
-from headlight.plots.palette import PAGES_OWN, THEMES_FAINTEST, THEMES_STRONGEST, WEIGHT_SCALE, Scale, diverging, ink_on
+from headlight.plots.palette import (
+    PAGE_TEXT,
+    THEMES_FAINTEST,
+    THEMES_STRONGEST,
+    WEIGHT_SCALE,
+    Scale,
+    diverging,
+    label_color,
+)
 from headlight.plots.text import head_name, percent
 from transformer.interpret.trace import attention_map, masked_maps
 
@@ -67,12 +75,12 @@ def test_weights_stand_out_from_either_page_and_digits_from_every_cell(theme):
         *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
         cell = opaque * np.array(colour) + (1 - opaque) * np.array(page)
         assert contrast(cell, page) > before, "more weight stands out more"
-        ink = ink_on(weight)
+        ink = label_color(weight)
         assert contrast(cell, own if ink is None else parts(ink, theme)[:3]) >= 4.5, weight
         before = contrast(cell, page)
     assert before >= 7
     assert len(THEMES[theme]["chartSequentialColors"]) == 10, "with fewer or more Streamlit takes its own"
-    assert ink_on(float("nan")) is None
+    assert label_color(float("nan")) is None
 
 
 def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pages():
@@ -82,7 +90,7 @@ def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pa
     digits = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")).data[1]
     inks = {(y, x): ink for y, x, ink in zip(digits.y, digits.x, digits.textfont.color, strict=True)}
     assert {at for at, ink in inks.items() if ink == THEMES_FAINTEST} == {(0, 2), (1, 2), (2, 1)}
-    assert {ink for ink in inks.values() if ink != THEMES_FAINTEST} == {PAGES_OWN}
+    assert {ink for ink in inks.values() if ink != THEMES_FAINTEST} == {PAGE_TEXT}
     differences = dataclasses.replace(cells, scale=diverging(0.8))
     plain = Heatmap((differences,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")
     assert heatmap_figure(plain).data[1].textfont.color is None

@@ -3,19 +3,19 @@
 import pytest
 
 from headlight.plots.text import (
-    apart,
-    chance_words,
-    counted,
+    format_distinct,
+    format_error,
+    format_probability,
     head_name,
     pattern_words,
     percent,
+    pluralize,
     quoted,
     quoted_at,
     scientific,
     sentence_case,
     short_weight,
     signed,
-    tiny,
     token_label,
 )
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
@@ -49,7 +49,7 @@ def test_only_the_first_letter_becomes_a_capital():
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 heads"), (1, "1 head"), (2, "2 heads"), (8000, "8,000 heads")])
 def test_a_number_has_its_noun(count, said):
-    assert counted(count, "head") == said
+    assert pluralize(count, "head") == said
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_small_number_has_a_power_of_ten(value, said):
 
 
 def test_an_error_has_one_digit():
-    assert [tiny(value) for value in (0.0, 5.96e-8, 1e-6)] == ["0", "6·10⁻⁸", "1·10⁻⁶"]
+    assert [format_error(value) for value in (0.0, 5.96e-8, 1e-6)] == ["0", "6·10⁻⁸", "1·10⁻⁶"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_short_weight_has_no_zero_before_its_point(value, said):
     ],
 )
 def test_a_chance_is_never_rounded_to_all_or_to_nothing(value, said):
-    assert chance_words(value) == said
+    assert format_probability(value) == said
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_a_token_that_stands_twice_comes_with_its_number():
     ],
 )
 def test_two_numbers_look_different_where_they_are(values, said):
-    assert apart(*values) == said
+    assert format_distinct(*values) == said
