@@ -36,7 +36,7 @@ __all__ = [
     "Decoding",
     "Focus",
     "Forbid",
-    "Given",
+    "SetWeights",
     "Greedy",
     "Mean",
     "Sampling",

@@ -18,7 +18,7 @@ __all__ = [
     "Decoding",
     "Focus",
     "Forbid",
-    "Given",
+    "SetWeights",
     "Greedy",
     "Mean",
     "Sampling",

@@ -68,7 +68,7 @@ def interventions_of(
             return (changes.Shift.of(heads, rows=rows),)
         case Action.UNIFORM:
             return (changes.Uniform.of(heads, rows=rows),)
-    return (changes.Given.of(heads, weights=weights, rows=rows),) if weights else ()
+    return (changes.SetWeights.of(heads, weights=weights, rows=rows),) if weights else ()
 
 
 def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
@@ -120,7 +120,7 @@ def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after
         changes.Focus: (f"all weight of {whose} on {key}", "in every row that may attend to it"),
         changes.Shift: (f"the weights of {whose} shifted by one token", "in every row that has another token"),
         changes.Uniform: (f"uniform weights in {whose}", "in every row"),
-        changes.Given: (f"these weights in {whose}", "in every row that may attend to their tokens"),
+        changes.SetWeights: (f"these weights in {whose}", "in every row that may attend to their tokens"),
     }[type(change)]
     row = _row_name(kind, change.rows.first, before)
     where = every if change.rows == EVERY_ROW else f"from {row} on" if change.rows.last is None else f"in {row} alone"
