@@ -38,7 +38,7 @@ IN_SIGHT, LAST = "project", "products"  # steps: one in sight at the page's top,
 
 
 @dataclass(frozen=True)
-class Choice:
+class TranslationRequest:
     """A control of the page by its role and name, the options that are chosen in turns."""
 
     group: str
@@ -54,11 +54,11 @@ class Choice:
 
 
 CHOICES = {
-    "head": Choice("radiogroup", "Head", ("2", "3", "4", "5", "6", "7")),
-    "layer": Choice("radiogroup", "Layer", ("2", "3")),
-    "kind": Choice("radiogroup", "Kind of attention", ("encoder", "decoder", "cross")),
-    "query": Choice("group", "Query", (2, 3, 4)),
-    "key": Choice("group", "Key", (2, 3, 4)),
+    "head": TranslationRequest("radiogroup", "Head", ("2", "3", "4", "5", "6", "7")),
+    "layer": TranslationRequest("radiogroup", "Layer", ("2", "3")),
+    "kind": TranslationRequest("radiogroup", "Kind of attention", ("encoder", "decoder", "cross")),
+    "query": TranslationRequest("group", "Query", (2, 3, 4)),
+    "key": TranslationRequest("group", "Key", (2, 3, 4)),
 }
 
 
@@ -92,15 +92,15 @@ def main() -> None:
     print_table("Seconds from the choice to the steps in sight, and to all of them", head, rows)
 
 
-def _timed(visitor: Visitor, choice: Choice, number: int) -> tuple[float | None, float, float]:
-    """Seconds to the steps in sight (None where the choice leaves their sums alone) and to all, and the bytes sent."""
+def _timed(visitor: Visitor, request: TranslationRequest, number: int) -> tuple[float | None, float, float]:
+    """Seconds to the steps in sight (None where the request leaves their sums alone) and to all, and the bytes sent."""
     page = visitor.page
     page.wait_for_timeout(SETTLE)
     before = {step: page.locator(f"li.step.{step} .hand").inner_text() for step in (IN_SIGHT, LAST)}
     sent = visitor.bytes
-    option, started, sight = choice.option(page, number), time.perf_counter(), None
+    option, started, sight = request.option(page, number), time.perf_counter(), None
     option.click()
-    if choice.group == "radiogroup":  # of another token only the sums below change
+    if request.group == "radiogroup":  # of another token only the sums below change
         _wait(page, IN_SIGHT, before[IN_SIGHT], False)
         sight = time.perf_counter() - started
     _wait(page, LAST, before[LAST], True)

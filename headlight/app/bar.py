@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
-from headlight.app.results import CheckpointFiles, Choice
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
 from transformer import Beam, Greedy, Sampling, Translator, UserError
 from transformer.checkpoint import Checkpoint
@@ -34,7 +34,7 @@ PRESENT = Path(__file__).with_name("present.css")
 DECODING = ("greedy", "beam", "sampling")
 
 
-def show() -> Choice:
+def show() -> TranslationRequest:
     """Draw the bar and return what it chose; without a usable checkpoint, say so on the page and stop."""
     names = results.checkpoint_names()
     if not names:
@@ -67,7 +67,7 @@ def show() -> Choice:
         target_language, source_language = _languages(translator)
     with st.sidebar:
         _describe(checkpoint)
-    return Choice(checkpoint, text, strategy, language=target_language, source_language=source_language)
+    return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
 
 
 def _offer_presentation() -> None:
@@ -87,7 +87,7 @@ def take_sentence(text: str) -> None:
 def forget_places() -> None:
     """Places within the sentence before mean nothing in the next one."""
     url_state.write("step", "1")
-    url_state.write("see_tokens", "")
+    url_state.write("explorer_tokens", "")
     url_state.write("rewrite_weights", "")
     url_state.write("tree_prefix", "")
     if "hypothesis" in st.session_state:

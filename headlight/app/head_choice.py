@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 from . import url_state
 from .selectors import numbers
@@ -66,12 +66,12 @@ def choose_head(
 
 
 def choose_head_of(
-    choice: Choice, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
+    request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
 ) -> Head:
     """The same for a translation, beginning with its telling heads. Raises UserError."""
-    trace = results.trace(choice)
+    trace = results.trace(request)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
-    return choose_head(shapes, partial(results.telling_head, choice), first, averages)
+    return choose_head(shapes, partial(results.default_head, request), first, averages)
 
 
 def choose_layer(label: str, layers: int) -> int | None:

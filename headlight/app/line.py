@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.batches import traces
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -21,8 +21,8 @@ _QUICK_PARTS = 3  # done before anyone reads a progress bar
 
 
 @contextlib.contextmanager
-def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
-    """Within the block it is this visitor's turn, who will ask for the choice's translation.
+def in_turn(place: DeltaGenerator, request: TranslationRequest) -> Iterator[None]:
+    """Within the block it is this visitor's turn, who will ask for the request's translation.
 
     `place` says how many are ahead, where that takes long enough to read it.
     """
@@ -32,7 +32,7 @@ def in_turn(place: DeltaGenerator, choice: Choice) -> Iterator[None]:
         text = f"{others} ahead of you: the server takes one after the other."
         place.info(text, icon=":material/hourglass_top:") if ahead else place.empty()
 
-    with results.queue.turn(results.greedy_request(traces, choice), tell):
+    with results.queue.turn(results.greedy_request(traces, request), tell):
         yield
 
 

@@ -17,7 +17,7 @@ from . import heading, url_state
 from .entry import entry_folder
 
 if TYPE_CHECKING:
-    from headlight.app.results import Choice
+    from headlight.app.results import TranslationRequest
 
 HOME = "home"
 _FOLDER = entry_folder() / "pages"
@@ -80,7 +80,7 @@ def is_home(page: Page) -> bool:
     return not page.url_path
 
 
-def run_page(page: Page, choice: Choice) -> None:
+def run_page(page: Page, request: TranslationRequest) -> None:
     """Title a page, unless it is the home, and run its script, with a message in place of what the user cannot have.
 
     A script takes no arguments: what the bar chose waits in the session until `take_request` takes it.
@@ -91,14 +91,14 @@ def run_page(page: Page, choice: Choice) -> None:
 
     if not is_home(page):
         heading.show_title(page.title)
-    st.session_state[_CHOICE] = choice
+    st.session_state[_CHOICE] = request
     try:
         page.run()
     except UserError as error:
         st.warning(widgets.plain(str(error)), icon=":material/edit:")
 
 
-def take_request() -> Choice:
+def take_request() -> TranslationRequest:
     """Return what the bar chose in this run, for the page's script, and forget it, so that no later run finds it.
 
     A script that runs alone finds nothing: registering the pages ends that, and the next run begins at app.py.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.plots.text import format_probability, percent
 
 from .widgets import plain
@@ -17,18 +17,18 @@ def one_line(text: str) -> str:
     return plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
 
 
-def show_translation(choice: Choice) -> None:
+def show_translation(request: TranslationRequest) -> None:
     """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
-    trace, data = results.trace(choice), results.translator(choice.checkpoint).checkpoint.data
+    trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
         st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{one_line(trace.target_text)}**")
-    show_doubts(choice)
+    show_doubts(request)
 
 
-def show_doubts(choice: Choice) -> None:
+def show_doubts(request: TranslationRequest) -> None:
     """What about a sentence and its translation a user should know: characters unread, or an end not reached."""
-    trace = results.trace(choice)
-    unknown = results.translator(choice.checkpoint).unknown_characters(trace.source_text)
+    trace = results.trace(request)
+    unknown = results.translator(request.checkpoint).unknown_characters(trace.source_text)
     if unknown:
         shown = " ".join(unknown[:10])
         st.warning(

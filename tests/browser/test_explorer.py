@@ -33,7 +33,9 @@ def trace():
 
 
 def open_explorer(page: Page, address: str, **see: str) -> None:
-    see = {"text": SENTENCE} | {name if name in ("text", "checkpoint") else f"see_{name}": see[name] for name in see}
+    see = {"text": SENTENCE} | {
+        name if name in ("text", "checkpoint") else f"explorer_{name}": see[name] for name in see
+    }
     page.goto(f"{address}/attention?" + "&".join(f"{name}={quote(value)}" for name, value in see.items()))
     expect(page.locator(".numbers dd").first).to_be_visible()
     at_rest(page)
@@ -137,7 +139,7 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
     canvas.click(position=thumbnail(page, 1, 4), modifiers=["Shift"])
     page.mouse.move(5, 5)
     expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
-    expect(page).to_have_url(re.compile("see_heads=3.2-1.4"))
+    expect(page).to_have_url(re.compile("explorer_heads=3.2-1.4"))
     page.locator(QUERIES).nth(1).click()
     mean = (trace.cross[2, 1, 1] + trace.cross[0, 3, 1]) / 2
     expect(page.locator(".readout")).to_contain_text(f"{mean.max():.3f}")
@@ -162,7 +164,7 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(".readout")).to_contain_text(
         f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
     )
-    page.wait_for_url(re.compile("see_tokens=q3-5"))
+    page.wait_for_url(re.compile("explorer_tokens=q3-5"))
     other = second_visitor(elsewhere, page.url)
     expect(other.locator(".readers [aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
@@ -171,7 +173,7 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("see_tokens"))
+    expect(page).not_to_have_url(re.compile("explorer_tokens"))
 
 
 def test_everything_is_reached_by_keys(page, address, trace):
@@ -222,7 +224,7 @@ def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows
     groups = [[0], [1, 2, 3], *([place] for place in range(4, len(tokens)))]
     merged = np.array([[weights[np.ix_(row, column)].sum() / len(row) for column in groups] for row in groups])
     np.testing.assert_allclose(weights_table(page), merged, atol=5.1e-4)
-    expect(page).to_have_url(re.compile("see_words=words"))
+    expect(page).to_have_url(re.compile("explorer_words=words"))
 
 
 def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, trace):
@@ -268,7 +270,9 @@ def test_heads_are_found_by_a_measure_and_labelled_with_their_thresholds(page, a
     page.locator("details.heads tbody button").last.click()
     expect(page.locator("details.heads tbody button").last).to_be_focused()
     expect(page.locator("details.heads tbody button").last).to_have_attribute("aria-pressed", "true")
-    expect(page).to_have_url(re.compile("see_sort=alignment.*see_least=80|see_least=80.*see_sort=alignment"))
+    expect(page).to_have_url(
+        re.compile("explorer_sort=alignment.*explorer_least=80|explorer_least=80.*explorer_sort=alignment")
+    )
     look = page.locator(".look button").first
     layer, number = re.match(r"Layer (\d), head (\d)", look.inner_text()).groups()
     look.click()
@@ -284,7 +288,7 @@ def test_what_the_server_answers_draws_nothing_anew(page, address):
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 1, head 5", exact=True).click()
     cell = page.locator("details.heads td").first.element_handle()
-    page.wait_for_url(re.compile("see_heads=1.5"))
+    page.wait_for_url(re.compile("explorer_heads=1.5"))
     at_rest(page)
     expect(page.get_by_role("link", name="Inside this head: layer 1, head 5")).to_be_visible()
     assert cell.evaluate("cell => cell.isConnected"), "a choice made meanwhile would be undone by one's own echo"
@@ -330,7 +334,7 @@ def test_another_checkpoint_brings_its_own_heads_and_no_token_of_the_sentence_be
     page.get_by_role("option", name="reverse").click()
     expect(title(page)).to_have_text("Cross-attention: layer 1, head 1")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("see_tokens|see_heads"))
+    expect(page).not_to_have_url(re.compile("explorer_tokens|explorer_heads"))
 
 
 def test_hostile_tokens_are_only_text(page, trace):

@@ -87,7 +87,9 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     page.get_by_label("Label decoder rows by").select_option("fed")
     heading = "Masked decoder self-attention: layer 2, head 5"
     expect(page.locator(".heads_name")).to_have_text(heading)
-    expect(page).to_have_url(re.compile(r"see_heads=2\.5.*see_rows=fed|see_rows=fed.*see_heads=2\.5"))
+    expect(page).to_have_url(
+        re.compile(r"explorer_heads=2\.5.*explorer_rows=fed|explorer_rows=fed.*explorer_heads=2\.5")
+    )
 
     second = elsewhere()
     second.goto(page.url)

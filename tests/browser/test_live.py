@@ -135,7 +135,7 @@ def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, ad
     expect(page.get_by_role("button", name="Start both")).to_be_visible()
     at_rest(page)
     expect_to_shut_no_one_out(page)
-    follow(page, link("", "compare runs", knob="norm"))
+    follow(page, link("", "compare runs", hyperparameter="norm"))
     press(page, "Start both")
     expect(page.get_by_role("button", name="Stop both")).to_be_visible()
     expect(page.get_by_role("figure", name=re.compile("of pre-norm and post-norm"))).to_be_visible(timeout=PATIENCE)

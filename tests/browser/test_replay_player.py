@@ -65,11 +65,11 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
     expect(focus).to_have_text(short_weight(trajectory.cross[moment, 2, 4].max(axis=-1).mean()))
     words = f"step {step:,} of {replay.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", words)
-    expect(page).to_have_url(re.compile(f"moment={step}(&|$)"))
+    expect(page).to_have_url(re.compile(f"snapshot={step}(&|$)"))
 
 
 def test_keys_scrub_from_everywhere_in_the_player(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[10])))
+    page.goto(link(address, snapshot=str(replay.steps[10])))
     shows(page, replay, 10)
     page.get_by_role("button", name="One snapshot forward").focus()
     page.keyboard.press("ArrowRight")
@@ -84,11 +84,11 @@ def test_keys_scrub_from_everywhere_in_the_player(page, address, replay):
     shows(page, replay, len(replay.steps) - 1)
     page.keyboard.press("ArrowLeft")
     shows(page, replay, len(replay.steps) - 2)
-    expect(page).to_have_url(re.compile(f"moment={replay.steps[-2]}"))
+    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-2]}"))
 
 
 def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[17])))
+    page.goto(link(address, snapshot=str(replay.steps[17])))
     shows(page, replay, 17)
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
@@ -97,12 +97,12 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
     shows(page, replay, len(replay.steps) - 1)
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     expect(page.get_by_text("✓ exactly")).to_be_visible()
-    expect(page).to_have_url(re.compile(f"moment={replay.steps[-1]}"))
+    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
 
 
 def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[-1])))
+    page.goto(link(address, snapshot=str(replay.steps[-1])))
     shows(page, replay, last_of(replay))
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
@@ -145,7 +145,7 @@ def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, 
 
 
 def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[13]), layer="3", head="5"))
+    page.goto(link(address, snapshot=str(replay.steps[13]), layer="3", head="5"))
     shows(page, replay, 13)
     table = page.get_by_role("grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Step {replay.steps[13]:,}"))
     table.focus()
@@ -162,7 +162,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
 
 
 def test_masked_cells_are_blank(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[13]), kind="decoder"))
+    page.goto(link(address, snapshot=str(replay.steps[13]), kind="decoder"))
     shows(page, replay, 13)
     rows = len(replay.trajectories[0].decoder_input_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
@@ -176,7 +176,7 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
     page.goto(link(address, layer="2", head="5"))
     shows(page, replay, 0)
     page.get_by_role("button", name="Last snapshot").click()
-    expect(page).to_have_url(re.compile(f"moment={replay.steps[-1]}"))
+    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
     at_rest(page)
     second = elsewhere()
     second.goto(page.url)
@@ -184,23 +184,23 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
     expect(second.locator("table.map td[id]")).to_have_text(cells(replay, -1, 1, 4))
     page.go_back()
     shows(page, replay, 0)
-    expect(page).not_to_have_url(re.compile("moment"))
+    expect(page).not_to_have_url(re.compile("snapshot"))
 
 
 def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, replay):
-    page.goto(link(address, moment=str(replay.steps[12])))
+    page.goto(link(address, snapshot=str(replay.steps[12])))
     shows(page, replay, 12)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     page.get_by_role("link", name="Training").click()
     shows(page, replay, 12)
-    expect(page).to_have_url(re.compile(f"moment={replay.steps[12]}"))
+    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[12]}"))
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
 def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
     page = visitor(width=width, height=844, scheme=scheme)
-    page.goto(link(address, moment=str(replay.steps[13]), probe=replay.trajectories[2].source_text, kind="encoder"))
+    page.goto(link(address, snapshot=str(replay.steps[13]), probe=replay.trajectories[2].source_text, kind="encoder"))
     expect(page.locator(".place")).to_have_text(f"Step {replay.steps[13]:,} of {replay.steps[-1]:,}")
     at_rest(page)
     shuts_no_one_out(page)
@@ -214,7 +214,7 @@ def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
 
 def test_on_a_phone_the_slider_stays_in_sight(visitor, address, replay):
     page = visitor(width=390, height=844)
-    page.goto(link(address, moment=str(replay.steps[10])))
+    page.goto(link(address, snapshot=str(replay.steps[10])))
     shows(page, replay, 10)
     page.locator(".curves").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()

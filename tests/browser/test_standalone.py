@@ -180,7 +180,7 @@ def taken(page: Page, url: str, tmp_path: Path) -> str:
 
 
 def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, trace):
-    see = f"text={quote(SENTENCE)}&see_kind=decoder&see_heads=2.3&see_view=lines&see_tokens=q3"
+    see = f"text={quote(SENTENCE)}&explorer_kind=decoder&explorer_heads=2.3&explorer_view=lines&explorer_tokens=q3"
     alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.target_tokens[2])
@@ -226,7 +226,7 @@ def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, addre
 def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     replay = load_replay(ROOT / "checkpoints" / "reverse" / REPLAY_FILE)
     step, trajectory = int(replay.steps[5]), replay.trajectories[0]
-    see = f"training=training+replay&checkpoint=reverse&kind=cross&layer=2&head=1&moment={step}"
+    see = f"training=training+replay&checkpoint=reverse&kind=cross&layer=2&head=1&snapshot={step}"
     alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
     expect(alone.locator(".place")).to_have_text(f"Step {step:,} of {replay.steps[-1]:,}")
     alone.locator("table.map td[id]").nth(3).hover()

@@ -25,9 +25,9 @@ VIEWS = {
     "/translate": (".token_lines .stage", CHART, ".st-key-compact_head"),
     "/decoding": (".controls", ".candidates table", ".st-key-compact_head"),
     "/attention": (*EXPLORER, ".map canvas"),
-    "/attention?see_view=lines": (*EXPLORER, ".lines canvas"),
+    "/attention?explorer_view=lines": (*EXPLORER, ".lines canvas"),
     f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
-    "/attention?attention=rollout": (CHART, ".st-key-rolled_layers"),
+    "/attention?attention=rollout": (CHART, ".st-key-rollout_layers"),
     f"/attention?attention={quote('attribution methods')}": (CHART, ".st-key-layer_buttons"),
     "/inside?at_step=products": (".rail", ".chooser", ".products .maps", ".st-key-compact_head"),
     "/inside?at_step=values": (".rail", ".chooser", ".values .own", ".st-key-compact_head"),
@@ -69,7 +69,7 @@ VIEWS = {
     "/questions": (CHART, ".st-key-question"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
-    f"/attention?see_kind=decoder&see_view=lines&see_heads={quote('1.1-2.3')}": (),
+    f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": (),
     "/training": (),
     f"/training?training={quote('compare runs')}": (),
     "/training?training=batches": (),
@@ -102,7 +102,7 @@ HIGHER_WITH_A_LONGER_SENTENCE = {
 }
 # What of a view has to be in sight while it is presented, where that is not all but its controls.
 PRESENTED = {
-    "/attention?see_view=lines": (".lines canvas",),
+    "/attention?explorer_view=lines": (".lines canvas",),
     f"/inside?inside={quote('small example')}": ("li.input .maps",),
     "/why": (".places table", ".st-key-logit_layers"),
     "/what_if?what_if=patching": (CHART,),

@@ -8,7 +8,7 @@ VIEWS = {
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
     "/attention": "Attention",
-    f"/attention?see_kind=decoder&see_view=lines&see_heads={quote('1.1-2.3')}": "Attention",
+    f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": "Attention",
     "/attention?attention=rollout": "Attention",
     f"/attention?attention={quote('attribution methods')}": "Attention",
     "/positions": "Positional encoding",

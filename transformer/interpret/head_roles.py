@@ -49,7 +49,7 @@ class HeadRoles:
         """
         return self._most_often(AttentionKind.CROSS, (Pattern.OUTPUT_ALIGNMENT,))
 
-    def most_telling(self, kind: AttentionKind | str) -> tuple[int, int]:
+    def default_head(self, kind: AttentionKind | str) -> tuple[int, int]:
         """The head of a kind, layer and head from 0, whose pattern one sees at a glance: of cross-attention the best
         aligner, of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
         """

@@ -1,8 +1,8 @@
 """What the app computes with a model once and shares among its users.
 
-Each is asked by a frozen request, which is its key: a checkpoint as its files are now, or a `Choice` of one sentence.
-So a retrained checkpoint is computed anew, and all who ask for the same get the same, read-only. What cannot be had
-raises UserError, which is not kept.
+Each is asked by a frozen request, which is its key: a checkpoint as its files are now, or a `TranslationRequest`. So a
+retrained checkpoint is computed anew, and all who ask for the same get the same, read-only. What cannot be had raises
+UserError, which is not kept.
 """
 
 import atexit
@@ -46,7 +46,7 @@ queue = ModelQueue()
 
 
 @dataclass(frozen=True)
-class Choice:
+class TranslationRequest:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
     It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
@@ -70,7 +70,7 @@ class Choice:
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 # An intervention's fields alone, which Streamlit would take, do not tell Zero from Mean.
 _cached = functools.partial(
-    st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, Choice, *INTERVENTIONS.values()), repr)
+    st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, TranslationRequest, *INTERVENTIONS.values()), repr)
 )
 
 
@@ -138,89 +138,91 @@ def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
 
 
 @_cached(max_entries=32, show_spinner="Searching …")
-def search(choice: Choice) -> SearchRecord:
+def search(request: TranslationRequest) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
-    return translator(choice.checkpoint).beam_search(choice.source, choice.strategy, prefix=choice.prefix)
+    return translator(request.checkpoint).beam_search(request.source, request.strategy, prefix=request.prefix)
 
 
 @_cached(max_entries=32, show_spinner="Searching …")
-def hypotheses(choice: Choice) -> tuple[Hypothesis, ...]:
+def hypotheses(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     """The translations that the strategy found, best first; of a beam at most its size."""
-    if isinstance(choice.strategy, Beam):
-        return search(choice).ended[: choice.strategy.size]
-    return tuple(translator(choice.checkpoint).hypotheses(choice.source, choice.strategy, prefix=choice.prefix))
+    if isinstance(request.strategy, Beam):
+        return search(request).ended[: request.strategy.size]
+    return tuple(translator(request.checkpoint).hypotheses(request.source, request.strategy, prefix=request.prefix))
 
 
 @_cached(max_entries=TRACES, show_spinner="Translating …")
-def trace(choice: Choice, _decoded: Ids | None = None) -> Trace:
+def trace(request: TranslationRequest, _decoded: Ids | None = None) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last.
 
     _decoded: the ids of a greedy translation where they are known.
     """
-    return queue.result(greedy_request(traces, choice)) or recorded(choice, _decoded)[0]
+    return queue.result(greedy_request(traces, request)) or recorded(request, _decoded)[0]
 
 
 @_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
-def recorded(choice: Choice, _decoded: Ids | None = None) -> tuple[Trace, Activations]:
+def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
-    record = functools.partial(translator(choice.checkpoint).record, choice.source, keep=RESIDUAL_STREAM)
-    if is_greedy(choice):
-        made = queue.result(greedy_request(traces, choice))
+    record = functools.partial(translator(request.checkpoint).record, request.source, keep=RESIDUAL_STREAM)
+    if is_greedy(request):
+        made = queue.result(greedy_request(traces, request))
         return record(decoded=made.target_ids if made else _decoded)
-    if not isinstance(choice.strategy, Beam):
-        return record(choice.strategy, prefix=choice.prefix)
-    found = hypotheses(replace(choice, rank=1))
-    return record(target=found[min(choice.rank, len(found)) - 1])
+    if not isinstance(request.strategy, Beam):
+        return record(request.strategy, prefix=request.prefix)
+    found = hypotheses(replace(request, rank=1))
+    return record(target=found[min(request.rank, len(found)) - 1])
 
 
-def telling_head(choice: Choice, kind: str) -> tuple[int, int]:
+def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
     """The head of a kind to begin with, layer and head from 0: the one whose pattern is plainest over the corpus, or,
     where that was not measured, the most confident one of this sentence. Raises UserError.
     """
-    measured = roles(choice.checkpoint)
+    measured = roles(request.checkpoint)
     if measured:
-        return measured.most_telling(kind)
-    translation = trace(choice)
+        return measured.default_head(kind)
+    translation = trace(request)
     keys = translation.decoder_input_tokens if kind == "decoder" else translation.source_tokens
     return most_confident_head(masked_maps(translation, kind), keys)
 
 
-def is_greedy(choice: Choice) -> bool:
+def is_greedy(request: TranslationRequest) -> bool:
     """Whether nothing but greedy decoding is asked for, which is done for several at once."""
-    return isinstance(choice.strategy, Greedy) and not choice.prefix
+    return isinstance(request.strategy, Greedy) and not request.prefix
 
 
-def greedy_request(compute: Callable[[CheckpointFiles, Sequence[str]], Iterable], choice: Choice) -> Request | None:
-    """Return what the queue can compute for a choice together with others: of a short text, translated greedily."""
-    if not is_greedy(choice) or len(choice.text.encode("utf-8", "surrogatepass")) > SHORT:
+def greedy_request(
+    compute: Callable[[CheckpointFiles, Sequence[str]], Iterable], request: TranslationRequest
+) -> Request | None:
+    """Return what the queue can compute for a request together with others: of a short text, translated greedily."""
+    if not is_greedy(request) or len(request.text.encode("utf-8", "surrogatepass")) > SHORT:
         return None
     try:
-        return Request(compute, choice.checkpoint, choice.source)
+        return Request(compute, request.checkpoint, request.source)
     except UserError:  # a language that is not there: the page says so
         return None
 
 
 @_cached(max_entries=16, show_spinner="Following the vectors …")
-def residual_stream(choice: Choice) -> ResidualStream:
+def residual_stream(request: TranslationRequest) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model."""
-    return residual_stream_of(translator(choice.checkpoint).model, recorded(choice)[1])
+    return residual_stream_of(translator(request.checkpoint).model, recorded(request)[1])
 
 
-def hidden_units(choice: Choice, stack: str, layer: int) -> np.ndarray:
+def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndarray:
     """The hidden units of one feed-forward for each token of a text, after ReLU: [tokens, d_ff].
 
     `stack` is "encoder" or "decoder", the layer counts from 0.
     """
-    sentence = trace(choice)
+    sentence = trace(request)
     return record_hidden_units(
-        translator(choice.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
+        translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
     )
 
 
 @_cached(max_entries=32, show_spinner="Reading every layer …")
-def lens(choice: Choice) -> Predictions:
+def lens(request: TranslationRequest) -> Predictions:
     """What each decoder layer would have predicted for a text."""
-    return logit_lens(translator(choice.checkpoint).model, residual_stream(choice), trace(choice).target_ids)
+    return logit_lens(translator(request.checkpoint).model, residual_stream(request), trace(request).target_ids)
 
 
 @_cached(show_spinner=False, on_release=Jobs.close)

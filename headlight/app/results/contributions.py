@@ -6,16 +6,16 @@ from transformer.interpret.attribution import Attribution, Occlusion, gradient_t
 from transformer.interpret.rollout import Rollout
 from transformer.interpret.what_if.alti import alti
 
-from . import CheckpointFiles, Choice, _cached, samples, trace, translator
+from . import CheckpointFiles, TranslationRequest, _cached, samples, trace, translator
 
 USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
 
 
 @_cached(max_entries=32, show_spinner="Following the contributions …")
-def contributions(choice: Choice) -> Rollout:
+def contributions(request: TranslationRequest) -> Rollout:
     """Return the shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
-    sentence = trace(choice)
-    return alti(translator(choice.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids)
+    sentence = trace(request)
+    return alti(translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids)
 
 
 @_cached(max_entries=16, show_spinner="Measuring what is usual …")
@@ -29,17 +29,17 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
 
 
 @_cached(max_entries=64, show_spinner=False)
-def gradient(choice: Choice, step: int, against: int | None = None) -> Attribution:
+def gradient(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
     """Return gradient times input for the token after a step, from 0; with `against`, for why not this id."""
-    source, prefix, token = trace(choice).before(step)
-    return gradient_times_input(translator(choice.checkpoint).model, source, prefix, token, against)
+    source, prefix, token = trace(request).before(step)
+    return gradient_times_input(translator(request.checkpoint).model, source, prefix, token, against)
 
 
 @_cached(max_entries=256, show_spinner=False)
-def left_out(choice: Choice, step: int, places: range, against: int | None = None) -> Occlusion:
+def left_out(request: TranslationRequest, step: int, places: range, against: int | None = None) -> Occlusion:
     """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
 
     With `against`, log P less that of the token of this id.
     """
-    source, prefix, token = trace(choice).before(step)
-    return occlude(translator(choice.checkpoint).model, source, prefix, token, places, against)
+    source, prefix, token = trace(request).before(step)
+    return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)

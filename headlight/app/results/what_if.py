@@ -36,7 +36,7 @@ from transformer.model.names import AttentionKind
 from . import (
     TRACES,
     CheckpointFiles,
-    Choice,
+    TranslationRequest,
     _cached,
     _if_there,
     greedy_request,
@@ -63,61 +63,61 @@ def head_means(checkpoint: CheckpointFiles) -> HeadMeans:
 
 
 @_cached(max_entries=256, show_spinner="Ablating each head in turn …")
-def importance(choice: Choice, ablation: str) -> HeadImportance:
+def importance(request: TranslationRequest, ablation: str) -> HeadImportance:
     """Return what each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
-    parts = [losses_without(choice, ablation, kind) for kind in AttentionKind]
-    return joined(translator(choice.checkpoint).model, parts)
+    parts = [losses_without(request, ablation, kind) for kind in AttentionKind]
+    return joined(translator(request.checkpoint).model, parts)
 
 
 @_cached(max_entries=48, show_spinner=False)
-def losses_without(choice: Choice, ablation: str, kind: AttentionKind) -> HeadLosses:
+def losses_without(request: TranslationRequest, ablation: str, kind: AttentionKind) -> HeadLosses:
     """Return the same for the heads of one kind: a third of the work, after which others can have their turn."""
-    sentence, ablate = trace(choice), ABLATIONS[ablation]
-    means = head_means(choice.checkpoint) if ablate is Mean else None
-    model = translator(choice.checkpoint).model
+    sentence, ablate = trace(request), ABLATIONS[ablation]
+    means = head_means(request.checkpoint) if ablate is Mean else None
+    model = translator(request.checkpoint).model
     return head_losses(model, sentence.source_ids, sentence.target_ids, every_head(model, [kind]), ablate, means)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
-def changed_trace(choice: Choice, interventions: Interventions) -> Trace:
+def changed_trace(request: TranslationRequest, interventions: Interventions) -> Trace:
     """Return the best translation that the same search finds under interventions."""
-    under = _under(choice, interventions)
-    return translator(choice.checkpoint).trace(choice.source, under, strategy=choice.strategy, prefix=choice.prefix)
+    under = _under(request, interventions)
+    return translator(request.checkpoint).trace(request.source, under, strategy=request.strategy, prefix=request.prefix)
 
 
 @_cached(max_entries=64, show_spinner="Translating …")
-def same_target_trace(choice: Choice, interventions: Interventions) -> Trace:
+def same_target_trace(request: TranslationRequest, interventions: Interventions) -> Trace:
     """Return the unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
-    under, target = _under(choice, interventions), trace(choice).target_ids
-    return translator(choice.checkpoint).record(choice.source, under, decoded=target)[0]
+    under, target = _under(request, interventions), trace(request).target_ids
+    return translator(request.checkpoint).record(request.source, under, decoded=target)[0]
 
 
 @_cached(max_entries=64, show_spinner=False)
-def step_probabilities(choice: Choice, interventions: Interventions, step: int) -> np.ndarray:
+def step_probabilities(request: TranslationRequest, interventions: Interventions, step: int) -> np.ndarray:
     """Return how probable each token is after a step of the unchanged translation, from 0, under interventions."""
-    model, (source, prefix, _) = translator(choice.checkpoint).model, trace(choice).before(step)
-    under = _under(choice, interventions)
+    model, (source, prefix, _) = translator(request.checkpoint).model, trace(request).before(step)
+    under = _under(request, interventions)
     with apply_interventions(model, under.interventions, under.means):
         seen = record(model, [source], [prefix], Request(keep=(), logits_to_keep=1))
     return to_array(seen.logits[0, -1].softmax(dim=-1))
 
 
 @_cached(max_entries=16, show_spinner="Searching …")
-def branches(choice: Choice) -> tuple[Branch, ...]:
+def branches(request: TranslationRequest) -> tuple[Branch, ...]:
     """Return a beam search of a text as a tree."""
-    return search_tree(search(choice))
+    return search_tree(search(request))
 
 
 @_cached(max_entries=32, show_spinner="Reading the branches …")
-def branch_reads(choice: Choice, layer: int, head: int) -> tuple[np.ndarray, ...]:
+def branch_reads(request: TranslationRequest, layer: int, head: int) -> tuple[np.ndarray, ...]:
     """Return for each branch of that tree the weights of one cross-attention head at its last step: [source].
 
     All leaves are replayed in one padded batch; a branch is read in any leaf that it leads to.
     """
-    own, tree = translator(choice.checkpoint), branches(choice)
+    own, tree = translator(request.checkpoint), branches(request)
     leaves = [number for number, branch in enumerate(tree) if branch.outcome is not None]
     fed = [[own.tokenizer.begin_id, *tree[number].ids[:-1]] for number in leaves]
-    sources = [source_ids(own.tokenizer, choice.source)] * len(leaves)
+    sources = [source_ids(own.tokenizer, request.source)] * len(leaves)
     block = AttentionKind.CROSS.block_name(layer)
     seen = record(own.model, sources, fed, Request(keep=(f"{block}.core",), logits_to_keep=1))
     weights = to_array(weights_of(seen.call(f"{block}.core"))[:, head])
@@ -138,14 +138,14 @@ def question_of_pair(checkpoint: CheckpointFiles, pair: MinimalPair) -> Question
 
 
 @_cached(max_entries=32, show_spinner="Looking for a second sentence …")
-def second_sentence(choice: Choice) -> str:
+def second_sentence(request: TranslationRequest) -> str:
     """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
     "" where the first that are tried do not.
     """
-    own, first = translator(choice.checkpoint), trace(choice)
-    tried = [replace(choice, text=text) for text in sentences_like(choice.text)[:MOST_TRIED]]
-    count = len(own.pieces(choice.source))
+    own, first = translator(request.checkpoint), trace(request)
+    tried = [replace(request, text=text) for text in sentences_like(request.text)[:MOST_TRIED]]
+    count = len(own.pieces(request.source))
     fitting = [one for one in tried if len(own.pieces(one.source)) == count]
     found = own.best_ids([one.source for one in fitting]) if fitting else []
     others = (one.text for one, ids in zip(fitting, found, strict=True) if ids != first.target_ids)
@@ -164,49 +164,49 @@ def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pred
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
-def early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
+def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
     since layers that draw differently could not be held side by side. Greedy decoding that finds no end
     is stopped some tokens after the last layer's translation.
     """
-    queue.submit(greedy_request(early_layers, choice))
-    return _early_translations(choice)
+    queue.submit(greedy_request(early_layers, request))
+    return _early_translations(request)
 
 
 @_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
-def _early_translations(choice: Choice) -> tuple[Hypothesis, ...]:
-    model, found = translator(choice.checkpoint).model, None
-    if is_greedy(choice) and not model.config.num_forced:
-        found = queue.result(greedy_request(early_layers, choice))
-        found = found or next(early_layers(choice.checkpoint, [choice.source]))
-    sentence = trace(choice, found and found[-1].ids)
+def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
+    model, found = translator(request.checkpoint).model, None
+    if is_greedy(request) and not model.config.num_forced:
+        found = queue.result(greedy_request(early_layers, request))
+        found = found or next(early_layers(request.checkpoint, [request.source]))
+    sentence = trace(request, found and found[-1].ids)
     if found:
         total = sentence.log_probability
         return (*found[:-1], Hypothesis(sentence.target_ids, total, total, sentence.finished))
-    strategy = Greedy() if isinstance(choice.strategy, Sampling) else choice.strategy
-    prefix = choice.prefix or sentence.target_ids[: sentence.num_forced]
+    strategy = Greedy() if isinstance(request.strategy, Sampling) else request.strategy
+    prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
 @_cached(max_entries=64, show_spinner=False)
-def logit_parts(choice: Choice, step: int, against: int | None = None) -> LogitAttribution:
+def logit_parts(request: TranslationRequest, step: int, against: int | None = None) -> LogitAttribution:
     """Return what each part adds to the logit of a step's token; with `against`, to its lead over this one."""
-    model, token = translator(choice.checkpoint).model, trace(choice).target_ids[step]
-    return attribution_of(model, recorded(choice)[1], step, token, against)
+    model, token = translator(request.checkpoint).model, trace(request).target_ids[step]
+    return attribution_of(model, recorded(request)[1], step, token, against)
 
 
 @_cached(max_entries=64, show_spinner="Reading your translation …")
-def given_trace(choice: Choice, target: str) -> Trace:
+def given_trace(request: TranslationRequest, target: str) -> Trace:
     """Return the trace of a given translation, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
-    return translator(choice.checkpoint).trace(choice.source, target=target)
+    return translator(request.checkpoint).trace(request.source, target=target)
 
 
-def second_best(choice: Choice) -> str:
-    """Return the best translation of a beam of 4 that reads otherwise than the choice's own, else this; its beginning
+def second_best(request: TranslationRequest) -> str:
+    """Return the best translation of a beam of 4 that reads otherwise than the request's own, else this; its beginning
     where a model that did not find an end wrote more than it can be fed.
     """
-    own, shown = translator(choice.checkpoint), trace(choice).target_text
-    found = hypotheses(replace(choice, strategy=Beam(), prefix=(), rank=1))
+    own, shown = translator(request.checkpoint), trace(request).target_text
+    found = hypotheses(replace(request, strategy=Beam(), prefix=(), rank=1))
     texts = (own.tokenizer.decode(each.ids) for each in found)
     text = next((text for text in texts if text.strip() and text != shown), shown)
     while text and not own.can_be_given(text):
@@ -214,6 +214,6 @@ def second_best(choice: Choice) -> str:
     return text
 
 
-def _under(choice: Choice, interventions: Interventions) -> Decoding:
+def _under(request: TranslationRequest, interventions: Interventions) -> Decoding:
     needs_means = any(isinstance(each, Mean) for each in interventions)
-    return Decoding(interventions=interventions, means=head_means(choice.checkpoint) if needs_means else None)
+    return Decoding(interventions=interventions, means=head_means(request.checkpoint) if needs_means else None)

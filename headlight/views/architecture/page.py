@@ -9,7 +9,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider, view_of
 from headlight.app.figures import show_figure
 from headlight.app.line import part_by_part
-from headlight.app.results import CheckpointFiles, Choice, measures
+from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.selectors import choose_side, choose_token, one_number
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, offer_table, plain, show_attempt, show_finding, show_panels, show_table
@@ -48,12 +48,12 @@ _PLACEMENTS = (
 )
 
 
-def _show_diagram(choice: Choice) -> None:
+def _show_diagram(request: TranslationRequest) -> None:
     """Show the paper's figure for this checkpoint, the chosen block, and all parameters. Raises UserError."""
-    translator = results.translator(choice.checkpoint)
-    trace = results.trace(choice)
-    blocks = blocks_of(translator.model, results.residual_stream(choice))
-    show_translation(choice)
+    translator = results.translator(request.checkpoint)
+    trace = results.trace(request)
+    blocks = blocks_of(translator.model, results.residual_stream(request))
+    show_translation(request)
     by_name = {block.name: block for block in blocks}
     chosen = by_name.get(url_state.read("block"), by_name[str(url_state.PARAMETERS["block"].default)])
     config = translator.model.config
@@ -69,7 +69,7 @@ def _show_diagram(choice: Choice) -> None:
     with details:
         _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
     st.subheader("All parameters")
-    _show_parameters(choice.checkpoint)
+    _show_parameters(request.checkpoint)
 
 
 def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
@@ -118,13 +118,13 @@ def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
     return f"{total:,} values in {tensors}, as the file names them.", pd.DataFrame(cells, columns=columns)
 
 
-def _show_trajectory(choice: Choice) -> None:
+def _show_trajectory(request: TranslationRequest) -> None:
     """Show one token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
-    stream = results.residual_stream(choice)
-    show_translation(choice)
+    stream = results.residual_stream(request)
+    show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
-        token, tokens = choose_token(results.trace(choice), stack)
+        token, tokens = choose_token(results.trace(request), stack)
     st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
     followed = trajectory(getattr(stream, stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
@@ -137,11 +137,11 @@ def _show_trajectory(choice: Choice) -> None:
     )
 
 
-def _show_embeddings(choice: Choice) -> None:
+def _show_embeddings(request: TranslationRequest) -> None:
     """Show one token's way into the model: id, row, position, and the nearest tokens. Raises UserError."""
-    translator, trace = results.translator(choice.checkpoint), results.trace(choice)
-    stream = results.residual_stream(choice)
-    show_translation(choice)
+    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    stream = results.residual_stream(request)
+    show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
         token, tokens = choose_token(trace, stack)
@@ -169,15 +169,15 @@ def _show_embeddings(choice: Choice) -> None:
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
 
 
-def _show_feed_forward(choice: Choice) -> None:
+def _show_feed_forward(request: TranslationRequest) -> None:
     """Show hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
-    model, trace = results.translator(choice.checkpoint).model, results.trace(choice)
-    show_translation(choice)
+    model, trace = results.translator(request.checkpoint).model, results.trace(request)
+    show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         stack = choose_side()
         layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
     token, tokens = choose_token(trace, stack)
-    units = results.hidden_units(choice, stack, layer)
+    units = results.hidden_units(request, stack, layer)
     sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
     name, does = (words[model.config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
@@ -193,9 +193,9 @@ def _show_feed_forward(choice: Choice) -> None:
     st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
 
 
-def _show_norm_placement(choice: Choice) -> None:
+def _show_norm_placement(request: TranslationRequest) -> None:
     """Show both placements as formulas, then gradient norms of new models. Raises UserError."""
-    config = results.translator(choice.checkpoint).model.config
+    config = results.translator(request.checkpoint).model.config
     for column, (title, formula, meaning) in zip(st.columns(2), _PLACEMENTS, strict=True):
         with column:
             st.markdown(f"**{title}**" + (" (this checkpoint)" if title.lower().startswith(config.norm) else ""))
@@ -206,7 +206,9 @@ def _show_norm_placement(choice: Choice) -> None:
         layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))
         seed = slider("Seed", 1, 20, "norm_seed", width=200)
     measured = part_by_part(
-        tuple(Norm), lambda norm: measures.gradients(choice.checkpoint, layers, seed, norm), "Going back through both …"
+        tuple(Norm),
+        lambda norm: measures.gradients(request.checkpoint, layers, seed, norm),
+        "Going back through both …",
     )
     see = describe_gradients(measured)
     show_panels(
@@ -234,6 +236,6 @@ _SHOW = {
 VIEWS = tuple(_SHOW)
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "architecture")](choice)
+    _SHOW[view_of(VIEWS, "architecture")](request)

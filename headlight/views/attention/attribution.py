@@ -7,7 +7,7 @@ from headlight.app import results
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import choose_layer
 from headlight.app.leaving_out import occlude
-from headlight.app.results import Choice, blocks, contributions
+from headlight.app.results import TranslationRequest, blocks, contributions
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding, show_table
@@ -27,10 +27,10 @@ from transformer.interpret.attribution import norm_weighted
 from . import attribution_content as content
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the measures of a step, their correlation, and what they are. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
+    trace = results.trace(request)
+    show_translation(request)
     st.markdown(
         "Attention weights say where a layer reads, not what the output depends on. Here are three other measures of "
         "the same source tokens, for the target token of one step. None of the four is the truth: each asks another "
@@ -40,10 +40,10 @@ def show(choice: Choice) -> None:
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = contributions.gradient(choice, step), occlude(choice, step)
+    gradient, left_out = contributions.gradient(request, step), occlude(request, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: norm_weighted([blocks.stages(choice, "cross", each)[:2] for each in chosen], step),
+        NORMED: norm_weighted([blocks.stages(request, "cross", each)[:2] for each in chosen], step),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }

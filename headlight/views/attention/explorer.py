@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.head_choice import AVERAGE, Head, note_head, noted_head
 from headlight.app.line import fragment
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_page, offer_table
 from headlight.components.show import attention_explorer
@@ -22,21 +22,21 @@ _SHARED = ("kind", "layer", "head")  # what other pages call one head in their a
 _FOLLOWED = "explorer_followed"
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show all heads of all kinds, linked, and the way into one of them. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
-    show_heads(choice, trace)
+    trace = results.trace(request)
+    show_translation(request)
+    show_heads(request, trace)
 
 
-def show_heads(choice: Choice, trace: Trace) -> None:
-    """Show a trace, perhaps another than the choice's, beginning with the choice's default head."""
-    layer, head = results.telling_head(choice, "cross")
-    _show_linked(choice, trace, explorer_blob(trace, results.roles(choice.checkpoint)), f"{layer + 1}.{head + 1}")
+def show_heads(request: TranslationRequest, trace: Trace) -> None:
+    """Show a trace, perhaps another than the request's, beginning with the request's default head."""
+    layer, head = results.default_head(request, "cross")
+    _show_linked(request, trace, explorer_blob(trace, results.roles(request.checkpoint)), f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
-def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
+def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes, best: str) -> None:
     written = read_choice(trace, best)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
@@ -45,7 +45,7 @@ def _show_linked(choice: Choice, trace: Trace, blob: bytes, best: str) -> None:
         st.page_link(
             "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
         )
-        files = choice.checkpoint
+        files = request.checkpoint
         offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
         offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
 
@@ -63,12 +63,12 @@ def read_choice(trace: Trace, best: str) -> dict[str, str]:
     neither the address nor another page says anything.
     """
     _follow_others(trace)
-    read = {name: _one_of(url_state.read(f"see_{name}"), options) for name, options in OPTIONS.items()}
-    kind = _one_of(url_state.read("see_kind", _linked_kind()), _KINDS)
-    tokens = url_state.read("see_tokens")
+    read = {name: _one_of(url_state.read(f"explorer_{name}"), options) for name, options in OPTIONS.items()}
+    kind = _one_of(url_state.read("explorer_kind", _linked_kind()), _KINDS)
+    tokens = url_state.read("explorer_tokens")
     said = {**read, "kind": kind, "tokens": tokens if _are_tokens(tokens, trace, kind) else ""}
     first = _first_heads(trace, said, best)
-    heads = url_state.read("see_heads", first)
+    heads = url_state.read("explorer_heads", first)
     return {**said, "heads": heads if _are_heads(heads, trace, kind) else first}
 
 
@@ -79,9 +79,9 @@ def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
     """
     kind = written["kind"]
     for name in (*OPTIONS, "tokens"):
-        url_state.write(f"see_{name}", written[name])
-    url_state.write("see_kind", kind, _linked_kind())
-    url_state.write("see_heads", written["heads"], _first_heads(trace, written, best))
+        url_state.write(f"explorer_{name}", written[name])
+    url_state.write("explorer_kind", kind, _linked_kind())
+    url_state.write("explorer_heads", written["heads"], _first_heads(trace, written, best))
     ((layer, head), *others) = heads_in(written["heads"])
     if not others:
         note_head(Head(kind, layer, head))
@@ -107,9 +107,9 @@ def _follow_others(trace: Trace) -> None:
         kind, heads = noted["kind"], f"{noted['layer']}.{noted['head']}"
     st.session_state[_FOLLOWED] = noted_head()
     if heads and _are_heads(heads, trace, kind):
-        url_state.write("see_kind", kind, _linked_kind())
-        url_state.write("see_heads", heads)
-        url_state.write("see_tokens", "")
+        url_state.write("explorer_kind", kind, _linked_kind())
+        url_state.write("explorer_heads", heads)
+        url_state.write("explorer_tokens", "")
 
 
 def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:

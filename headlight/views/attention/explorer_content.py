@@ -206,7 +206,7 @@ def explorer_page(
     (see `explorer_choice`), by default the head of the cross-attention with the plainest pattern.
     """
     if choice is None:
-        head = roles.most_telling("cross") if roles else most_confident_head(trace.cross, trace.source_tokens)
+        head = roles.default_head("cross") if roles else most_confident_head(trace.cross, trace.source_tokens)
         choice = explorer_choice(trace, "cross", *head)
     words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
     return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)

@@ -1,7 +1,7 @@
 """The page on attention: one view at a time."""
 
 from headlight.app.choices import view_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 from . import attribution, explorer, rollout
 
@@ -9,6 +9,6 @@ _SHOW = {"explorer": explorer.show, "rollout": rollout.show, "attribution method
 VIEWS = tuple(_SHOW)
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "attention")](choice)
+    _SHOW[view_of(VIEWS, "attention")](request)

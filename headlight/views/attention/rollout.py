@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice, contributions
+from headlight.app.results import TranslationRequest, contributions
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
@@ -26,21 +26,21 @@ from . import rollout_content as content
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show raw weights beside rollout, then source and prefix by step. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
+    trace = results.trace(request)
+    show_translation(request)
     with st.container(horizontal=True, gap="medium"):
-        side = one_of("Rollout of", tuple(KINDS), "rolled")
-        mixed = Residual(one_of("Residual weighting", tuple(Residual), "rolled_by"))
+        side = one_of("Rollout of", tuple(KINDS), "rollout_of")
+        mixed = Residual(one_of("Residual weighting", tuple(Residual), "rollout_residual"))
         layer = _layer(len(trace.attention(KINDS[side])))
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
     if mixed == content.ALTI:
-        mixing, rollout = None, contributions.contributions(choice)
+        mixing, rollout = None, contributions.contributions(request)
     else:
         measured = mixed == content.MEASURED
-        mixing = measured_mixing(results.residual_stream(choice)) if measured else half_and_half(*maps)
+        mixing = measured_mixing(results.residual_stream(request)) if measured else half_and_half(*maps)
         rollout = roll_out(*maps, mixing)
     _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
     st.markdown(
@@ -58,7 +58,7 @@ def show(choice: Choice) -> None:
 def _layer(layers: int) -> int:
     """Ask how many layers are multiplied, all by default; return the last of them counted from 0."""
     numbers = [str(number) for number in range(1, layers + 1)]
-    return int(one_of("Up to layer", numbers, "rolled_layers", start=numbers[-1])) - 1
+    return int(one_of("Up to layer", numbers, "rollout_layers", start=numbers[-1])) - 1
 
 
 def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str, layer: int) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.head_choice import Head, choose_head_of, take_head
 from headlight.app.heading import beside_title
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.selectors import one_number
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_page, plain, show_finding, show_table
@@ -22,15 +22,15 @@ _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was f
 _MOST_SENTENCES = 100
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show what is forced, the player, and below it what beam search found. Raises UserError."""
     forced, player, beam = st.container(), st.container(), st.container()
     with forced:
-        prefix = _forced_ids(choice)
-    shown = replace(choice, prefix=prefix)
-    if isinstance(choice.strategy, Beam):
+        prefix = _forced_ids(request)
+    shown = replace(request, prefix=prefix)
+    if isinstance(request.strategy, Beam):
         with beam:
-            shown = replace(shown, rank=_choose_hypothesis(shown, choice.strategy))
+            shown = replace(shown, rank=_choose_hypothesis(shown, request.strategy))
     with player:
         show_translation(shown)
         if shown.rank > 1:
@@ -41,7 +41,7 @@ def show_page(choice: Choice) -> None:
         _show_player(shown)
 
 
-def _forced_ids(choice: Choice) -> tuple[int, ...]:
+def _forced_ids(request: TranslationRequest) -> tuple[int, ...]:
     """Return the ids that the translation must begin with; empty where nothing is forced. Raises UserError.
 
     They belong to one sentence and are dropped with it, also when the Back button brings them to another one; what
@@ -50,7 +50,7 @@ def _forced_ids(choice: Choice) -> tuple[int, ...]:
     text = url_state.read("prefix")
     if not text:
         return ()
-    sentence = (choice.checkpoint.name, choice.source)
+    sentence = (request.checkpoint.name, request.source)
     sentences = st.session_state.setdefault(_SENTENCES, {})
     if sentences.setdefault(text, sentence) != sentence:
         _forget()
@@ -58,7 +58,7 @@ def _forced_ids(choice: Choice) -> tuple[int, ...]:
     while len(sentences) > _MOST_SENTENCES:
         sentences.pop(next(iter(sentences)))
     ids = url_state.token_ids(text)
-    if not results.translator(choice.checkpoint).may_begin_with(ids):
+    if not results.translator(request.checkpoint).may_begin_with(ids):
         _forget()
         st.warning("The address asks for tokens that cannot begin a translation: here is the model's own.")
         return ()
@@ -78,9 +78,9 @@ def _forget() -> None:
     url_state.write("prefix", "")
 
 
-def _choose_hypothesis(choice: Choice, beam: Beam) -> int:
+def _choose_hypothesis(request: TranslationRequest, beam: Beam) -> int:
     """Show all hypotheses of the beam beside greedy decoding; return the rank, from 1, of the one to step through."""
-    found, tokenizer = results.hypotheses(choice), results.translator(choice.checkpoint).tokenizer
+    found, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
     st.subheader("What beam search found")
     header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
     rows = []
@@ -92,21 +92,21 @@ def _choose_hypothesis(choice: Choice, beam: Beam) -> int:
     st.caption(
         "log P is the sum of the tokens' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
         f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
-        + (" The first token, which is given, is not in the sum." if results.trace(choice).num_forced else "")
+        + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
     rank = one_number("Hypothesis to step through", len(found), "hypothesis")
-    greedy = results.hypotheses(replace(choice, strategy=Greedy()))[0]
-    show_finding(search_sentence(results.search(choice), greedy, beam, tokenizer.decode))
+    greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
+    show_finding(search_sentence(results.search(request), greedy, beam, tokenizer.decode))
     return rank
 
 
-def _show_player(choice: Choice) -> None:
-    trace, model = results.trace(choice), results.translator(choice.checkpoint).model
+def _show_player(request: TranslationRequest) -> None:
+    trace, model = results.trace(request), results.translator(request.checkpoint).model
     with beside_title(), st.container(horizontal=True, gap="medium"):
-        chosen = choose_head_of(choice, averages=True)
+        chosen = choose_head_of(request, averages=True)
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
-    unforced = results.trace(replace(choice, prefix=(), rank=1)).target_text if choice.prefix else ""
-    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(choice.prefix), unforced)
+    unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
+    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
 
     def force(step: int, id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
@@ -124,7 +124,7 @@ def _show_player(choice: Choice) -> None:
         on_take=force,
         on_undo=_forget,
     )
-    offer_page(lambda: decoding_page(steps, first, trace, choice.checkpoint.name), "decoding.html")
+    offer_page(lambda: decoding_page(steps, first, trace, request.checkpoint.name), "decoding.html")
     show_finding(hardest_step(trace))
     if trace.num_forced:
         st.caption(plain(given_words(trace)))

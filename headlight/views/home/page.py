@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import bar, results
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.sentences import show_translation
 from headlight.components.show import token_lines
 from headlight.views.translate.content import lines_payload
@@ -27,22 +27,22 @@ WAYS = (
 )
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the figure, three examples, three ways on. Raises UserError."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons"):
         for number, (title, sentence) in enumerate(LESSONS.items()):
             st.button(title, key=f"lesson_{number}", on_click=bar.take_sentence, args=(sentence,), type="tertiary")
-    show_translation(choice)
-    _show_lines(choice)
+    show_translation(request)
+    _show_lines(request)
     for column, (page, title, words) in zip(st.columns(len(WAYS)), WAYS, strict=True):
         with column.container(border=True, gap="xxsmall"):
             st.page_link(page, label=f"**{title}**", icon=":material/arrow_forward:")
             st.caption(words)
 
 
-def _show_lines(choice: Choice) -> None:
+def _show_lines(request: TranslationRequest) -> None:
     """Show source and translation joined by the head that shows most, and what that is."""
-    trace = results.trace(choice)
-    shown = attention_map(trace, "cross", *results.telling_head(choice, "cross"))
+    trace = results.trace(request)
+    shown = attention_map(trace, "cross", *results.default_head(request, "cross"))
     with st.container(key="home_lines"):
         token_lines(lines_payload(trace, shown, apart=170), "token_lines")

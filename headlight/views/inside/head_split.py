@@ -3,14 +3,14 @@
 import streamlit as st
 
 from headlight.app.choices import one_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
 from transformer.experiments.head_split import Layout, split_right, split_wrong
 
 from .head_split_content import describe, facts, memory_html, tables_html
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show sizes, the tensor before and after, and the bare reshape beside it."""
     st.markdown(
         "A head is not computed, it is **cut out**: `view` gives the last axis a second one, `transpose` swaps it "

@@ -1,7 +1,7 @@
 """The page on the inside of attention: one view at a time."""
 
 from headlight.app.choices import view_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 from . import head_split, scaling, steps, toy
 
@@ -14,6 +14,6 @@ _SHOW = {
 VIEWS = tuple(_SHOW)
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "inside")](choice)
+    _SHOW[view_of(VIEWS, "inside")](request)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app.choices import whole_number
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
 from headlight.plots.attention import largest_figure, scaled_rows_figure, spread_figure
 from transformer.experiments.dot_product_scaling import measure_random_products
@@ -14,9 +14,9 @@ from .scaling_content import describe_head, describe_random
 from .steps import choose_block
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show this head with and without the division, then random vectors of every size. Raises UserError."""
-    block = choose_block(choice)
+    block = choose_block(request)
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import Choice, blocks
+from headlight.app.results import TranslationRequest, blocks
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import offer_download, offer_page
 from headlight.components.show import attention_steps
@@ -35,36 +35,36 @@ class ChosenBlock:
     gaps: dict[str, float]
 
 
-def choose_block(choice: Choice) -> ChosenBlock:
+def choose_block(request: TranslationRequest) -> ChosenBlock:
     """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
+    trace = results.trace(request)
+    show_translation(request)
     with st.container(horizontal=True, gap="medium"):
-        kind, layer, head = choose_head_of(choice, tuple(KIND_NAMES), first="cross")
+        kind, layer, head = choose_head_of(request, tuple(KIND_NAMES), first="cross")
     source, fed = trace.source_tokens, trace.decoder_input_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
-    config = results.translator(choice.checkpoint).model.config
+    config = results.translator(request.checkpoint).model.config
     predicted = None if kind == "encoder" else trace.target_tokens
     positioned = config.positions != Positions.NONE
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
-    return ChosenBlock(view, *blocks.stages(choice, kind, layer))
+    return ChosenBlock(view, *blocks.stages(request, kind, layer))
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the block, every step below one another, and the program that recomputes it. Raises UserError."""
-    block = choose_block(choice)
+    block = choose_block(request)
     view, stages = block.view, block.stages
     query = min(url_state.read_number("at_query", 3), len(view.queries))
     key = url_state.read_number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
     dimension = url_state.read_number("at_dimension", view.head * stages.d_k + 1)
     payload = stages_payload(stages, block.parameters, block.gaps, view)
-    chosen, checkpoint = (query, key, dimension, chosen_step(payload)), choice.checkpoint.name
+    chosen, checkpoint = (query, key, dimension, chosen_step(payload)), request.checkpoint.name
     attention_steps(payload, chosen, "steps", remember)
     st.caption(HOW_TO_READ)
     title = f"{KIND_NAMES[view.kind]} of {checkpoint}, layer {view.layer + 1}, head {view.head + 1}"
     name = f"attention-{view.kind}-{view.layer + 1}-{view.head + 1}"
-    offer_page(lambda: steps_page(payload, chosen, title, results.trace(choice), checkpoint), f"{name}.html")
+    offer_page(lambda: steps_page(payload, chosen, title, results.trace(request), checkpoint), f"{name}.html")
     offer_program(stages, block.parameters, view, title, name)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from headlight.app import url_state
 from headlight.app.choices import one_of, slider
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.selectors import one_number
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
@@ -36,7 +36,7 @@ from .steps_content import View, stages_payload
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show sizes, the tables, and all steps. Raises UserError."""
     shape, mask = _sizes()
     with st.container(horizontal=True, gap="medium"):

@@ -6,7 +6,7 @@ from headlight.app import results
 from headlight.app.choices import slider, view_of
 from headlight.app.figures import show_figure
 from headlight.app.line import part_by_part
-from headlight.app.results import CheckpointFiles, Choice, measures
+from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
@@ -29,11 +29,11 @@ from .content import describe_confidence, describe_cut, describe_lens, lens_rows
 _PARTS = 8
 
 
-def _show_step(choice: Choice) -> None:
+def _show_step(request: TranslationRequest) -> None:
     """Show output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
-    translator, trace = results.translator(choice.checkpoint), results.trace(choice)
-    stream = results.residual_stream(choice)
-    show_translation(choice)
+    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    stream = results.residual_stream(request)
+    show_translation(request)
     step = choose_step(trace)
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
     own = truncate(logits)
@@ -72,11 +72,11 @@ def _show_step(choice: Choice) -> None:
     )
 
 
-def _show_lens(choice: Choice) -> None:
+def _show_lens(request: TranslationRequest) -> None:
     """Show what each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
-    translator, trace = results.translator(choice.checkpoint), results.trace(choice)
-    lens = results.lens(choice)
-    show_translation(choice)
+    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    lens = results.lens(request)
+    show_translation(request)
     norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
@@ -100,21 +100,21 @@ def _show_lens(choice: Choice) -> None:
     )
 
 
-def _show_calibration(choice: Choice) -> None:
+def _show_calibration(request: TranslationRequest) -> None:
     """Show how sure the model is and how often right, over the checkpoint's sentence pairs. Raises UserError."""
-    translator = results.translator(choice.checkpoint)
+    translator = results.translator(request.checkpoint)
     settings = translator.checkpoint.settings("label_smoothing")
     smoothing = None
     if settings is not None:
         smoothing = Smoothing(SmoothingForm.ALL, settings.label_smoothing, translator.model.config.output_size)
-    measured = _measure(choice.checkpoint)
+    measured = _measure(request.checkpoint)
     st.markdown(
         "The sentence pairs that come with this checkpoint, on none of which it was trained: the reference is fed, and "
         "the **top-1 prediction**, the most probable next token, is compared with the reference's."
     )
     see = describe_confidence(measured, smoothing)
     show_panels(
-        f"{choice.checkpoint.name} on its sentence pairs",
+        f"{request.checkpoint.name} on its sentence pairs",
         Panel("Confidence", histogram_figure(measured, smoothing.right if smoothing and smoothing.epsilon else None)),
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
         see=see,
@@ -134,6 +134,6 @@ _SHOW = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_
 VIEWS = tuple(_SHOW)
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "logits")](choice)
+    _SHOW[view_of(VIEWS, "logits")](request)

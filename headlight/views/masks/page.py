@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.choices import from_list, line, one_of, view_of
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import Choice, masks
+from headlight.app.results import TranslationRequest, masks
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_doubts, show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
@@ -37,26 +37,26 @@ class _Chosen:
     rows: str = "fed"
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show a view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
     view = view_of(VIEWS, "masks")
     left, right = st.columns(2)
     with left:
-        show_translation(choice)
+        show_translation(request)
     with right, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        second = replace(choice, text=line("Second sentence of the batch", "second"))
+        second = replace(request, text=line("Second sentence of the batch", "second"))
         sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
     with st.container(horizontal=True, gap="medium"):
-        chosen = _choose(view, choice, sentence)
+        chosen = _choose(view, request, sentence)
     try:
-        batch = masks.padded_batch(choice, second.text)
+        batch = masks.padded_batch(request, second.text)
     except UserError as error:
         st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
     if view == "the three masks":
         _show_masks(batch, chosen.sentence)
     else:
-        run, disabled = (masks.masked_pass(choice, second.text, lift) for lift in ("nothing", chosen.lift))
+        run, disabled = (masks.masked_pass(request, second.text, lift) for lift in ("nothing", chosen.lift))
         index = chosen.kind, chosen.sentence, chosen.layer, chosen.head
         head = masked_head(run, *index)
         if view == "one head":
@@ -69,17 +69,17 @@ def show_page(choice: Choice) -> None:
     st.caption(plain(f"Translation of the second sentence: {results.trace(second).target_text}"))
 
 
-def _choose(view: str, choice: Choice, sentence: int) -> _Chosen:
+def _choose(view: str, request: TranslationRequest, sentence: int) -> _Chosen:
     """Show the controls of this view, and return what is chosen."""
     if view == "the three masks":
         return _Chosen(sentence)
     kinds, lift = tuple(KIND_NAMES), "nothing"
     if view == "without the mask":
-        lift = one_of("Mask to remove", ("causal", "padding"), "lift")
+        lift = one_of("Mask to remove", ("causal", "padding"), "disabled_mask")
         kinds = ("decoder",)
         if lift == "padding":
             kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
-    kind, layer, head = choose_head_of(choice, kinds, first="decoder" if "decoder" in kinds else None)
+    kind, layer, head = choose_head_of(request, kinds, first="decoder" if "decoder" in kinds else None)
     assert layer is not None and head is not None, "no averages are offered"
     return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
 

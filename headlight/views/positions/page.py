@@ -6,7 +6,7 @@ import streamlit as st
 from headlight.app import bar, results
 from headlight.app.choices import one_of, slider, slider_of, some_of, view_of, whole_number
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import phone_container, plain, show_finding
 from headlight.plots import positional_encoding as figures
@@ -130,11 +130,11 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
     show_finding(content.describe_rotation(enough, model, pair, offset), content.try_rotation(enough, pair, offset))
 
 
-def _show_sum(choice: Choice) -> None:
+def _show_sum(request: TranslationRequest) -> None:
     """Show what adding the positions does to the user's own sentence. Raises UserError."""
-    trace, model = results.trace(choice), results.translator(choice.checkpoint).model
+    trace, model = results.trace(request), results.translator(request.checkpoint).model
     st.subheader("What enters the encoder: embedding + position")
-    show_translation(choice)
+    show_translation(request)
     summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
@@ -189,11 +189,11 @@ _OF_ENCODINGS = {
 VIEWS = (*_OF_ENCODINGS, "embedding sum")
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show a view, and below it the formula. Raises UserError."""
-    model, view = results.translator(choice.checkpoint).model, view_of(VIEWS, "positions")
+    model, view = results.translator(request.checkpoint).model, view_of(VIEWS, "positions")
     if view not in _OF_ENCODINGS:
-        _show_sum(choice)
+        _show_sum(request)
     elif model.config.positions == Positions.LEARNED:
         _show_learned(model, view)
     elif not positions.has_formula(model):

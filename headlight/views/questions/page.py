@@ -5,23 +5,23 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import from_list
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice, blocks
+from headlight.app.results import TranslationRequest, blocks
 from headlight.app.widgets import show_finding
 
 from .content import QUESTIONS, Asked
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show a question, its answer, a figure of the loaded model, and where to go on. Raises UserError."""
     st.markdown("What students wrote into their notebooks, each answered with the loaded model and your sentence.")
     by_text = {question.question: question for question in QUESTIONS}
     question = by_text[from_list("Question", list(by_text), "question", width="stretch")]
     asked = Asked(
-        translator=results.translator(choice.checkpoint),
-        trace=results.trace(choice),
-        stream=results.residual_stream(choice),
-        roles=lambda: results.roles(choice.checkpoint),
-        scores=lambda: blocks.stages(choice, "encoder", 0)[0].scores[0, 0, 0].tolist(),
+        translator=results.translator(request.checkpoint),
+        trace=results.trace(request),
+        stream=results.residual_stream(request),
+        roles=lambda: results.roles(request.checkpoint),
+        scores=lambda: blocks.stages(request, "encoder", 0)[0].scores[0, 0, 0].tolist(),
     )
     st.subheader(question.question)
     st.markdown(question.answer)

@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import from_list, one_of, slider, slider_of
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import percent
@@ -23,10 +23,10 @@ ROOM_OF_THE_MASK = 420  # pixels
 PART = 4  # of the sample a fourth, to see what a larger one saves
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show a batch and one of its sentences, then all batches in both ways. Raises UserError without a sample."""
     st.subheader("Batches: sentences of unlike length side by side")
-    translator, examples = results.translator(choice.checkpoint), results.samples(choice.checkpoint)
+    translator, examples = results.translator(request.checkpoint), results.samples(request.checkpoint)
     st.markdown(
         "A batch is a rectangle: sentences shorter than its longest are filled up with padding, computed and thrown "
         "away. So the trainer puts sentences of like length into one batch (bucketing), as many as fit a budget of "
@@ -36,7 +36,7 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, gap="medium"):
         limit = "Sentences times the longer side's padded length stay within it: `batch_tokens` of a training."
         budget = int(slider_of("Budget, tokens per batch", BUDGETS, "budget", limit, width=240))
-        way = one_of("Batched", WAYS, "packing", "At random: in any order, with the same budget.")
+        way = one_of("Batched", WAYS, "bucketing", "At random: in any order, with the same budget.")
         seed = slider("Seed of the shuffle", 1, 20, "shuffle", width=150)
     both = _both_ways(examples, budget, seed, translator.model.config.max_length)
     batches = both[way]

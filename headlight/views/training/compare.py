@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.figures import show_figure
 from headlight.app.line import fragment
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding
 from headlight.plots.text import sentence_case
 from headlight.plots.training import runs_figure
@@ -70,13 +70,13 @@ HYPERPARAMETERS = {
 }
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(
         "Two small models, alike in everything but **one hyperparameter**: the same first weights, the same sequences. "
         "Which one learns sooner? Say what you expect before you start."
     )
-    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "knob")]
+    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "hyperparameter")]
     names = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
         first = one_of("First run", names, f"first_{hyperparameter.field}")

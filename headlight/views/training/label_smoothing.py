@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import one_of, slider
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, plain, show_finding, show_table
 from headlight.plots.decoding import confidence_figure
 from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
@@ -28,7 +28,7 @@ WHOSE = {
 }
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show targets, losses with their minima, and the loaded model's own probabilities."""
     st.subheader("Label smoothing: a target that is not quite certain")
     with st.container(horizontal=True, gap="medium"):
@@ -53,7 +53,7 @@ def show(choice: Choice) -> None:
     )
     show_finding(see, content.TRY_CLASSES)
     _show_losses(forms, epsilon, classes)
-    _show_checkpoint(choice, results.translator(choice.checkpoint))
+    _show_checkpoint(request, results.translator(request.checkpoint))
 
 
 def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes: int) -> None:
@@ -81,7 +81,7 @@ def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes:
     show_finding(see, content.TRY_MEASURE)
 
 
-def _show_checkpoint(choice: Choice, translator: Translator) -> None:
+def _show_checkpoint(request: TranslationRequest, translator: Translator) -> None:
     """Show what the loaded model was trained towards, and how sure it is of the user's sentence. Raises UserError."""
     st.subheader("What it left in this model")
     checkpoint = translator.checkpoint
@@ -94,7 +94,7 @@ def _show_checkpoint(choice: Choice, translator: Translator) -> None:
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
     st.markdown(plain(content.describe_checkpoint(own, other, losses[-1] if losses else None)))
-    trace = results.trace(choice)
+    trace = results.trace(request)
     alt = "Probability of each next token of the translation, and the probability at which the loss is least"
     see = content.describe_confidence(trace, own)
     show_figure(confidence_figure(trace, own.right), "confidence", alt, see)

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import results
 from headlight.app.choices import any_number, one_of, slider
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding, show_table
 from headlight.plots.training import AXES, rates_figure, trained_figure
 from transformer import Translator, UserError
@@ -22,7 +22,7 @@ MOST_STEPS = 10_000_000  # of a checkpoint's training that are drawn
 WIDTHS = (132, 112, 88)  # pixels: a row of boxes fits a phone
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the curves with their peaks, then what this checkpoint was trained with."""
     st.subheader("The learning rate over the steps of training")
     st.markdown(
@@ -43,8 +43,8 @@ def show(choice: Choice) -> None:
         drawing.warning(plain(str(error)), icon=":material/edit:")
     else:
         _show_curves(curves, axes, drawing)
-    st.subheader(f"The rate that {plain(choice.checkpoint.name)} was trained with")
-    _show_trained(results.translator(choice.checkpoint), axes)
+    st.subheader(f"The rate that {plain(request.checkpoint.name)} was trained with")
+    _show_trained(results.translator(request.checkpoint), axes)
 
 
 def _boxes(number: int) -> tuple[float, float, float]:

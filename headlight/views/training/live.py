@@ -6,7 +6,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import Head, take_head
 from headlight.app.line import fragment
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding
 from headlight.plots.text import head_name, percent, pluralize, sentence_case
 from transformer import UserError
@@ -33,7 +33,7 @@ _JOB = "job"
 _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
     names = started(_JOB)
     settings = None

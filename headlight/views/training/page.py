@@ -1,12 +1,12 @@
 """The page on training: one view at a time, each imported when it is first shown."""
 
 from headlight.app.choices import view_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 VIEWS = ("train live", "training replay", "compare runs", "learning-rate schedule", "label smoothing", "batches")
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
     match view_of(VIEWS, "training"):
         case "train live":
@@ -21,4 +21,4 @@ def show_page(choice: Choice) -> None:
             from .label_smoothing import show
         case "batches":
             from .batching import show
-    show(choice)
+    show(request)

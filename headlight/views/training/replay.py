@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import from_list
 from headlight.app.head_choice import Head, choose_head, take_head
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
 from headlight.components.show import NEWEST, replay_player
 from headlight.plots.text import head_name
@@ -31,20 +31,20 @@ from .replay_content import (
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the replay of the checkpoint's training, or which checkpoints have one. Raises UserError."""
     names = results.replay_names()
-    if choice.checkpoint.name not in names:
-        _offer(choice.checkpoint.name, names)
+    if request.checkpoint.name not in names:
+        _offer(request.checkpoint.name, names)
         return
-    replay = results.replay(choice.checkpoint)
-    checkpoint = results.translator(choice.checkpoint).checkpoint
+    replay = results.replay(request.checkpoint)
+    checkpoint = results.translator(request.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
-    show_replay(replay, choice.checkpoint.name, (source, target))
+    show_replay(replay, request.checkpoint.name, (source, target))
     if "warm_start" in checkpoint.training and not begins_at_random(checkpoint.training):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
-            _offer_others(choice.checkpoint.name, names)
+            _offer_others(request.checkpoint.name, names)
     if earlier := earlier_steps(checkpoint.training, int(replay.steps[-1])):
         st.caption(earlier_words(earlier))
     if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
@@ -87,13 +87,13 @@ def show_replay(
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
-    step = _step(url_state.read("moment", start), int(replay.steps[0]), following)
+    step = _step(url_state.read("snapshot", start), int(replay.steps[0]), following)
     replay_player(
         payload,
         step,
         following,
         name,
-        on_step=lambda step: url_state.write("moment", "" if step == NEWEST else str(step), start),
+        on_step=lambda step: url_state.write("snapshot", "" if step == NEWEST else str(step), start),
         on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
     if not following:

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from headlight.app.selectors import row_label
 from headlight.app.sentences import show_probabilities, show_tokens, show_translation
 from headlight.app.widgets import phone_container, plain, show_finding
@@ -19,14 +19,14 @@ from .content import OUT_OF_DEPTH, depth_words, least_probable_token, lines_payl
 _SIDE = 400  # pixels of the map
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
-    _show_depth(choice, trace)
+    trace = results.trace(request)
+    show_translation(request)
+    _show_depth(request, trace)
     left, right = st.columns([3, 2], gap="medium")
     with right:
-        chosen = choose_head_of(choice, averages=True)
+        chosen = choose_head_of(request, averages=True)
         place = st.container()
         shown = attention_map(trace, *chosen, row_label())
     with place:
@@ -37,11 +37,11 @@ def show_page(choice: Choice) -> None:
         show_finding(strongest_reading(shown) or least_probable_token(trace))
         label = "Next: how each token is chosen"
         st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
-    _show_tokens(trace, results.translator(choice.checkpoint).tokenizer.unknown_id)
+    _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)
 
 
-def _show_depth(choice: Choice, trace: Trace) -> None:
-    words = depth_words(trace, results.outputs(choice.checkpoint), isinstance(choice.strategy, Sampling))
+def _show_depth(request: TranslationRequest, trace: Trace) -> None:
+    words = depth_words(trace, results.outputs(request.checkpoint), isinstance(request.strategy, Sampling))
     if words:
         with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
             st.markdown(plain(words))

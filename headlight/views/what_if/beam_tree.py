@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import slider
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from headlight.app.sentences import one_line
 from headlight.app.widgets import show_attempt, show_finding
 from headlight.components.show import beam_tree
@@ -20,24 +20,24 @@ from .beam_tree_content import describe_tree, tree_payload
 _MOST = 10
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the tree of one search, begun anew from a branch that is chosen. Raises UserError."""
-    translator = results.translator(choice.checkpoint)
+    translator = results.translator(request.checkpoint)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_controls"):
-        started = choice.strategy if isinstance(choice.strategy, Beam) else Beam()
+        started = request.strategy if isinstance(request.strategy, Beam) else Beam()
         size = slider("Beam size", 2, _MOST, "tree_beam", start=min(started.size, _MOST), width=260)
-        head = choose_head_of(choice)
+        head = choose_head_of(request)
         forced = url_state.token_ids(url_state.read("tree_prefix"))
         if forced and not translator.may_begin_with(forced):
             st.warning("The address begins with tokens that no translation can begin with; they are left out.")
             forced = ()
         st.button("From the start", disabled=not forced, on_click=url_state.write, args=("tree_prefix", ""))
-    searched = replace(choice, strategy=replace(started, size=size), prefix=forced, rank=1)
+    searched = replace(request, strategy=replace(started, size=size), prefix=forced, rank=1)
     branches = what_if.branches(searched)
     reads = what_if.branch_reads(searched, head.layer, head.head)
     best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
     st.markdown(f"Best: **{one_line(best)}**")
-    source = results.trace(choice).source_tokens
+    source = results.trace(request).source_tokens
     reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
     beam_tree(payload, "beam_tree", lambda ids: url_state.write("tree_prefix", ids))

@@ -8,7 +8,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import from_list, line, one_of
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from headlight.app.sentences import one_line, show_translation
 from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
 from headlight.plots.heatmap import attention_map_figure
@@ -35,19 +35,19 @@ class With(Name):
     ABLATED = "heads off"
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show one head's map in both runs, their difference, and how much each head differs. Raises UserError."""
-    first = results.trace(choice)
+    first = results.trace(request)
     compared = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs")
     with compared:
         against = With(one_of("Compare with", tuple(With), "compare", hide_label=True))
-    if against is With.ABLATED and not importance_is_there(choice, Zero.name):
+    if against is With.ABLATED and not importance_is_there(request, Zero.name):
         return
     with compared:
-        second, named = _second(choice, against)
+        second, named = _second(request, against)
     left, right = st.columns(2)
     with left:
-        show_translation(choice)
+        show_translation(request)
     with right:
         st.markdown(f"{plain(named)}: **{one_line(second.target_text)}**")
     differences = {kind: subtract(first, second, kind) for kind in KIND_NAMES}
@@ -71,36 +71,36 @@ def show(choice: Choice) -> None:
         )
 
 
-def _second(choice: Choice, against: With) -> tuple[Trace, str]:
+def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
     """Return the other run, and what it is called."""
     match against:
         case With.SENTENCE:
-            other = replace(choice, text=line("The other sentence", "compare_text"), prefix=(), rank=1)
+            other = replace(request, text=line("The other sentence", "compare_text"), prefix=(), rank=1)
             try:
                 return results.trace(other), "The other sentence"
             except UserError as error:
                 raise UserError(f"The other sentence cannot be used. {error}") from error
         case With.CHECKPOINT:
-            names = [name for name in results.checkpoint_names() if name != choice.checkpoint.name]
+            names = [name for name in results.checkpoint_names() if name != request.checkpoint.name]
             if not names:
                 raise UserError("There is no other checkpoint to compare with.")
             name = from_list("The other checkpoint", names, "compare_checkpoint", hide_label=True)
-            return results.trace(_told_its_own(replace(choice, checkpoint=results.checkpoint(name)))), name
-    found = what_if.importance(choice, Zero.name)
+            return results.trace(_told_its_own(replace(request, checkpoint=results.checkpoint(name)))), name
+    found = what_if.importance(request, Zero.name)
     off = heads_in(url_state.read("off", heads_text([found.default_head()])), found)
-    return what_if.changed_trace(choice, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
+    return what_if.changed_trace(request, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
 
 
-def _told_its_own(choice: Choice) -> Choice:
-    """Return the choice with its model's own languages where it lacks the chosen ones, and from the beginning."""
-    tokenizer = results.translator(choice.checkpoint).tokenizer
+def _told_its_own(request: TranslationRequest) -> TranslationRequest:
+    """Return the request with its model's own languages where it lacks the chosen ones, and from the beginning."""
+    tokenizer = results.translator(request.checkpoint).tokenizer
     known = tokenizer.source_languages, tokenizer.languages
-    wished = zip((choice.source_language, choice.language), tokenizer.default_languages, strict=True)
+    wished = zip((request.source_language, request.language), tokenizer.default_languages, strict=True)
     read, written = (
         next((one for one in (*wish, *offered) if one in offered), "")
         for wish, offered in zip(wished, known, strict=True)
     )
-    return replace(choice, source_language=read, language=written, prefix=(), rank=1)
+    return replace(request, source_language=read, language=written, prefix=(), rank=1)
 
 
 def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:

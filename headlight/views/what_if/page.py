@@ -1,7 +1,7 @@
 """The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
 
 from headlight.app.choices import view_of
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 
 from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
@@ -16,6 +16,6 @@ _SHOW = {
 VIEWS = tuple(_SHOW)
 
 
-def show_page(choice: Choice) -> None:
+def show_page(request: TranslationRequest) -> None:
     """The view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "what_if")](choice)
+    _SHOW[view_of(VIEWS, "what_if")](request)

@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from headlight.app.sentences import one_line, show_doubts, show_tokens
 from headlight.app.widgets import phone_container, plain, show_attempt, show_finding, show_table
 from headlight.plots.text import quoted
@@ -22,45 +22,47 @@ OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
-    is_greedy = isinstance(choice.strategy, Greedy)
-    choice = replace(choice, strategy=Greedy(), prefix=(), rank=1)
-    pairs = {pair.name: pair for pair in what_if.minimal_pairs(choice.checkpoint)}
+    is_greedy = isinstance(request.strategy, Greedy)
+    request = replace(request, strategy=Greedy(), prefix=(), rank=1)
+    pairs = {pair.name: pair for pair in what_if.minimal_pairs(request.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
         patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
     if name == OWN:
-        sentences = _own_sentences(choice, bool(pairs))
+        sentences = _own_sentences(request, bool(pairs))
     else:
         clean, corrupted = pairs[name].sentences
-        sentences = replace(choice, text=clean), replace(choice, text=corrupted)
+        sentences = replace(request, text=clean), replace(request, text=corrupted)
     if not is_greedy:
         st.caption("Both sentences are decoded greedily here, whatever is chosen above.")
     try:
         both = tuple(map(results.trace, sentences))
         _show_sentences(sentences, both)
-        question = question_of(*both) if name == OWN else what_if.question_of_pair(choice.checkpoint, pairs[name])
+        question = question_of(*both) if name == OWN else what_if.question_of_pair(request.checkpoint, pairs[name])
     except UserError as error:
         st.warning(plain(f"These two sentences cannot be patched. {error}"), icon=":material/edit:")
         return
-    _show_map(choice, question, patched)
+    _show_map(request, question, patched)
 
 
-def _own_sentences(choice: Choice, has_pairs: bool) -> tuple[Choice, Choice]:
+def _own_sentences(request: TranslationRequest, has_pairs: bool) -> tuple[TranslationRequest, TranslationRequest]:
     """Return the reader's own; where one is not written, the bar's, and one that is made from it."""
     if not has_pairs:
         st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
     left, right = st.columns(2)
     with left:
-        clean = replace(choice, text=line("First sentence, the clean run", "clean", choice.text).strip() or choice.text)
+        clean = replace(
+            request, text=line("First sentence, the clean run", "clean", request.text).strip() or request.text
+        )
     other = what_if.second_sentence(clean)
     with right:
         written = line("Second sentence, of as many tokens, the corrupted run", "corrupted", other or clean.text)
-    return clean, replace(choice, text=written.strip() or other or clean.text)
+    return clean, replace(request, text=written.strip() or other or clean.text)
 
 
-def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace]) -> None:
+def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], both: tuple[Trace, Trace]) -> None:
     """Show both sentences with their translations, and token by token where these are not equally many."""
     names = ("Clean", "Corrupted")
     for place, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
@@ -73,12 +75,12 @@ def _show_sentences(sentences: tuple[Choice, Choice], both: tuple[Trace, Trace])
             show_tokens(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
 
 
-def _show_map(choice: Choice, question: Question, patched: str) -> None:
+def _show_map(request: TranslationRequest, question: Question, patched: str) -> None:
     """Show the map on the left, on the right one of its cells with the three runs."""
-    tokenizer = results.translator(choice.checkpoint).tokenizer
+    tokenizer = results.translator(request.checkpoint).tokenizer
     site, part = PATCHED[patched]
     meaning, look_for = MEANINGS[patched]
-    found = what_if.patching(choice.checkpoint, question, site, part)
+    found = what_if.patching(request.checkpoint, question, site, part)
     rows, columns = found.row_names(), found.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = found.default_cell()
@@ -91,7 +93,7 @@ def _show_map(choice: Choice, question: Question, patched: str) -> None:
             row = slider_over("Layer", rows, "patched_row", start[0], width=150)
             label = "Head" if site == Site.HEAD else "Position"
             column = slider_over(label, columns, "patched_column", start[1], width=190)
-        _show_runs(choice, found, question, row, column, columns)
+        _show_runs(request, found, question, row, column, columns)
     with left:
         alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
@@ -115,11 +117,11 @@ def _show_map(choice: Choice, question: Question, patched: str) -> None:
 
 
 def _show_runs(
-    choice: Choice, found: PatchingMap, question: Question, row: int, column: int, columns: list[str]
+    request: TranslationRequest, found: PatchingMap, question: Question, row: int, column: int, columns: list[str]
 ) -> None:
     """Show what the clean, the corrupted and the patched run would have next."""
-    name = results.translator(choice.checkpoint).tokenizer.piece_text
-    seen = what_if.patched(choice.checkpoint, question, found.cells[row][column])
+    name = results.translator(request.checkpoint).tokenizer.piece_text
+    seen = what_if.patched(request.checkpoint, question, found.cells[row][column])
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)

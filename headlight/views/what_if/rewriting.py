@@ -9,7 +9,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import from_list, one_of, slider
 from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head_of
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from headlight.app.sentences import one_line, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import weight_bars
@@ -22,12 +22,12 @@ from . import rewriting_content as content
 from .change_content import compared_html
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show a head's row of weights to change by buttons or by hand, and both runs. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
+    trace = results.trace(request)
+    show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
-        head = choose_head_of(choice, tuple(KIND_NAMES), "cross")
+        head = choose_head_of(request, tuple(KIND_NAMES), "cross")
         scope = from_list("Which heads", content.SCOPES, "rewrite_heads", width=170, hide_label=True)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_how"):
         action = one_of("Change", tuple(content.Action), "rewrite", hide_label=True)
@@ -39,7 +39,7 @@ def show(choice: Choice) -> None:
     with left:
         before = forced = after = trace
         if change:
-            forced, after = what_if.same_target_trace(choice, change), what_if.changed_trace(choice, change)
+            forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
         marked = key if action in (content.Action.FORBID, content.Action.FOCUS) else -1
         payload = content.bars_payload(head, row, marked, before, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
@@ -53,7 +53,7 @@ def show(choice: Choice) -> None:
         if head.kind == "encoder":  # the step whose own token gains or loses the most probability
             moved = np.abs(before.target_probabilities - forced.target_probabilities)
             step = max(before.scored_steps, key=lambda at: moved[at])
-        _show_next(choice, trace, change, step)
+        _show_next(request, trace, change, step)
     show_attempt(
         "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
         "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
@@ -80,10 +80,10 @@ def _take_by_hand(weights: str) -> None:
     st.session_state["rewrite"] = str(content.Action.BY_HAND)
 
 
-def _show_next(choice: Choice, trace: Trace, change: what_if.Interventions, step: int) -> None:
+def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interventions, step: int) -> None:
     """Show the candidates of one step in both runs."""
-    old, new = (what_if.step_probabilities(choice, asked, step) for asked in ((), change))
-    name = results.translator(choice.checkpoint).tokenizer.piece_text
+    old, new = (what_if.step_probabilities(request, asked, step) for asked in ((), change))
+    name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
     see = content.describe_next(old, new, name)

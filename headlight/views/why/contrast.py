@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.figures import show_figure
 from headlight.app.leaving_out import occlude
-from headlight.app.results import Choice, contributions
+from headlight.app.results import TranslationRequest, contributions
 from headlight.app.selectors import choose_among, choose_output_token
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
@@ -15,22 +15,22 @@ from headlight.plots.why import Contrast, contrast_figure, other_candidates
 from .contrast_content import describe_contrast, most_doubtful_step
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
+    trace = results.trace(request)
+    show_translation(request)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
         others = other_candidates(trace, step)
         shown = {token: f"{token}   {format_probability(probability)}" for token, (_, probability) in others.items()}
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
-    gradient = contributions.gradient(choice, step, against)
-    left_out = occlude(choice, step, against)
+    gradient = contributions.gradient(request, step, against)
+    left_out = occlude(request, step, against)
     names = trace.target_tokens[step], other
     fed = trace.decoder_input_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
-    logits = results.residual_stream(choice).logits[step]
+    logits = results.residual_stream(request).logits[step]
     told = [
         f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logits[id]), 2)})"
         for name, chance, id in zip(

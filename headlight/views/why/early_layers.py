@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.figures import show_figure
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import phone_container, plain, show_attempt, show_finding
@@ -17,21 +17,21 @@ from .early_layers_content import describe_lens, describe_parts, early_layers_ht
 LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show what the decoder writes from each encoder layer, then what each part adds to a logit. Raises UserError."""
-    translator = results.translator(choice.checkpoint)
-    found = what_if.early_translations(choice)  # which has the translation too
-    show_translation(choice)
+    translator = results.translator(request.checkpoint)
+    found = what_if.early_translations(request)  # which has the translation too
+    show_translation(request)
     st.html(early_layers_html(found, translator.tokenizer.piece_text))
     norm = ", through the encoder's last LayerNorm" if translator.model.config.norm == "pre" else ""
-    is_sampled = isinstance(choice.strategy, Sampling)
+    is_sampled = isinstance(request.strategy, Sampling)
     greedy = " Here it decodes greedily, where the translation above was sampled." if is_sampled else ""
     st.caption(
         f"The decoder reads the output of an earlier encoder layer as if it were the last{norm} (DecoderLens, "
         f"Langedijk et al. 2024). Blue: tokens of the last layer's translation, in its order.{greedy}"
     )
     show_finding(describe_lens(found))
-    _show_parts(choice)
+    _show_parts(request)
     show_attempt(
         "Take a sentence with “not”, a number or a name: from which layer on is it there, and in its place? A decoder "
         "that never learned to read an early layer may miss what stands in it. Then a step that copies a name and one "
@@ -39,9 +39,9 @@ def show(choice: Choice) -> None:
     )
 
 
-def _show_parts(choice: Choice) -> None:
+def _show_parts(request: TranslationRequest) -> None:
     """Show a step's logit as the sum of what each part of the decoder adds directly."""
-    trace, translator = results.trace(choice), results.translator(choice.checkpoint)
+    trace, translator = results.trace(request), results.translator(request.checkpoint)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         of = one_of(
             "Parts of the token's",
@@ -51,7 +51,7 @@ def _show_parts(choice: Choice) -> None:
         )
         step = choose_step(trace)
     other = int(trace.candidate_ids[step][trace.runner_up(step)]) if of == LEAD else None
-    found = what_if.logit_parts(choice, step, other)
+    found = what_if.logit_parts(request, step, other)
     against = None if other is None else translator.tokenizer.piece_text(other)
     what = logit_words(trace.target_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")

@@ -6,7 +6,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.figures import show_figure
 from headlight.app.line import part_by_part
-from headlight.app.results import Choice, contributions
+from headlight.app.results import TranslationRequest, contributions
 from headlight.app.selectors import choose_output_token
 from headlight.app.sentences import show_shares, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
@@ -21,15 +21,15 @@ from .source_or_prefix_content import describe_shares, describe_token
 _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 
 
-def show(choice: Choice) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, and one token's contributions. Raises UserError."""
-    trace = results.trace(choice)
-    show_translation(choice)
-    found = contributions.contributions(choice)
-    mixing = measured_mixing(results.residual_stream(choice))
+    trace = results.trace(request)
+    show_translation(request)
+    found = contributions.contributions(request)
+    mixing = measured_mixing(results.residual_stream(request))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
     alti, rollout = (each.source_share()[-1] for each in (found, rolled))
-    shares = SourceShares(trace.target_tokens, alti, rollout, _usual(choice), trace.num_forced)
+    shares = SourceShares(trace.target_tokens, alti, rollout, _usual(request), trace.num_forced)
     left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
     with left:
         step = choose_output_token(trace, "share_of", shares.least_word)
@@ -56,13 +56,13 @@ def show(choice: Choice) -> None:
     )
 
 
-def _usual(choice: Choice) -> float | None:
+def _usual(request: TranslationRequest) -> float | None:
     """Return the source's mean share over sentence pairs of the checkpoint, None where it has none."""
-    if not results.has_samples(choice.checkpoint):
+    if not results.has_samples(request.checkpoint):
         return None
     done = part_by_part(
         range(contributions.USUAL_PARTS),
-        lambda part: contributions.source_shares(choice.checkpoint, part),
+        lambda part: contributions.source_shares(request.checkpoint, part),
         "Measuring what is usual …",
     )
     tokens: np.ndarray = np.concatenate(done)

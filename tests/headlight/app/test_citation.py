@@ -12,7 +12,7 @@ from support.pages import ROOT, open_page
 from headlight.app import results
 from transformer import __version__
 
-ADDRESS = {"text": "A <b>dog</b> & “a cat”, 100 %?", "checkpoint": "reverse", "see_scale": "row"}
+ADDRESS = {"text": "A <b>dog</b> & “a cat”, 100 %?", "checkpoint": "reverse", "explorer_scale": "row"}
 
 
 def cited(app) -> str:

@@ -124,7 +124,7 @@ def test_a_default_is_one_of_the_options():
         if keys and isinstance(options, ast.Tuple) and PARAMETERS[keys[0]].default is not None:
             assert PARAMETERS[keys[0]].default in ast.literal_eval(options), f"{name}, line {call.lineno}"
     for name, options in OPTIONS.items():
-        assert PARAMETERS[f"see_{name}"].default == options[0], name
+        assert PARAMETERS[f"explorer_{name}"].default == options[0], name
 
 
 def test_every_parameter_says_what_it_means():

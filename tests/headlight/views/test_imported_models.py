@@ -13,7 +13,7 @@ from support.marian import make_opus_like, write_model
 from support.pages import numbers, open_page, page_text, specs
 
 from headlight.app import results
-from headlight.app.results import Choice, what_if
+from headlight.app.results import TranslationRequest, what_if
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
@@ -181,7 +181,7 @@ def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])
 def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_translation(folder, strategy):
     checkpoint = results.checkpoint(NLLB)
-    choice = Choice(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
+    choice = TranslationRequest(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
     found, trace = what_if.early_translations(choice), results.trace(choice)
     assert found[-1].ids == trace.target_ids and {one.ids[0] for one in found} == {trace.target_ids[0]}
 

@@ -18,7 +18,7 @@ from headlight.app.results.turn_taking import Wish
 from support.until import until
 
 from headlight.app import results
-from headlight.app.results import Choice, ahead, model_process, what_if
+from headlight.app.results import TranslationRequest, ahead, model_process, what_if
 from transformer import Beam, Trace, Translator
 from transformer.data.tokenizer import source_ids
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
@@ -129,7 +129,7 @@ def test_what_was_made_for_someone_who_left_is_dropped(real, crowd, monkeypatch)
 
 def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch):
     request = with_text(crowd[0], "old big tree.")
-    choice = Choice(results.CheckpointFiles(*request[1:3]), request[3])
+    choice = TranslationRequest(results.CheckpointFiles(*request[1:3]), request[3])
     real.line.append(request)
     monkeypatch.setattr(results, "made_ahead", real)
     monkeypatch.setattr(results.greedy, "_compute", lambda requests: pytest.fail("decoded"))
@@ -143,7 +143,7 @@ def test_a_page_takes_what_was_made_and_decodes_no_more(real, crowd, monkeypatch
 
 
 def test_early_layers_are_taken_with_the_trace(real, crowd, monkeypatch):
-    choice = Choice(results.CheckpointFiles(*crowd[0][1:3]), "old big dog.")
+    choice = TranslationRequest(results.CheckpointFiles(*crowd[0][1:3]), "old big dog.")
     wanted = [results.as_request(what, choice) for what in (EARLY_LAYERS, TRACE)]
     real.line.extend(wanted)
     monkeypatch.setattr(what_if, "made_ahead", real)
@@ -159,7 +159,7 @@ def test_early_layers_are_taken_with_the_trace(real, crowd, monkeypatch):
 
 
 def test_beams_and_prefixes_are_left_to_their_owners(crowd, monkeypatch):
-    greedy = Choice(results.CheckpointFiles(*crowd[0][1:3]), crowd[0][3])
+    greedy = TranslationRequest(results.CheckpointFiles(*crowd[0][1:3]), crowd[0][3])
     wanted = [replace(greedy, prefix=(5,)), greedy, replace(greedy, strategy=Beam(2))]
     monkeypatch.setattr(results.turns, "wishes", lambda: [Wish(choice) for choice in wanted])
     assert results.made_ahead._line() == crowd[:1]

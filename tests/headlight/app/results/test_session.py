@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.app import results
-from headlight.app.results import Choice, blocks
+from headlight.app.results import TranslationRequest, blocks
 from transformer import Beam, Greedy, Sampling, UserError
 
 TEXT = "big old tree."
@@ -23,12 +23,14 @@ def checkpoint(trained_folder, tmp_path, monkeypatch) -> results.CheckpointFiles
 
 
 def test_who_asks_for_the_same_gets_the_same(checkpoint):
-    assert results.trace(Choice(checkpoint, TEXT, Greedy())) is results.trace(Choice(checkpoint, TEXT, Greedy()))
+    assert results.trace(TranslationRequest(checkpoint, TEXT, Greedy())) is results.trace(
+        TranslationRequest(checkpoint, TEXT, Greedy())
+    )
     assert results.checkpoint("own") == checkpoint and checkpoint.name == "own"
 
 
 def test_every_part_of_a_request_tells_two_apart(checkpoint):
-    first = Choice(checkpoint, TEXT, Beam(2, 0.6))
+    first = TranslationRequest(checkpoint, TEXT, Beam(2, 0.6))
     others = [
         replace(first, text="big tree."),
         replace(first, strategy=Greedy()),
@@ -69,16 +71,16 @@ def test_an_error_is_not_kept(checkpoint, tmp_path):
     with pytest.raises(UserError):
         results.translator(checkpoint)
     with pytest.raises(UserError):
-        results.trace(Choice(checkpoint, TEXT))
+        results.trace(TranslationRequest(checkpoint, TEXT))
     weights.write_bytes(whole)
     os.utime(weights, ns=times)
-    assert results.trace(Choice(checkpoint, TEXT)).source_text == TEXT
+    assert results.trace(TranslationRequest(checkpoint, TEXT)).source_text == TEXT
     with pytest.raises(UserError, match="is empty"):
-        results.residual_stream(Choice(checkpoint, " "))
+        results.residual_stream(TranslationRequest(checkpoint, " "))
 
 
 def test_what_is_shared_is_read_only(checkpoint):
-    choice = Choice(checkpoint, TEXT)
+    choice = TranslationRequest(checkpoint, TEXT)
     stages, *_ = blocks.stages(choice, "encoder", 0)
     for array in (results.trace(choice).encoder, results.residual_stream(choice).logits, stages.weights):
         with pytest.raises(ValueError):

@@ -10,7 +10,7 @@ from headlight.app.results.turn_taking import Wish
 from support.sentences import SENTENCES
 
 from headlight.app import results
-from headlight.app.results import Choice, model_process, what_if
+from headlight.app.results import TranslationRequest, model_process, what_if
 from transformer import Beam, Translator, UserError
 from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
 
@@ -86,7 +86,7 @@ def asked(trained_folder, tmp_path, monkeypatch):
 
 def test_the_source_is_encoded_once_where_nobody_else_waits_and_others_get_that_translation(asked):
     checkpoint, batches = asked
-    choice, encoded = Choice(checkpoint, "big old tree."), []
+    choice, encoded = TranslationRequest(checkpoint, "big old tree."), []
     model = results.translator(checkpoint).model
     model.encoder[0].register_forward_hook(lambda *_: encoded.append(True))
     trace = results.trace(choice)
@@ -96,7 +96,7 @@ def test_the_source_is_encoded_once_where_nobody_else_waits_and_others_get_that_
 
 def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_traced_alone(asked, monkeypatch):
     checkpoint, batches = asked
-    first = Choice(checkpoint, "big old tree.")
+    first = TranslationRequest(checkpoint, "big old tree.")
     waiting = [
         replace(first, text="old tree."),
         replace(first, text=""),
@@ -119,7 +119,7 @@ def test_the_translations_of_those_in_the_line_are_made_with_the_first_and_trace
 
 def test_the_early_layers_of_those_in_the_line_are_decoded_together_and_are_what_each_gets_alone(asked, monkeypatch):
     checkpoint, translated = asked
-    first = Choice(checkpoint, "big old tree.")
+    first = TranslationRequest(checkpoint, "big old tree.")
     others = [replace(first, text=text) for text in ("old tree.", "", "big tree.")]
     wishes = [*(Wish(choice, early_layers=True) for choice in others), Wish(replace(first, text="old dog."))]
     monkeypatch.setattr(results.turns, "wishes", lambda: wishes)

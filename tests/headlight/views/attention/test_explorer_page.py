@@ -157,7 +157,7 @@ def test_without_an_address_the_head_that_aligns_best_over_the_corpus_is_shown(c
     )
     assert max(rows, key=lambda head: rows[head] / eligible[head]) == START["heads"]
     assert sent(app)[0] == START
-    assert "see_heads" not in app.query_params, "it is the default"
+    assert "explorer_heads" not in app.query_params, "it is the default"
 
 
 def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monkeypatch, shipped):
@@ -168,7 +168,14 @@ def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monke
 
 
 @pytest.mark.parametrize(
-    "query", [{"see_rows": "fed"}, {"see_tokens": "q2"}, {"see_kind": "encoder"}, {"kind": "cross"}, {"see_top": "50"}]
+    "query",
+    [
+        {"explorer_rows": "fed"},
+        {"explorer_tokens": "q2"},
+        {"explorer_kind": "encoder"},
+        {"kind": "cross"},
+        {"explorer_top": "50"},
+    ],
 )
 def test_an_address_that_says_something_and_names_no_head_means_the_first_one_as_ever(query):
     assert sent(open_page(PAGE, **query))[0]["heads"] == "1.1"
@@ -184,9 +191,9 @@ def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_m
 
     for heads, rows, expected in (
         ("3.5", "predicted", {}),
-        ("1.1", "predicted", {"see_heads": "1.1"}),
-        ("1.1", "fed", {"see_rows": "fed"}),
-        ("3.5", "fed", {"see_rows": "fed", "see_heads": "3.5"}),
+        ("1.1", "predicted", {"explorer_heads": "1.1"}),
+        ("1.1", "fed", {"explorer_rows": "fed"}),
+        ("3.5", "fed", {"explorer_rows": "fed", "explorer_heads": "3.5"}),
     ):
         app = AppTest.from_function(page, args=(trace, heads, rows, "3.5")).run()
         assert not app.exception
@@ -206,12 +213,12 @@ def test_the_url_restores_the_choice():
         "least": "35",
     }
     assert set(asked) == set(START)
-    assert sent(open_page(PAGE, **{f"see_{name}": value for name, value in asked.items()}))[0] == asked
+    assert sent(open_page(PAGE, **{f"explorer_{name}": value for name, value in asked.items()}))[0] == asked
 
 
 @pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0.1", "4.1", "1.9", "1.1-", "q7", "k0", "q1-"])
 def test_a_value_that_makes_no_sense_falls_back(value):
-    app = open_page(PAGE, **{f"see_{name}": value for name in START})
+    app = open_page(PAGE, **{f"explorer_{name}": value for name in START})
     assert sent(app)[0] == START
 
 
@@ -222,7 +229,11 @@ def test_a_value_that_makes_no_sense_falls_back(value):
         ({"kind": "cross", "layer": "2", "head": "3"}, "cross", "2.3"),
         ({"layer": "2"}, "cross", "-".join(f"2.{head}" for head in range(1, 9))),
         ({"kind": "evil", "layer": "9", "head": "x"}, "cross", "1.1"),
-        ({"kind": "cross", "layer": "2", "head": "3", "see_kind": "decoder", "see_heads": "1.4"}, "decoder", "1.4"),
+        (
+            {"kind": "cross", "layer": "2", "head": "3", "explorer_kind": "decoder", "explorer_heads": "1.4"},
+            "decoder",
+            "1.4",
+        ),
     ],
 )
 def test_a_link_to_one_head_opens_on_it_and_the_explorers_own_words_win(query, kind, heads):
@@ -238,9 +249,9 @@ def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with(
 
 
 def test_the_way_inside_leads_to_the_chosen_head_and_token():
-    (link,) = open_page(PAGE, see_kind="encoder", see_heads="2.3-1.1", see_tokens="q4").get("page_link")
+    (link,) = open_page(PAGE, explorer_kind="encoder", explorer_heads="2.3-1.1", explorer_tokens="q4").get("page_link")
     assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
-    (link,) = open_page(PAGE, see_tokens="k2-3").get("page_link")
+    (link,) = open_page(PAGE, explorer_tokens="k2-3").get("page_link")
     assert link.proto.query_string == "kind=cross&layer=1&head=1&at_step=softmax"
 
 

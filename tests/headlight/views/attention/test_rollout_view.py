@@ -46,7 +46,7 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
 def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
     name, trace, *rollouts = example
     rollout = rollouts[list(FORMULAS).index(mixing)]
-    app = open_rollout(checkpoint=name, text=TEXTS[name], rolled=side, rolled_by=mixing, rolled_layers="2")
+    app = open_rollout(checkpoint=name, text=TEXTS[name], rollout_of=side, rollout_residual=mixing, rollout_layers="2")
     raw, rolled, *parts = charts(app)
     kind = KINDS[side]
     shares = rollout.across[1][:, : len(trace.source_tokens)] if kind == "cross" else getattr(rollout, kind)[1]
@@ -65,7 +65,7 @@ def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
 
 
 def test_the_url_restores_side_mixing_layer_and_row_names():
-    query = {"rolled": "decoder", "rolled_by": MEASURED, "rolled_layers": "1", "rows": "input token"}
+    query = {"rollout_of": "decoder", "rollout_residual": MEASURED, "rollout_layers": "1", "rows": "input token"}
     app = open_rollout(**query)
     for key, value in query.items():
         assert app.segmented_control(key=key).value == value
@@ -74,7 +74,7 @@ def test_the_url_restores_side_mixing_layer_and_row_names():
 
 @pytest.mark.parametrize("value", ["evil", "0", "99", "<b>"])
 def test_garbage_in_the_url_falls_back(value):
-    app = open_rollout(rolled=value, rolled_by=value, rolled_layers=value, rows=value)
+    app = open_rollout(rollout_of=value, rollout_residual=value, rollout_layers=value, rows=value)
     assert not app.error and len(charts(app)) == 3
     assert "Rollout up to layer 3: shares of source tokens" in page_text(app)
 
@@ -84,7 +84,7 @@ def test_garbage_in_the_url_falls_back(value):
 )
 @pytest.mark.parametrize("side", list(KINDS))
 def test_hostile_tiny_and_long_sentences_are_text_and_nothing_else(text, side):
-    app = open_rollout(text=text, rolled=side)
+    app = open_rollout(text=text, rollout_of=side)
     raw, rolled, *parts = charts(app)
     assert bool(parts) == (side == "across both") and all(each["layout"]["height"] < 4000 for each in parts)
     assert len(raw["data"]) == len(rolled["data"]) == 1 or len(text) < 60, "sixty tokens have no numbers in the cells"

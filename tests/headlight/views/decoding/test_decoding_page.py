@@ -6,7 +6,7 @@ import pytest
 from support.pages import components, open_page, page_text
 
 from headlight.app import results
-from headlight.app.results import Choice
+from headlight.app.results import TranslationRequest
 from transformer import Beam
 
 PAGE = "pages/decoding.py"
@@ -87,5 +87,5 @@ def test_a_head_and_an_average_are_named(shipped):
     assert shown(open_page(PAGE, layer="2", head="5"))["name"] == "layer 2, head 5"
     averages = {"layer": "average", "head": "average"}
     assert shown(open_page(PAGE, **averages))["name"] == "average over all 3 layers and 8 heads"
-    layer, head = results.telling_head(Choice(results.checkpoint("en-de"), "I love my teacher."), "cross")
+    layer, head = results.default_head(TranslationRequest(results.checkpoint("en-de"), "I love my teacher."), "cross")
     assert shown(open_page(PAGE))["name"] == f"layer {layer + 1}, head {head + 1}"

@@ -64,16 +64,19 @@ def test_one_head_shows_scores_masked_scores_weights_and_a_row_by_hand(kind, run
 @pytest.mark.parametrize(
     "query, words",
     [
-        ({"lift": "causal"}, "goes to later tokens"),
-        ({"lift": "padding"}, "goes to <pad>"),
-        ({"lift": "padding", "reader": "encoder", "row": "2"}, "has no padding, so without its mask nothing changes"),
+        ({"disabled_mask": "causal"}, "goes to later tokens"),
+        ({"disabled_mask": "padding"}, "goes to <pad>"),
+        (
+            {"disabled_mask": "padding", "reader": "encoder", "row": "2"},
+            "has no padding, so without its mask nothing changes",
+        ),
     ],
 )
 def test_without_the_mask_shows_both_runs_and_what_became_of_the_next_tokens(query, words, runs):
     app = open_masks(masks=WITHOUT, layer="3", head="2", **query)
     assert len(specs(app)) == 3 and words in page_text(app)
-    assert ("trained without the mask" in page_text(app)) == (query["lift"] == "causal")
-    told = describe_predictions(runs["nothing"], runs[query["lift"]], int(query.get("row", "1")) - 1)
+    assert ("trained without the mask" in page_text(app)) == (query["disabled_mask"] == "causal")
+    told = describe_predictions(runs["nothing"], runs[query["disabled_mask"]], int(query.get("row", "1")) - 1)
     assert (told in page_text(app)) == ("nothing changes" not in words)
 
 
@@ -91,7 +94,15 @@ def test_the_url_restores_view_sentence_head_and_second_text():
 @pytest.mark.parametrize("masks", ["one head", WITHOUT, "evil"])
 def test_garbage_in_the_url_falls_back(masks):
     app = open_masks(
-        masks=masks, row="7", kind="x", layer="99", head="average", lift="all", reader="y", query="999", rows="no"
+        masks=masks,
+        row="7",
+        kind="x",
+        layer="99",
+        head="average",
+        disabled_mask="all",
+        reader="y",
+        query="999",
+        rows="no",
     )
     assert not app.error and len(specs(app)) == 3
 
@@ -132,7 +143,7 @@ def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_los
 @pytest.mark.parametrize("masks", ["the three masks", "one head", WITHOUT])
 def test_hostile_second_sentences_are_text_and_nothing_else(masks):
     text = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
-    app = open_masks(masks=masks, second=text, lift="padding", row="2")
+    app = open_masks(masks=masks, second=text, disabled_mask="padding", row="2")
     assert not app.exception and len(specs(app)) == 3
     for element in (*app.markdown, *app.info, *app.caption):
         assert "<script" not in element.value.replace("\\<", "")
@@ -143,7 +154,7 @@ def test_hostile_second_sentences_are_text_and_nothing_else(masks):
 def test_the_same_sentence_twice_has_no_padding_and_says_so():
     app = open_masks(second=FIRST)
     assert "None of its rows is padding" in page_text(app) and '"closed"' not in "".join(batch_tables(app))
-    assert "make it longer" in page_text(open_masks(second=FIRST, masks=WITHOUT, lift="padding"))
+    assert "make it longer" in page_text(open_masks(second=FIRST, masks=WITHOUT, disabled_mask="padding"))
 
 
 def test_an_empty_first_sentence_gets_the_message_of_every_page():

@@ -58,7 +58,7 @@ def test_the_view_opens_with_a_batch_of_the_very_batches_that_training_uses(exam
 
 
 def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):
-    app = open_batches(budget="512", packing="at random", shuffle="3", batch="4", sentence="2")
+    app = open_batches(budget="512", bucketing="at random", shuffle="3", batch="4", sentence="2")
     batches = random_batches(examples, 512, 3)
     assert app.subheader[1].value == f"Batch 4 of {len(batches)}, batched at random"
     assert app.subheader[2].value == "Sentence 2 of this batch"
@@ -68,7 +68,7 @@ def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):
 
 
 def test_fed_and_predicted_are_shifted_by_one_and_padding_is_hatched(examples, tokenizer_of_en_de):
-    app = open_batches(packing="at random", batch="4", sentence="3")
+    app = open_batches(bucketing="at random", batch="4", sentence="3")
     batch = random_batches(examples, 256, PARAMETERS["shuffle"].default)[3]
     example, width = batch[2], max(len(e.target) - 1 for e in batch)
     steps = len(example.target) - 1
@@ -86,13 +86,13 @@ def test_a_batch_or_sentence_that_is_no_longer_there_falls_back():
     assert app.subheader[1].value.startswith("Batch 30 of ")
     app.select_slider(key="budget").set_value("2048").run()
     assert not app.exception and app.subheader[1].value.startswith("Batch 1 of ")
-    app = open_batches(budget="7", packing="evil", shuffle="inf", batch="9999", sentence="x")
+    app = open_batches(budget="7", bucketing="evil", shuffle="inf", batch="9999", sentence="x")
     assert not app.exception and len(specs(app)) == 4
 
 
 @pytest.mark.parametrize("budget, packing", [("128", "at random"), ("2048", "by length")])
 def test_the_ends_of_the_budget(budget, packing):
-    app = open_batches(budget=budget, packing=packing, checkpoint="en-fr")
+    app = open_batches(budget=budget, bucketing=packing, checkpoint="en-fr")
     assert not app.exception and not app.warning and len(specs(app)) == 4
 
 

@@ -28,9 +28,9 @@ def charts(app: AppTest) -> list[dict]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
-@pytest.mark.parametrize("knob", HYPERPARAMETERS)
+@pytest.mark.parametrize("hyperparameter", HYPERPARAMETERS)
 def test_each_hyperparameter_starts_two_runs_that_differ_in_nothing_else(knob, waiting):
-    app = open_view(knob=knob, toy_seed="3")
+    app = open_view(hyperparameter=knob, toy_seed="3")
     field, values = HYPERPARAMETERS[knob].field, HYPERPARAMETERS[knob].values
     assert HYPERPARAMETERS[knob].question.split(".")[0] in page_text(app)
     button(app, "Start both").click().run()
@@ -71,7 +71,7 @@ def test_stopping_ends_both(waiting):
 
 
 def test_two_equal_values_cannot_be_started(jobs):
-    app = open_view(knob="norm", second_norm="pre-norm")
+    app = open_view(hyperparameter="norm", second_norm="pre-norm")
     assert button(app, "Start both").disabled and "two different values" in page_text(app)
     app.segmented_control(key="second_norm").set_value("post-norm").run()
     assert not button(app, "Start both").disabled
@@ -79,7 +79,7 @@ def test_two_equal_values_cannot_be_started(jobs):
 
 def test_the_norm_is_no_setting_beside_its_own_hyperparameter():
     assert "toy_norm" in {group.key for group in open_view().get("button_group")}
-    assert "toy_norm" not in {group.key for group in open_view(knob="norm").get("button_group")}
+    assert "toy_norm" not in {group.key for group in open_view(hyperparameter="norm").get("button_group")}
 
 
 @pytest.mark.parametrize("names", HOSTILE)
@@ -106,7 +106,7 @@ def test_two_trainings_that_do_not_differ_in_one_hyperparameter_are_not_compared
 @pytest.mark.parametrize("value", ["inf", "9" * 5000, "<b>"])
 def test_garbage_in_the_address_falls_back(value):
     keys = (
-        "knob",
+        "hyperparameter",
         "task",
         "toy_norm",
         "toy_seed",

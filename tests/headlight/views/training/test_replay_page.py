@@ -57,7 +57,7 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
-    app = open_replay(probe=trajectory.source_text, kind=kind, layer="2", head="5", moment="500")
+    app = open_replay(probe=trajectory.source_text, kind=kind, layer="2", head="5", snapshot="500")
     given = shown(app)
     assert (given["layer"], given["head"], given["name"]) == (1, 4, "layer 2, head 5")
     assert given["step"] == 500 and given["target"] == trajectory.target_text
@@ -100,14 +100,14 @@ def test_a_checkpoint_that_is_a_mean_of_two_trainings_says_so():
 
 
 def test_another_head_sentence_and_kind_keep_the_snapshot():
-    app = open_replay(moment="500")
+    app = open_replay(snapshot="500")
     app.segmented_control(key="kind_buttons").set_value("decoder").run()
     app.segmented_control(key="head_buttons").set_value("5").run()
     app.selectbox(key="probe").select_index(1).run()
     given = shown(app)
     assert not app.exception
     assert (given["step"], given["head"], given["causal"]) == (500, 4, True)
-    assert app.query_params["moment"] == "500"
+    assert app.query_params["snapshot"] == "500"
 
 
 def test_the_head_that_changed_most_is_a_button_away():
@@ -122,11 +122,11 @@ def test_the_head_that_changed_most_is_a_button_away():
 
 @pytest.mark.parametrize("snapshot", ["-1", "9" * 5000, "", "²", "1.5", "123456789"])
 def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
-    assert shown(open_replay(moment=snapshot))["steps"]
+    assert shown(open_replay(snapshot=snapshot))["steps"]
 
 
 def test_garbage_in_the_url_falls_back():
-    app = open_replay(probe="<script>", kind="x", layer="99", head="average", moment="\x00")
+    app = open_replay(probe="<script>", kind="x", layer="99", head="average", snapshot="\x00")
     given = shown(app)
     assert given["kind"] == "Cross-attention" and given == shown(open_replay())
 
@@ -198,5 +198,5 @@ def test_a_replay_that_follows_its_training_opens_at_its_end_unless_the_visitor_
     given = shown(open_live(following=True))
     assert (given["step"], given["following"]) == (NEWEST, True)
     assert "rows: wanted" in given["axes"] and "columns: given" in given["axes"]
-    assert shown(open_live(following=True, moment="500"))["step"] == 500
+    assert shown(open_live(following=True, snapshot="500"))["step"] == 500
     assert shown(open_live(following=False))["step"] == 0

@@ -112,7 +112,7 @@ def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
 def test_another_kind_begins_with_its_own_telling_head():
     app, roles = open_page("pages/inside.py"), results.roles(results.checkpoint("en-de"))
     for one in ("cross", "encoder", "decoder", "cross"):
-        layer, head = roles.most_telling(one)
+        layer, head = roles.default_head(one)
         assert chosen(choose(app, "kind", one)) == (str(layer + 1), str(head + 1)) and kind(app) == one
 
 

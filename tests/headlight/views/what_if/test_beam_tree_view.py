@@ -9,7 +9,7 @@ from support.claims import as_percent, as_printed
 from support.pages import components, open_page, page_text
 from support.traced import traces, translator
 
-from headlight.app.results import Choice, checkpoint, what_if
+from headlight.app.results import TranslationRequest, checkpoint, what_if
 from headlight.views.what_if.beam_tree_content import describe_tree, tree_payload
 from transformer.decoding.beam import Beam, Outcome
 from transformer.decoding.search_tree import Branch, best_branch, search_tree
@@ -66,7 +66,7 @@ def test_what_became_of_all_branches_and_where_the_best_was_behind_is_counted():
 
 
 def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
-    choice = Choice(checkpoint("en-de"), TEXT, Beam(4))
+    choice = TranslationRequest(checkpoint("en-de"), TEXT, Beam(4))
     tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 1, 3)
     for number in range(0, len(tree), 5):
         target = [one for one in translator().hypotheses(TEXT, Beam(4)) if one.ids == tree[number].ids]

@@ -74,7 +74,7 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
 
 
 def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeypatch):
-    choice = results.Choice(results.checkpoint("en-de"), TEXT)
+    choice = results.TranslationRequest(results.checkpoint("en-de"), TEXT)
     endless = results.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
     monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
     given = what_if.second_best(choice)
