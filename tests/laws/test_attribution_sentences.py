@@ -9,7 +9,7 @@ from support.claims import as_printed
 from support.traced import TOKEN, place_of, traces, translator
 
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlations
-from headlight.views.attention.attribution_content import describe_agreement, describe_largest, describe_prefix
+from headlight.views.attention.attribution import describe_agreement, describe_largest, describe_prefix
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 
 SHORT = (0, 3, 6, 7, 9, 10, 11, 12, 13, 16, 17, 18, 19, 23, 33)  # quick, repeated words and single pieces among them

@@ -6,7 +6,7 @@ import pytest
 from support.claims import number
 from support.traced import traces, translator
 
-from headlight.views.what_if.compare_content import describe_difference, matching_words
+from headlight.views.what_if.compare import describe_difference, matching_words
 from transformer.interpret.what_if.difference import subtract
 
 PAIRS = [(trace, translator().trace(trace.source_text.replace(" ", " very ", 1))) for trace in traces()[1:14:4]]

@@ -10,9 +10,9 @@ from support.streams import loaded
 from support.traced import place_of, traces
 
 from headlight.plots.why import Contrast
-from headlight.views.what_if.own_translation_content import describe_own, describe_where
-from headlight.views.why.contrast_content import describe_contrast
-from headlight.views.why.source_or_prefix_content import describe_shares, describe_token
+from headlight.views.what_if.own_translation import describe_own, describe_where
+from headlight.views.why.contrast import describe_contrast
+from headlight.views.why.source_or_prefix import describe_shares, describe_token
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out

@@ -7,8 +7,8 @@ from support.small import small_model
 
 from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_content import outcome_words
-from headlight.views.what_if.own_translation_content import describe_own, describe_where
-from headlight.views.why.contrast_content import most_doubtful_step
+from headlight.views.what_if.own_translation import describe_own, describe_where
+from headlight.views.why.contrast import most_doubtful_step
 from transformer import Beam, Trace, Translator
 from transformer.arrays import to_array
 from transformer.data.batching import Example

@@ -9,7 +9,7 @@ import pytest
 from support.claims import TINY, as_scientific, number, scientific_number
 from support.streams import loaded
 
-from headlight.views.training import learning_rate_content as content
+from headlight.views.training import learning_rate as content
 from transformer.config import TrainingConfig
 from transformer.training.optimization import Noam
 

@@ -9,7 +9,7 @@ import torch
 from support.claims import as_percent, number
 from support.streams import CHECKPOINTS, loaded
 
-from headlight.views.what_if.patching_content import describe_cell, describe_map
+from headlight.views.what_if.patching import describe_cell, describe_map
 from transformer.interpret.what_if.minimal_pairs import read_minimal_pairs
 from transformer.interpret.what_if.patching import PATCHED, PatchingMap, patched_predictions, patching_map
 

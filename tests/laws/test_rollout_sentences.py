@@ -10,7 +10,7 @@ from support.made import made_map
 from support.traced import TOKEN, place_of, traces, translator
 
 from headlight.plots.contributions import raw_and_rolled
-from headlight.views.attention.rollout_content import (
+from headlight.views.attention.rollout import (
     ALTI,
     HALVES,
     MEASURED,

@@ -15,7 +15,7 @@ from support.streams import CHECKPOINTS, loaded, trace_of
 from headlight.plots.label_smoothing import MEASURES, WORDS
 from headlight.plots.training import WAYS
 from headlight.views.masks.content import describe_masks, describe_shapes
-from headlight.views.training import batching_content, label_smoothing_content, live_content
+from headlight.views.training import batching, label_smoothing, live_content
 from transformer.data.batching import (
     count_padding,
     epoch_batches,
@@ -69,7 +69,7 @@ def test_a_batch_in_numbers():
     for batch, budget in _batches():
         opened, size = view_examples(batch, tokenizer), len(batch)
         source, target, padding = _cells(batch)
-        said = batching_content.describe_batch(opened, count_padding(batch), budget)
+        said = batching.describe_batch(opened, count_padding(batch), budget)
         share = re.match(rf"{padding:,} of {source + target:,} cells \(({PERCENT})\) are padding, ", said)
         assert as_percent(share[1], padding / (source + target))
         assert f": {size} x {source // size} of source and {size} x {target // size} of target. " in said
@@ -84,7 +84,7 @@ def test_a_batch_in_numbers():
         ]
         for row in {0, size // 2, size - 1}:
             real, steps = len(batch[row].source), len(batch[row].target) - 1
-            said = batching_content.describe_source(opened, row)
+            said = batching.describe_source(opened, row)
             assert said.startswith(
                 f"{real} of {source} positions are tokens; the source mask hides the other {source - real} "
             )
@@ -92,7 +92,7 @@ def test_a_batch_in_numbers():
             causal, padding = {c for c in cells if c[1] > c[0]}, {c for c in cells if c[1] >= steps + (steps < target)}
             truth = len(cells), len(padding), len(causal), len(causal | padding)
             assert tuple(map(int, re.findall(r"\d+", describe_masks(opened, row))))[:4] == truth
-            pieces, said = [*map(tokenizer.piece_text, batch[row].target)], batching_content.describe_shift(opened, row)
+            pieces, said = [*map(tokenizer.piece_text, batch[row].target)], batching.describe_shift(opened, row)
             pairs = re.findall(r"fed “(.+?)”, predict “(.+?)”[;.]", said)
             assert pairs == [(pieces[0], pieces[1]), (pieces[-2], pieces[-1])]
             assert said.startswith(f"{steps} task{'s' * (steps != 1)} at once: ")
@@ -114,7 +114,7 @@ def test_what_bucketing_and_a_larger_sample_save(name, budget):
     one, other, *numbers, times = re.fullmatch(
         rf"Batched {WAYS[0]}, ({PERCENT}) of the cells are padding; {WAYS[1]}, ({PERCENT})\. The same ([\d,]+) tokens "
         r"take ([\d,]+) cells \(batches: ([\d,]+)\) or ([\d,]+) \(([\d,]+)\): (\S+) times as many cells\.",
-        batching_content.describe_both_ways(paddings, counts),
+        batching.describe_both_ways(paddings, counts),
     ).groups()
     assert as_percent(one, padding[0] / cells[0]) and as_percent(other, padding[1] / cells[1])
     assert [*map(number, numbers)] == [cells[0] - padding[0], cells[0], len(ways[0]), cells[1], len(ways[1])]
@@ -123,7 +123,7 @@ def test_what_bucketing_and_a_larger_sample_save(name, budget):
     part = examples[: len(examples) // 4]
     fewer = epoch_batches(part, budget, 0.0, 512, 1)
     ratio = sum(_cells(batch)[2] for batch in fewer) / sum(sum(_cells(batch)[:2]) for batch in fewer)
-    said = batching_content.describe_size(len(part), count_padding(*fewer), len(examples), paddings[WAYS[0]], 1_234_567)
+    said = batching.describe_size(len(part), count_padding(*fewer), len(examples), paddings[WAYS[0]], 1_234_567)
     few, count, everything, whole = re.search(
         r"length: ([\d.]+) % with (\d+) of these pairs, ([\d.]+) % with all (\d+)\. Training had 1,234,567 pairs\.$",
         said,
@@ -154,7 +154,7 @@ def test_the_target_in_both_forms_and_where_its_loss_is_least(epsilon, classes):
         r"Of the right class's mass ε = ([\d.]+) is taken\. Spread over all (\d+) classes, the right one keeps "
         r"([\d.]+) and each other gets ([\d.]+), padding too, .* keeps ([\d.]+), each of the (\d+) others gets "
         r"([\d.]+), padding nothing",
-        label_smoothing_content.describe_targets(*forms),
+        label_smoothing.describe_targets(*forms),
     ).groups()
     assert float(taken) == epsilon and (int(count), int(many)) == (classes, classes - 2)
     printed = (kept, every[0]), (each, every[-1]), (keeps, others[0]), (gets, others[1])
@@ -163,11 +163,11 @@ def test_the_target_in_both_forms_and_where_its_loss_is_least(epsilon, classes):
     *least, sure = re.search(
         r"least at p = ([\d.]+) when spread over all classes, at ([\d.]+) in the other form; .* At p = ([\d.]+) the "
         r"cross",
-        label_smoothing_content.describe_losses(*forms),
+        label_smoothing.describe_losses(*forms),
     ).groups()
     losses = re.search(
         r"cross-entropy is (\S+) and (\S+) instead of (\S+) and (\S+), the",
-        label_smoothing_content.describe_losses(*forms),
+        label_smoothing.describe_losses(*forms),
     ).groups()
     for at, masses in enumerate(both):
 
@@ -180,11 +180,11 @@ def test_the_target_in_both_forms_and_where_its_loss_is_least(epsilon, classes):
         assert abs(1 + int(np.argmin(grid)) - 1000 * masses[0]) <= 1
         assert as_printed(losses[at], loss(float(sure))) and as_printed(losses[2 + at], _entropy(masses))
         for measure, floor in zip(MEASURES, (_entropy(masses), 0.0), strict=True):
-            ((_, texts),) = label_smoothing_content.minimum_rows(forms[at : at + 1], measure)
+            ((_, texts),) = label_smoothing.minimum_rows(forms[at : at + 1], measure)
             best, found, lowest, again = map(float, texts)
             assert abs(best - masses[0]) < 1e-6 and abs(found - masses[0]) < 1e-5
             assert abs(lowest - floor) < 1e-6 and abs(again - floor) < 2e-6
-    apart = re.findall(f"({TINY})", label_smoothing_content.describe_check(forms))
+    apart = re.findall(f"({TINY})", label_smoothing.describe_check(forms))
     assert len(apart) == 2 and all(scientific_number(each) < 1e-6 for each in apart)
 
 
@@ -201,7 +201,7 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name, epsilon):
     every, others = _targets(epsilon, classes)
     right, less, floor = re.search(
         r"right token gets ([\d.]+) \(in the other form, (\S+) less\)\. .* below ([\d.]+) nats .* it was 1\.250\.$",
-        label_smoothing_content.describe_checkpoint(own, other, 1.25),
+        label_smoothing.describe_checkpoint(own, other, 1.25),
     ).groups()
     assert as_printed(right, every[0]) and as_printed(floor, _entropy(every))
     assert as_scientific(less, every[0] - others[0])
@@ -211,7 +211,7 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name, epsilon):
         token, surest, above, count, sure, mean = re.match(
             r"The surest of \d+ steps? is “(.+)” with ([\d.]+)\. Above .* lie (\d+) of (\d+)(?:; the mean of the (\d+) "
             r"above 0\.8 is ([\d.]+))?\. Look",
-            label_smoothing_content.describe_confidence(trace, own),
+            label_smoothing.describe_confidence(trace, own),
         ).groups()
         tokens = zip(trace.target_tokens, values, strict=True)
         assert token in [one for one, value in tokens if value >= values.max() - 1e-6]

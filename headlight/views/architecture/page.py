@@ -30,8 +30,18 @@ from transformer.interpret.parameters import Block, blocks_of, nearest, paramete
 from transformer.interpret.residual import trajectory
 from transformer.interpret.trace import Trace
 
-from .content import describe_embedding, describe_gradients, describe_trajectory, describe_units, share_words
-from .diagram_content import ACTIVATIONS, BlockText, block_text, diagram_payload, statistics
+from .content import (
+    ACTIVATIONS,
+    BlockText,
+    block_text,
+    describe_embedding,
+    describe_gradients,
+    describe_trajectory,
+    describe_units,
+    diagram_payload,
+    share_words,
+    statistics,
+)
 
 # Of each placement of LayerNorm: its title, its formula, and what it means.
 _PLACEMENTS = (

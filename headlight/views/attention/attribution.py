@@ -1,5 +1,7 @@
 """Attention is not attribution: four measures of the source tokens for one target token, side by side."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -12,6 +14,7 @@ from headlight.app.selectors import choose_step
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding, show_table
 from headlight.plots.contributions import (
+    FEWEST,
     GRADIENT,
     LEFT_OUT,
     MEASURES,
@@ -21,10 +24,26 @@ from headlight.plots.contributions import (
     correlation_rows,
     correlations,
 )
-from headlight.plots.text import format_probability, head_name, quoted, signed
+from headlight.plots.text import format_probability, head_name, quoted, quoted_at, sentence_case, signed
 from transformer.interpret.attribution import norm_weighted
 
-from . import attribution_content as content
+# One line each: what is computed, and whose it is.
+FORMULAS = {
+    RAW: r"\text{raw weight:}\quad \tfrac1H \textstyle\sum_h \alpha^h_{tj}",
+    NORMED: r"\begin{gathered} \text{norm-weighted:}\quad n_j \,/\, \textstyle\sum_{j'} n_{j'}, \\ "
+    r"n_j = \lVert \textstyle\sum_h \alpha^h_{tj}\, v^h_j W_O^h \rVert \end{gathered}",
+    GRADIENT: r"\begin{gathered} \text{gradient × input:} \\ "
+    r"\textstyle\sum_d x_{jd}\; \partial \log P / \partial x_{jd} \end{gathered}",
+    LEFT_OUT: r"\text{leave-one-out:}\quad \log P - \log P_{\text{without } j}",
+}
+SOURCES = {
+    RAW: "the weights of the cross-attention, the mean over its heads (Vaswani et al. 2017, equation 1)",
+    NORMED: "the norm of the weighted value vector: weight times value, projected by W_O and summed over the heads "
+    "(Kobayashi et al. 2020)",
+    GRADIENT: "how log P changes when the token's embedding is scaled a little (Denil et al. 2014)",
+    LEFT_OUT: "how far log P falls when attention to this token is masked for all others (in the manner of the erasure "
+    "of Li et al. 2016, who set vectors to zero and divide by log P)",
+}
 
 
 def show(request: TranslationRequest) -> None:
@@ -56,25 +75,77 @@ def show(request: TranslationRequest) -> None:
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )
-    largest = content.describe_largest(values, tokens)
+    largest = describe_largest(values, tokens)
     fed = trace.decoder_input_tokens[: step + 1]
-    see = f"{largest} {content.describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
+    see = f"{largest} {describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     show_figure(attribution_figure(values, tokens), "beyond", alt, see)
     show_finding(see)
     found = correlations(values)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
     show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(found))
-    st.caption(plain(content.describe_agreement(found)))
+    st.caption(plain(describe_agreement(found)))
     show_attempt(
         "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
         "a step that copies a name, and one that writes a word the source has not."
     )
     with st.expander("How each is computed"):
         for name in MEASURES:
-            st.latex(content.FORMULAS[name])
-            st.caption(plain(f"{name}: {content.SOURCES[name]}."))
+            st.latex(FORMULAS[name])
+            st.caption(plain(f"{name}: {SOURCES[name]}."))
         st.caption(
             "t is the step, j a source token, x its embedding, v its value, P the probability of the target token. A "
             "token that is left out keeps its place, so that all others stay where they are."
         )
+
+
+def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:
+    """Return which token is largest by each measure, signs aside, and how often the two with signs contradict."""
+    first: dict[str, list[str]] = {}
+    for name in MEASURES:
+        if np.isfinite(values[name]).any():
+            first.setdefault(quoted_at(tokens, int(np.nanargmax(np.abs(values[name])))), []).append(name)
+    parts = [f"{token} by {', '.join(names)}" for token, names in first.items()]
+    opposed = int((values[GRADIENT] * values[LEFT_OUT] < 0).sum())
+    return (
+        f"Largest by absolute value: {'; '.join(parts)}. {sentence_case(GRADIENT)} and {LEFT_OUT} have opposite signs "
+        f"for {opposed} of {len(tokens)} tokens."
+    )
+
+
+def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.ndarray, fed: Sequence[str]) -> str:
+    """Return which earlier input token changes log P most when masked, beside the most that a source token does.
+
+    The begin of sentence does not count: in training no decoder row ever was without it.
+    """
+    if not np.isfinite(drops[1:]).any() or not np.isfinite(source_drops).any():
+        return ""
+    index = 1 + int(np.nanargmax(np.abs(drops[1:])))
+    source = source_drops[np.nanargmax(np.abs(source_drops))]
+    return (
+        f"Of the earlier input tokens, {quoted(fed[0])} aside, {quoted_at(fed, index)} matters most to leave-one-out "
+        f"(log P {_change(drops[index])}; gradient × input {signed(float(gradient[index]), 2)}); for the source token "
+        f"that matters most it {_change(source)}."
+    )
+
+
+def describe_agreement(found: np.ndarray) -> str:
+    """Return the two measures whose ranks agree most, and the two that agree least; found: [measures, measures]."""
+    pairs = [
+        (float(found[one, other]), f"{MEASURES[other]} and {MEASURES[one]}")
+        for one in range(len(MEASURES))
+        for other in range(one)
+        if not np.isnan(found[one, other])
+    ]
+    if not pairs:
+        return f"Ranks cannot be compared here: that takes {FEWEST} tokens, and values that differ."
+    (least, apart), (most, close) = min(pairs), max(pairs)
+    return (
+        f"The ranks of {close} are closest ({signed(most, 2)}), those of {apart} farthest apart ({signed(least, 2)}; 1 "
+        "is the same order, 0 no monotone relation, −1 the reverse order)."
+    )
+
+
+def _change(drop: float) -> str:
+    """Return by how much log P changes where something is left out: "changes by −0.120"."""
+    return f"changes by {signed(-float(drop), 3)}"

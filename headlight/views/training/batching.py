@@ -10,13 +10,19 @@ from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
-from headlight.plots.text import percent
+from headlight.plots.text import percent, pluralize, quoted
 from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
-from transformer.data.batching import BatchView, Example, count_padding, epoch_batches, random_batches, view_examples
-
-from . import batching_content as content
+from transformer.data.batching import (
+    BatchView,
+    Example,
+    Padding,
+    count_padding,
+    epoch_batches,
+    random_batches,
+    view_examples,
+)
 
 BUDGETS = ("128", "256", "512", "1024", "2048")
 ROOM_OF_THE_MASK = 420  # pixels
@@ -97,7 +103,7 @@ def _show_batch(opened: BatchView, batch: Sequence[Example], budget: int, row: i
         f"Blue cells are tokens, the strongest blue {plain(end)}; hatched ones padding. The chosen sentence is framed."
     )
     attempt = "the other way: the budget is the same, the hatched part is not."
-    show_finding(content.describe_batch(opened, count_padding(batch), budget), attempt)
+    show_finding(describe_batch(opened, count_padding(batch), budget), attempt)
 
 
 def _show_row(opened: BatchView, row: int) -> None:
@@ -112,7 +118,7 @@ def _show_row(opened: BatchView, row: int) -> None:
         [("source", source), ("may be read", _yes_or_no(~source_masked))],
         [source_masked.tolist()] * 2,
     )
-    st.caption(plain(content.describe_source(opened, row)))
+    st.caption(plain(describe_source(opened, row)))
     show_table(
         "Target, shifted: fed against predicted",
         "position",
@@ -121,7 +127,7 @@ def _show_row(opened: BatchView, row: int) -> None:
         [fed_masked.tolist(), *[[not count for count in counts]] * 2],
     )
     st.caption("What is predicted at a position is fed at the next one: one column to the right, one line up.")
-    show_finding(content.describe_shift(opened, row))
+    show_finding(describe_shift(opened, row))
     mask, text = st.columns((3, 2), gap="medium")
     padding = fed_masked[None].repeat(len(fed), axis=0)
     reasons = {"it is padding": padding, "it comes later": ~opened.causal_mask}
@@ -154,7 +160,7 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
     }
     alt = "Share of padding in every batch, batched by length and at random"
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
-    see = content.describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
+    see = describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
     show_figure(ratios_figure(ratios, (way, ratio)), "shares", alt, see)
     rows = [
         (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
@@ -175,6 +181,61 @@ def _show_effect_of_size(
     fewer = epoch_batches(part, budget, 0.0, translator.model.config.max_length, seed)
     pairs = translator.checkpoint.training.get("training_pairs")
     trained = pairs if isinstance(pairs, int) and not isinstance(pairs, bool) else None
-    st.caption(
-        plain(content.describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained))
+    st.caption(plain(describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained)))
+
+
+def describe_batch(batch: BatchView, padding: Padding, budget: int) -> str:
+    """Say how large the batch is on both sides, how much of it is padding, and how the budget limits it."""
+    sentences, source, target = (
+        len(batch.source_tokens),
+        len(batch.source_tokens[0]),
+        len(batch.decoder_input_tokens[0]),
     )
+    counts = sentences * max(source, target)
+    alone = ", more than the budget: one sentence so long stands alone" if counts > budget else ""
+    return (
+        f"{padding.padding:,} of {padding.cells:,} cells ({percent(padding.ratio)}) are padding, computed for nothing: "
+        f"{sentences} x {source} of source and {sentences} x {target} of target. The longer side counts for the budget "
+        f"of {budget:,} tokens: {counts:,}{alone}."
+    )
+
+
+def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> str:
+    """Say what bucketing by length saves: padding and updates, for all batches of the sample."""
+    (one, bucketed), (other, shuffled) = paddings.items()
+    return (
+        f"Batched {one}, {percent(bucketed.ratio)} of the cells are padding; {other}, {percent(shuffled.ratio)}. The "
+        f"same {bucketed.tokens:,} tokens take {bucketed.cells:,} cells (batches: {counts[one]:,}) or "
+        f"{shuffled.cells:,} ({counts[other]:,}): {shuffled.cells / bucketed.cells:.3g} times as many cells."
+    )
+
+
+def describe_size(part: int, part_padding: Padding, whole: int, whole_padding: Padding, trained: int | None) -> str:
+    """Say how the padding changes with the number of pairs that are batched, in the sample itself."""
+    few, all_of_it = (f"{padding.ratio * 100:.1f} %" for padding in (part_padding, whole_padding))
+    had = "" if trained is None else f" Training had {trained:,} pairs."
+    return (
+        f"The more pairs there are, the more have the same length. Padding, bucketed by length: {few} with {part} of "
+        f"these pairs, {all_of_it} with all {whole}.{had}"
+    )
+
+
+def describe_source(batch: BatchView, row: int) -> str:
+    """Say what the source mask of one sentence hides, and from whom."""
+    width, real = len(batch.source_tokens[row]), batch.source_lengths[row]
+    return (
+        f"{real} of {width} positions are tokens; the source mask hides the other {width - real} from every encoder "
+        "and cross-attention head."
+    )
+
+
+def describe_shift(batch: BatchView, row: int) -> str:
+    """Say what the first and the last step are fed and must predict, and what does not count."""
+    steps, width = batch.target_lengths[row], len(batch.decoder_input_tokens[row])
+    fed, following = batch.decoder_input_tokens[row], batch.target_tokens[row]
+    text = (
+        f"{pluralize(steps, 'task')} at once: fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed "
+        f"{quoted(fed[steps - 1])}, predict {quoted(following[steps - 1])}. Of {pluralize(width, 'position')} "
+        f"{width - steps} predict padding and count for nothing in the loss"
+    )
+    return f"{text}." if steps == width else f"{text}; {quoted(fed[steps])} is fed only because the batch is wider."

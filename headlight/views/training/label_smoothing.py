@@ -1,6 +1,7 @@
 """The view on label smoothing: the target in both forms in use, its loss, and what it left in the loaded model."""
 
 import math
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,10 +12,28 @@ from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, plain, show_finding, show_table
 from headlight.plots.decoding import confidence_figure
 from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
+from headlight.plots.text import format_error, pluralize, quoted
 from transformer import Translator
 from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.interpret.trace import Trace
 
-from . import label_smoothing_content as content
+FORMULAS = {
+    SmoothingForm.ALL: r"q_k = \begin{cases} 1 - \varepsilon + \varepsilon / V & k \text{ is right} \\ "
+    r"\varepsilon / V & k \text{ is padding} \\ \varepsilon / V & \text{else} \end{cases}",
+    SmoothingForm.OTHERS: r"q_k = \begin{cases} 1 - \varepsilon & k \text{ is right} \\ 0 & k \text{ is padding} \\ "
+    r"\varepsilon / (V - 2) & \text{else} \end{cases}",
+}
+LOSSES = (
+    r"\begin{aligned} \text{cross-entropy} &= -\textstyle\sum_k q_k \ln p_k \\ "
+    r"\text{KL divergence} &= \textstyle\sum_k q_k \ln (q_k / p_k) \end{aligned}"
+)
+SURE, VERY_SURE = 0.8, 0.999
+TRY_CLASSES = "other numbers of classes: the fewer there are, the farther apart the two forms."
+TRY_MEASURE = (
+    "the other measure: the cross-entropy's minima lie at the entropies of the targets, those of the KL divergence at "
+    "0. And ε = 0: the least loss is at the right edge."
+)
+
 
 EPSILONS = (0.0, 0.1, 0.2, 0.4)  # always drawn, beside the chosen one
 TITLES = {
@@ -36,12 +55,12 @@ def show(request: TranslationRequest) -> None:
         vocabulary = "The size of the vocabulary. A small one shows the two forms apart."
         classes = slider("V, classes with padding", 4, len(WORDS), "classes", explanation=vocabulary, width=260)
     forms = {form: Smoothing(form, epsilon, classes) for form in SmoothingForm}
-    see = content.describe_targets(*forms.values())
+    see = describe_targets(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         with column:
             st.markdown(f"**{TITLES[form]}**")
             st.caption(WHOSE[form])
-            st.latex(content.FORMULAS[form])
+            st.latex(FORMULAS[form])
             alt, key = f"Heatmap of the target distribution, spread over {form}", f"targets_{_number(form)}"
             with phone_container(classes, key):
                 show_figure(targets_figure(forms[form]), key, alt, see)
@@ -51,7 +70,7 @@ def show(request: TranslationRequest) -> None:
         "mass, ε, from the right class and spreads it over others. The paper (5.4) took ε = 0.1: it “hurts perplexity, "
         "as the model learns to be more unsure, but improves accuracy and BLEU score”. Two forms are in use."
     )
-    show_finding(see, content.TRY_CLASSES)
+    show_finding(see, TRY_CLASSES)
     _show_losses(forms, epsilon, classes)
     _show_checkpoint(request, results.translator(request.checkpoint))
 
@@ -63,22 +82,21 @@ def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes:
         "Say the model gives p to the right class and the rest evenly to the classes that share ε. Two measures are in "
         "use; they differ by a constant, the target's entropy, so they teach the same:"
     )
-    st.latex(content.LOSSES)
+    st.latex(LOSSES)
     measure = one_of("Measure", MEASURES, "measure")
-    drawn, see = sorted({*EPSILONS, epsilon}), content.describe_losses(*forms.values())
+    drawn, see = sorted({*EPSILONS, epsilon}), describe_losses(*forms.values())
     for column, form in zip(st.columns(2, gap="medium"), SmoothingForm, strict=True):
         smoothings = [Smoothing(form, each, classes) for each in drawn]
         with column:
             st.markdown(f"**{TITLES[form]}**")
             alt = f"{measure} over the probability of the right class, spread over {form}"
             show_figure(loss_figure(smoothings, epsilon, measure), f"loss_{_number(form)}", alt, see)
-            header, rows = ("best p", "found", "least loss", "found"), content.minimum_rows(smoothings, measure)
+            header, rows = ("best p", "found", "least loss", "found"), minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
             st.caption(
-                "“Found”: by a search along the curve, without the formula. "
-                + plain(content.describe_check(smoothings))
+                "“Found”: by a search along the curve, without the formula. " + plain(describe_check(smoothings))
             )
-    show_finding(see, content.TRY_MEASURE)
+    show_finding(see, TRY_MEASURE)
 
 
 def _show_checkpoint(request: TranslationRequest, translator: Translator) -> None:
@@ -93,13 +111,83 @@ def _show_checkpoint(request: TranslationRequest, translator: Translator) -> Non
         Smoothing(form, float(settings.label_smoothing), translator.model.config.output_size) for form in SmoothingForm
     )
     losses = [row["train_loss"] for row in checkpoint.history if math.isfinite(row.get("train_loss", math.nan))]
-    st.markdown(plain(content.describe_checkpoint(own, other, losses[-1] if losses else None)))
+    st.markdown(plain(describe_checkpoint(own, other, losses[-1] if losses else None)))
     trace = results.trace(request)
     alt = "Probability of each next token of the translation, and the probability at which the loss is least"
-    see = content.describe_confidence(trace, own)
+    see = describe_confidence(trace, own)
     show_figure(confidence_figure(trace, own.right), "confidence", alt, see)
     show_finding(see, "other sentences: does any step come near 1?")
 
 
 def _number(form: SmoothingForm) -> int:
     return list(SmoothingForm).index(form)
+
+
+def describe_targets(over_all: Smoothing, over_others: Smoothing) -> str:
+    """Say what the right class, the others and padding get in either form."""
+    return (
+        f"Of the right class's mass ε = {over_all.epsilon:g} is taken. Spread over all {over_all.classes} classes, the "
+        f"right one keeps {_mass(over_all.right)} and each other gets {_mass(over_all.wrong)}, padding too, though it "
+        f"is never right. In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} "
+        f"others gets {_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained "
+        "there."
+    )
+
+
+def describe_losses(over_all: Smoothing, over_others: Smoothing) -> str:
+    """Say where the loss is least in either form, and what more certainty costs."""
+    best, least = over_all.find_minimum()
+    other, other_least = over_others.find_minimum()
+    return (
+        f"With ε = {over_all.epsilon:g} the loss is least at p = {best:.3f} when spread over all classes, at "
+        f"{other:.3f} in the other form; beyond that more certainty costs. At p = {VERY_SURE} the cross-entropy is "
+        f"{over_all.cross_entropy(VERY_SURE):.3f} and {over_others.cross_entropy(VERY_SURE):.3f} instead of "
+        f"{least:.3f} and {other_least:.3f}, the targets' entropies, which the KL divergence leaves out."
+    )
+
+
+def minimum_rows(smoothings: Sequence[Smoothing], measure: str) -> list[tuple[str, list[str]]]:
+    """Return for each epsilon the best p and the least loss: in closed form, and as a search finds them."""
+    rows = []
+    for smoothing in smoothings:
+        best, least = smoothing.find_minimum()
+        floor = 0.0 if measure == MEASURES[0] else smoothing.entropy
+        texts = (smoothing.right, best, smoothing.entropy - floor, least - floor)
+        rows.append((f"ε {smoothing.epsilon:g}", [f"{value:.6f}".removeprefix("-") for value in texts]))
+    return rows
+
+
+def describe_check(smoothings: Sequence[Smoothing]) -> str:
+    """Say how far closed form and search are apart at most."""
+    found = [smoothing.find_minimum() for smoothing in smoothings]
+    at = max(abs(best - s.right) for (best, _), s in zip(found, smoothings, strict=True))
+    value = max(abs(least - s.entropy) for (_, least), s in zip(found, smoothings, strict=True))
+    return f"Apart by at most {format_error(at)} in p and {format_error(value)} in the loss."
+
+
+def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | None) -> str:
+    """Say what the checkpoint was trained towards, in its own form and beside the other, and the floor of its loss."""
+    reached = "" if last_loss is None else f"; at the end of training it was {last_loss:.3f}"
+    return (
+        f"Trained with ε = {own.epsilon:g} spread over all {own.classes:,} classes, PyTorch's form, this checkpoint "
+        f"has its least loss where the right token gets {own.right:.4f} (in the other form, "
+        f"{format_error(abs(own.right - other.right))} less). No training loss goes below {own.entropy:.3f} nats per "
+        f"token, the target's entropy{reached}."
+    )
+
+
+def describe_confidence(trace: Trace, own: Smoothing) -> str:
+    """Say how sure the model was of the steps of this sentence, beside the probability that its loss asks for."""
+    values = trace.target_probabilities
+    surest, sure = int(values.argmax()), values[values > SURE]
+    mean = f"; the mean of the {len(sure)} above {SURE} is {sure.mean():.3f}" if len(sure) else ""
+    return (
+        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
+        f"{values[surest]:.4f}. Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, "
+        f"lie {int((values > own.right).sum())} of {len(values)}{mean}. Look for how close to that line the sure steps "
+        "are: it is no bound."
+    )
+
+
+def _mass(mass: float) -> str:
+    return f"{mass:.4f}".rstrip("0").rstrip(".")

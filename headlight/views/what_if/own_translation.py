@@ -1,7 +1,10 @@
 """A translation of the reader's own, teacher-forced: what the model gives each of its tokens, and where it differs."""
 
+import html
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import results
@@ -10,12 +13,16 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.selectors import write_line
 from headlight.app.sentences import show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
-from headlight.plots.text import pluralize
+from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, scientific, signed
 from headlight.plots.what_if import sums_figure
 from headlight.views.attention import explorer
 from transformer import Beam
+from transformer.interpret.trace import Trace
 
-from .own_translation_content import describe_own, describe_where, own_translation_html
+from .change_content import EMPTY, aligned, number_html, table_html, token_html
+
+_LEAST_LIMIT = 2.0  # nats: the full colour is never for less
+_MOST = 690.0  # nats: of more, no float64 is the exponential
 
 
 def show(request: TranslationRequest) -> None:
@@ -49,3 +56,89 @@ def show(request: TranslationRequest) -> None:
         "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
         "is a good translation ever improbable? The model's probability is no judgement of a translation."
     )
+
+
+def own_translation_html(own: Trace, model: Trace) -> str:
+    """Return a table: log P, rank, and what the model would have written; equal tokens of both in one column.
+
+    own: the given translation, teacher-forced.
+    """
+    given, found = own.log_probabilities, model.log_probabilities
+    columns = list(aligned(own.target_ids, model.target_ids))
+    mine, models = ([column[side] for column in columns] for side in (0, 1))
+    scored = [[at if at in own.scored_steps else None for at in side] for side in (mine, models)]
+    limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(own))
+
+    def shaded(at: int | None) -> str:
+        return EMPTY if at is None else number_html(given, at, "lost", max(0.0, -float(given[at]) / limit))
+
+    def texts(text: Callable[[int], str]) -> list[str]:
+        return [EMPTY if at is None else f"<td>{html.escape(text(at))}</td>" for at in scored[0]]
+
+    rows = [
+        ("yours", [token_html(own.target_tokens, at, at in others) for at in mine]),
+        ("log P", [shaded(at) for at in scored[0]]),
+        ("rank", texts(lambda at: f"{own.target_ranks[at]:,}")),
+        ("the model would write", texts(lambda at: "\n".join(_preferred(own, at)) if at in others else "")),
+        ("model's own", [token_html(model.target_tokens, at) for at in models]),
+        ("log P", [number_html(found, at) for at in scored[1]]),
+    ]
+    return table_html("Your translation and the model's token under token, with log P and rank of each token", rows)
+
+
+def _others(trace: Trace) -> list[int]:
+    """Return the tokens that greedy decoding would not go on with, without forced ones."""
+    return np.flatnonzero(~trace.is_greedy).tolist()
+
+
+def _preferred(trace: Trace, at: int) -> tuple[str, str]:
+    """Return what greedy decoding would go on with in place of a token, and its probability."""
+    best = trace.runner_up(at)
+    return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
+
+
+def describe_own(own: Trace, model: Trace, found: Sequence[tuple[int, ...]] = ()) -> str:
+    """Say log P of both, in all and per token, and how many times as probable one of them is to the model.
+
+    found: the ids of the translations that a beam search found, best first; none of another way of decoding.
+    """
+    if own.target_ids == model.target_ids:
+        return f"This is the model's own translation, token for token: {_sums(own)}."
+    gap = own.log_probability - model.log_probability
+    more = "yours" if gap > 0 else "its own"
+    text = f"Your translation has {_sums(own)}; the model's has {_sums(model)}."
+    text += f" To the model {more} is {_times(abs(gap))} times as probable."
+    if gap <= 0:
+        return text
+    if own.target_ids in found:
+        rank = found.index(own.target_ids) + 1
+        return f"{text} Its beam found yours too, in place {rank}: it ranks by log P over a length penalty."
+    return f"{text} Its decoding did not find yours."
+
+
+def describe_where(own: Trace) -> str:
+    """Say at how many tokens the model's first candidate is another, and which of these is the least probable."""
+    others = _others(own)
+    if not others:
+        return "Each token is the model's first candidate."
+    values = own.log_probabilities
+    least = min(others, key=lambda at: values[at])
+    named = quoted_at(own.target_tokens, least, "output token")
+    first, chance = _preferred(own, least)
+    return (
+        f"The model's first candidate is another at {len(others)} of {pluralize(len(own.scored_steps), 'token')}. "
+        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {own.target_ranks[least]:,}), "
+        f"where it would write {quoted(first)} ({chance})."
+    )
+
+
+def _sums(trace: Trace) -> str:
+    total, mean = signed(trace.log_probability, 2), signed(trace.mean_log_probability, 2)
+    return f"log P {total} over {pluralize(len(trace.scored_steps), 'token')}, {mean} per token"
+
+
+def _times(gap: float) -> str:
+    """Return exp of a difference of log P, in digits that can be read."""
+    if gap > _MOST:
+        return "more than 10²⁹⁹"
+    return f"{np.exp(gap):.2f}" if gap < np.log(10) else scientific(float(np.exp(gap)), 2)

@@ -11,12 +11,10 @@ from headlight.app.selectors import choose_output_token
 from headlight.app.sentences import show_shares, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.plots.contributions import source_shares_figure
-from headlight.plots.text import quoted
+from headlight.plots.text import quoted, quoted_at
 from transformer.interpret.rollout import measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.alti import SourceShares
-
-from .source_or_prefix_content import describe_shares, describe_token
 
 _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 
@@ -80,3 +78,25 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
         with column:
             st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
             show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", colour)
+
+
+def describe_shares(shares: SourceShares) -> str:
+    """Say the source's mean share by both methods and over sentence pairs, and which tokens have least and most."""
+    usual = "" if shares.usual is None else f" ({shares.usual:.2f} over sentence pairs of this checkpoint)"
+    least, most = (
+        f"{quoted_at(shares.tokens, at, 'output token')} ({shares.alti[at]:.2f})" for at in (shares.least, shares.most)
+    )
+    return (
+        f"By ALTI+ the source contributes {shares.mean_alti:.2f} on average{usual}, by rollout "
+        f"{shares.mean_rollout:.2f}. Lowest by ALTI+: {least}, highest: {most}."
+    )
+
+
+def describe_token(trace: Trace, step: int, row: np.ndarray) -> str:
+    """Say which source token and which of the prefix contributes most to an output token; row: [source + target]."""
+    source, prefix = np.split(row[: len(trace.source_tokens) + step + 1], [len(trace.source_tokens)])
+    return (
+        f"To {quoted_at(trace.target_tokens, step, 'output token')} contribute most "
+        f"{quoted_at(trace.source_tokens, int(source.argmax()))} of the source ({source.max():.2f}) and "
+        f"{quoted_at(trace.decoder_input_tokens[: step + 1], int(prefix.argmax()))} of the prefix ({prefix.max():.2f})."
+    )

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
 from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled, rollout_parts_figure, share_map_figure
-from headlight.views.attention.rollout_content import ALTI, FORMULAS, HALVES, MEASURED
+from headlight.views.attention.rollout import ALTI, FORMULAS, HALVES, MEASURED
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, measured_mixing, roll_out

@@ -9,7 +9,7 @@ from support.pages import ROOT, open_page, page_text, specs, tables
 from headlight.app import results
 from headlight.app.url_state import PARAMETERS
 from headlight.plots.training import WAYS
-from headlight.views.training.batching_content import describe_both_ways
+from headlight.views.training.batching import describe_both_ways
 from transformer.data.batching import Example, count_padding, epoch_batches, random_batches, read_samples
 from transformer.data.tokenizer import Tokenizer
 

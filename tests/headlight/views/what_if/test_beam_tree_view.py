@@ -10,7 +10,7 @@ from support.pages import components, open_page, page_text
 from support.traced import traces, translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
-from headlight.views.what_if.beam_tree_content import describe_tree, tree_payload
+from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from transformer.decoding.beam import Beam, Outcome
 from transformer.decoding.search_tree import Branch, best_branch, search_tree
 

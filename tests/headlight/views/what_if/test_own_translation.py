@@ -12,7 +12,7 @@ from support.streams import loaded, trace_of
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.plots.what_if import sums_figure
-from headlight.views.what_if.own_translation_content import own_translation_html
+from headlight.views.what_if.own_translation import own_translation_html
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 

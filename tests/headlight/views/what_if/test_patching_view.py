@@ -8,7 +8,7 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
 from headlight.plots.what_if import patching_figure
-from headlight.views.what_if.patching_content import MEANINGS, candidate_rows, cell_words
+from headlight.views.what_if.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
 

@@ -6,7 +6,7 @@ from support.pages import numbers, open_page, page_text, specs
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import source_shares_figure
-from headlight.views.why.source_or_prefix_content import describe_shares
+from headlight.views.why.source_or_prefix import describe_shares
 from transformer.interpret.rollout import measured_mixing, roll_out
 from transformer.interpret.what_if.alti import SourceShares, alti
 
