@@ -8,7 +8,7 @@ import pytest
 from support.house import BELOW, files, imports, modules
 from support.pages import ROOT
 
-from headlight.app import loading_screen
+from headlight.app import main
 
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
 TRAINERS = ("run", "trainer", "updates", "loader", "monitoring", "state")
@@ -40,7 +40,7 @@ def test_the_engine_imports_what_is_heavy_only_where_it_is_used():
 def test_a_run_of_the_server_has_one_thread_unless_the_environment_says_otherwise(given, expected):
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     environment |= {"OMP_NUM_THREADS": given} if given else {}
-    command = [sys.executable, "-c", "import headlight.app.loading_screen, torch; print(torch.get_num_threads())"]
+    command = [sys.executable, "-c", "import headlight.app.main, torch; print(torch.get_num_threads())"]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == expected
 
@@ -60,12 +60,12 @@ def test_a_page_that_streamlit_runs_alone_reads_nothing_before_the_server_is_pre
 
 def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
     counted = []
-    monkeypatch.setattr(loading_screen.gc, "freeze", lambda: counted.append("freeze"))
-    monkeypatch.setattr(loading_screen.gc, "collect", lambda: counted.append("collect"))
-    monkeypatch.setattr(loading_screen, "_frozen", 0)
-    loading_screen.freeze_imports()
-    loading_screen.freeze_imports()
+    monkeypatch.setattr(main.gc, "freeze", lambda: counted.append("freeze"))
+    monkeypatch.setattr(main.gc, "collect", lambda: counted.append("collect"))
+    monkeypatch.setattr(main, "_frozen", 0)
+    main.freeze_imports()
+    main.freeze_imports()
     assert counted == ["collect", "freeze"], "a run that imports nothing costs nothing"
-    monkeypatch.setitem(sys.modules, "a_page_that_was_not_visited_before", loading_screen)
-    loading_screen.freeze_imports()
+    monkeypatch.setitem(sys.modules, "a_page_that_was_not_visited_before", main)
+    main.freeze_imports()
     assert counted == ["collect", "freeze"] * 2

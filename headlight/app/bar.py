@@ -5,6 +5,7 @@ All of it lives in the address. The sidebar has the pages, and under them a few 
 
 import functools
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,15 +13,16 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
-from transformer import Beam, Greedy, Sampling, Translator, UserError
-from transformer.checkpoint import Checkpoint
+from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
+from transformer.checkpoint import Checkpoint, weights_digest
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
-from . import choices, citation, url_state
-from .figures import is_presented
-from .widgets import plain
+from . import choices, url_state
+from .widgets import is_presented, plain
 
+AUTHORS, YEAR = "The Headlight authors", 2026
+DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
 # Each shows something that translation has to solve.
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
@@ -57,7 +59,7 @@ def show() -> TranslationRequest:
         with st.container(width=104):
             copy_link("copy_link")
         with st.container(width="content"):
-            citation.show(checkpoint)
+            _offer_citation(checkpoint)
         with st.container(width=132, key="presentation"):
             _offer_presentation()
     translator = _translator(checkpoint, page)
@@ -188,3 +190,41 @@ def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
         whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
         facts.append(plain(whence if len(sources) > 1 else f"{whence}: {sources[0]}"))
     return facts, sources
+
+
+@st.fragment
+def _offer_citation(checkpoint: CheckpointFiles) -> None:
+    """Show a button that opens a reference to what is shown.
+
+    It is written when it is opened, by a run of its own: a view may have changed the address since the page's last run.
+    """
+    popover = st.popover("Cite", key="cite", on_change="rerun")
+    if not popover.open:
+        return
+    with popover:
+        st.markdown("A reference to what is shown: the program, the weights that computed it, and its address.")
+        try:
+            st.code(_citation(checkpoint), language=None, wrap_lines=True)
+        except UserError as error:
+            st.warning(plain(str(error)))
+
+
+def _citation(checkpoint: CheckpointFiles) -> str:
+    """Cite the view: the program's version, the very weights, and the link. Raises CheckpointError without weights."""
+    return (
+        f"{AUTHORS} ({YEAR}). Headlight {__version__}. Checkpoint {checkpoint.name}, model.safetensors with SHA-256 "
+        f"{_digest(checkpoint)[:DIGITS]}. {_link()}"
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _digest(checkpoint: CheckpointFiles) -> str:
+    return weights_digest(Path(checkpoint.folder))
+
+
+def _link() -> str:
+    """Return the address of what is shown, without its host where the browser did not say it."""
+    page, asked = url_state.page_shown(), url_state.asked(*url_state.PARAMETERS)
+    # Streamlit means to give the app's address without the page, and does not always take it off.
+    base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}").rstrip("/")
+    return f"{base}/{page}" + (f"?{urlencode(asked)}" if asked else "")

@@ -15,7 +15,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 
 from . import url_state
-from .selectors import numbers
+from .choices import numbers
 
 AVERAGE = "average"
 _NOTED, _SHOWN = "head_noted", "head_shown"  # in the session: what was chosen last; what a page made of it

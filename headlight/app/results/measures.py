@@ -1,22 +1,102 @@
-"""What is measured over a checkpoint's sentence pairs while the visitor waits, computed once and shared."""
+"""What is measured of a sentence or over a checkpoint's sentence pairs, computed once and shared."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from transformer.config import Norm
-from transformer.evaluation import Confidence, measure_confidence
+from transformer.data.batching import BatchView
 from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
+from transformer.interpret.attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    compute_stages,
+    differences,
+    stages_of,
+)
+from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
+from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
+from transformer.interpret.rollout import Rollout
+from transformer.interpret.what_if.alti import alti
 
-from . import CheckpointFiles, _cached, samples, translator
+from . import CheckpointFiles, TranslationRequest, _cached, recorded, samples, trace, translator
+
+if TYPE_CHECKING:
+    from transformer.evaluation import Confidence
 
 PAIRS_FOR_GRADIENTS = 16
+USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
+
+
+@_cached(max_entries=32, show_spinner="Reading the block …")
+def stages(request: TranslationRequest, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
+    """Return one attention block's stages for a text, what it has learned, and how closely both agree."""
+    model = translator(request.checkpoint).model
+    parameters = block_parameters(model, kind, layer)
+    shown = stages_of(model, recorded(request)[1], kind, layer)
+    computed = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
+    return shown, parameters, differences(shown, computed)
+
+
+@_cached(max_entries=32, show_spinner="Following the contributions …")
+def contributions(request: TranslationRequest) -> Rollout:
+    """Return the shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
+    sentence = trace(request)
+    return alti(translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids)
+
+
+@_cached(max_entries=16, show_spinner="Measuring what is usual …")
+def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
+    """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
+    first sentence pairs, the references fed: [tokens].
+    """
+    model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_A_PART]
+    rollouts = (alti(model, pair.source, pair.target[:-1]) for pair in pairs[part::USUAL_PARTS])
+    return np.concatenate([np.empty(0), *(each.source_share()[-1][model.config.num_forced :] for each in rollouts)])
 
 
 @_cached(max_entries=64, show_spinner=False)
-def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
-    """How sure the model is on one of so many parts of its sentence pairs, counted from 0, and how often right."""
+def gradient(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
+    """Return gradient times input for the token after a step, from 0; with `against`, for why not this id."""
+    source, prefix, token = trace(request).before(step)
+    return gradient_times_input(translator(request.checkpoint).model, source, prefix, token, against)
+
+
+@_cached(max_entries=256, show_spinner=False)
+def occlusion(request: TranslationRequest, step: int, places: range, against: int | None = None) -> Occlusion:
+    """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
+
+    With `against`, log P less that of the token of this id.
+    """
+    source, prefix, token = trace(request).before(step)
+    return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)
+
+
+def padded_batch(request: TranslationRequest, second: str) -> BatchView:
+    """Return a text, a second one and their translations as one batch with its masks."""
+    tokenizer = translator(request.checkpoint).tokenizer
+    return view_sentences((trace(request), trace(replace(request, text=second))), tokenizer)
+
+
+@_cached(max_entries=8, show_spinner="Running the batch …")
+def masked_pass(request: TranslationRequest, second: str, disabled: str) -> MaskedPass:
+    """Return the pass over a text, a second one and their translations in a batch, a mask disabled or "nothing"."""
+    model, tokenizer = translator(request.checkpoint).model, translator(request.checkpoint).tokenizer
+    return run_masked(model, tokenizer, (trace(request), trace(replace(request, text=second))), disabled)
+
+
+@_cached(max_entries=64, show_spinner=False)
+def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> "Confidence":
+    """Return how sure the model is on one of so many parts of its sentence pairs, from 0, and how often right."""
+    from transformer.evaluation import measure_confidence  # reads sacrebleu, which only this needs
+
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
 
 
 @_cached(max_entries=32, show_spinner="Initialising a model and going back through it …")
 def gradients(checkpoint: CheckpointFiles, layers: int, seed: int, norm: Norm) -> GradientNorms:
-    """Gradient norms of a new model in a checkpoint's shape, post-norm or pre-norm, on its first sentence pairs."""
+    """Return gradient norms of a new model in a checkpoint's shape, of either norm, on its first sentence pairs."""
     config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]
     return gradient_norms(config, norm, layers, examples, seed)

@@ -6,13 +6,20 @@ import pandas as pd
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.choices import one_of, slider, view_of
-from headlight.app.figures import show_figure
+from headlight.app.choices import choose_side, choose_token, one_number, one_of, show_views, slider
 from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
-from headlight.app.selectors import choose_side, choose_token, one_number
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import Panel, offer_table, plain, show_attempt, show_finding, show_panels, show_table
+from headlight.app.widgets import (
+    Panel,
+    offer_table,
+    plain,
+    show_attempt,
+    show_figure,
+    show_finding,
+    show_panels,
+    show_table,
+    show_translation,
+)
 from headlight.components.show import architecture_diagram
 from headlight.plots.architecture import (
     ACTIVATION_NAMES,
@@ -236,16 +243,15 @@ def _show_norm_placement(request: TranslationRequest) -> None:
     show_attempt("Try 12 layers, then “compare runs” with “norm” on the page Training: both learn side by side.")
 
 
-_SHOW = {
+VIEWS = {
     "diagram": _show_diagram,
     "trajectory": _show_trajectory,
     "embeddings": _show_embeddings,
     "feed-forward": _show_feed_forward,
     "pre-norm and post-norm": _show_norm_placement,
 }
-VIEWS = tuple(_SHOW)
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "architecture")](request)
+    show_views(VIEWS, "architecture", request)

@@ -6,13 +6,11 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.figures import show_figure
+from headlight.app.choices import choose_step
 from headlight.app.head_choice import choose_layer
-from headlight.app.leaving_out import occlude
-from headlight.app.results import TranslationRequest, blocks, contributions
-from headlight.app.selectors import choose_step
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding, show_table
+from headlight.app.line import part_by_part
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
 from headlight.plots.contributions import (
     FEWEST,
     GRADIENT,
@@ -25,7 +23,7 @@ from headlight.plots.contributions import (
     correlations,
 )
 from headlight.plots.text import format_probability, head_name, quoted, quoted_at, sentence_case, signed
-from transformer.interpret.attribution import norm_weighted
+from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
 
 # One line each: what is computed, and whose it is.
 FORMULAS = {
@@ -59,10 +57,10 @@ def show(request: TranslationRequest) -> None:
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
     chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = contributions.gradient(request, step), occlude(request, step)
+    gradient, left_out = measures.gradient(request, step), occlude_step(request, step)
     values = {
         RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: norm_weighted([blocks.stages(request, "cross", each)[:2] for each in chosen], step),
+        NORMED: norm_weighted([measures.stages(request, "cross", each)[:2] for each in chosen], step),
         GRADIENT: gradient.source,
         LEFT_OUT: left_out.source,
     }
@@ -97,6 +95,20 @@ def show(request: TranslationRequest) -> None:
             "t is the step, j a source token, x its embedding, v its value, P the probability of the target token. A "
             "token that is left out keeps its place, so that all others stay where they are."
         )
+
+
+def occlude_step(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
+    """Return what log P of the token after a step, from 0, loses without each token; `against` as in the measure.
+
+    It takes seconds, so it is computed part by part, each kept once it is there, with a bar where that takes long.
+    """
+    source = len(results.trace(request).source_ids)
+    done = part_by_part(
+        parts_to_occlude(source, step + 1),
+        lambda part: measures.occlusion(request, step, part, against),
+        "Leaving out one token after the other …",
+    )
+    return concatenate(done, source)
 
 
 def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:

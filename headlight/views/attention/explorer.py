@@ -8,8 +8,7 @@ from headlight.app import results, url_state
 from headlight.app.head_choice import AVERAGE, Head, note_head, noted_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import offer_page, offer_table
+from headlight.app.widgets import offer_page, offer_table, show_translation
 from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
 

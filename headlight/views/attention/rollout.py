@@ -4,12 +4,9 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import one_of
-from headlight.app.figures import show_figure
-from headlight.app.results import TranslationRequest, contributions
-from headlight.app.selectors import row_label
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels
+from headlight.app.choices import one_of, row_label
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import Panel, show_attempt, show_figure, show_finding, show_panels, show_translation
 from headlight.plots.contributions import (
     KINDS,
     Residual,
@@ -91,7 +88,7 @@ def show(request: TranslationRequest) -> None:
         rows = "fed" if KINDS[side] == "encoder" else row_label()
     maps = trace.encoder, trace.decoder, trace.cross
     if mixed == ALTI:
-        mixing, rollout = None, contributions.contributions(request)
+        mixing, rollout = None, measures.contributions(request)
     else:
         measured = mixed == MEASURED
         mixing = measured_mixing(results.residual_stream(request)) if measured else half_and_half(*maps)

@@ -6,12 +6,11 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import results, url_state
+from headlight.app.choices import one_number
 from headlight.app.head_choice import Head, choose_head_of, take_head
-from headlight.app.heading import beside_title
+from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
-from headlight.app.selectors import one_number
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import offer_page, plain, show_finding, show_table
+from headlight.app.widgets import offer_page, plain, show_finding, show_table, show_translation
 from headlight.components.show import decoding_player
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map

@@ -6,9 +6,8 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, blocks
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import offer_download, offer_page
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import offer_download, offer_page, show_translation
 from headlight.components.show import attention_steps
 from headlight.plots.text import KIND_NAMES
 from transformer.config import Positions
@@ -48,7 +47,7 @@ def choose_block(request: TranslationRequest) -> ChosenBlock:
     positioned = config.positions != Positions.NONE
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
-    return ChosenBlock(view, *blocks.stages(request, kind, layer))
+    return ChosenBlock(view, *measures.stages(request, kind, layer))
 
 
 def show(request: TranslationRequest) -> None:

@@ -10,9 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from headlight.app import url_state
-from headlight.app.choices import one_of, slider
+from headlight.app.choices import one_number, one_of, slider
 from headlight.app.results import TranslationRequest
-from headlight.app.selectors import one_number
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
 from transformer.config import Norm

@@ -3,13 +3,20 @@
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import slider, view_of
-from headlight.app.figures import show_figure
+from headlight.app.choices import choose_step, show_views, slider
 from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
-from headlight.app.selectors import choose_step
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import Panel, plain, show_attempt, show_calculation, show_finding, show_panels, show_table
+from headlight.app.widgets import (
+    Panel,
+    plain,
+    show_attempt,
+    show_calculation,
+    show_figure,
+    show_finding,
+    show_panels,
+    show_table,
+    show_translation,
+)
 from headlight.plots.decoding import (
     SHOWN,
     calibration_figure,
@@ -130,10 +137,9 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
     return concatenate(part_by_part(range(count), lambda part: measures.confidence(checkpoint, part, count), words))
 
 
-_SHOW = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
-VIEWS = tuple(_SHOW)
+VIEWS = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "logits")](request)
+    show_views(VIEWS, "logits", request)

@@ -6,13 +6,20 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import from_list, line, one_of, view_of
-from headlight.app.figures import show_figure
+from headlight.app.choices import from_list, line, one_of, row_label, view_of
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, masks
-from headlight.app.selectors import row_label
-from headlight.app.sentences import show_doubts, show_translation
-from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels, show_table
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import (
+    Panel,
+    plain,
+    show_attempt,
+    show_doubts,
+    show_figure,
+    show_finding,
+    show_panels,
+    show_table,
+    show_translation,
+)
 from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import KIND_NAMES, head_name
@@ -31,7 +38,7 @@ class _Chosen:
 
     sentence: int
     kind: str = "decoder"
-    lift: str = "nothing"
+    disabled_mask: str = "nothing"
     layer: int = 0
     head: int = 0
     rows: str = "fed"
@@ -49,14 +56,17 @@ def show_page(request: TranslationRequest) -> None:
     with st.container(horizontal=True, gap="medium"):
         chosen = _choose(view, request, sentence)
     try:
-        batch = masks.padded_batch(request, second.text)
+        batch = measures.padded_batch(request, second.text)
     except UserError as error:
         st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
         return
     if view == "the three masks":
         _show_masks(batch, chosen.sentence)
     else:
-        run, disabled = (masks.masked_pass(request, second.text, lift) for lift in ("nothing", chosen.lift))
+        run, disabled = (
+            measures.masked_pass(request, second.text, disabled_mask)
+            for disabled_mask in ("nothing", chosen.disabled_mask)
+        )
         index = chosen.kind, chosen.sentence, chosen.layer, chosen.head
         head = masked_head(run, *index)
         if view == "one head":
@@ -73,15 +83,15 @@ def _choose(view: str, request: TranslationRequest, sentence: int) -> _Chosen:
     """Show the controls of this view, and return what is chosen."""
     if view == "the three masks":
         return _Chosen(sentence)
-    kinds, lift = tuple(KIND_NAMES), "nothing"
+    kinds, disabled_mask = tuple(KIND_NAMES), "nothing"
     if view == "without the mask":
-        lift = one_of("Mask to remove", ("causal", "padding"), "disabled_mask")
+        disabled_mask = one_of("Mask to remove", ("causal", "padding"), "disabled_mask")
         kinds = ("decoder",)
-        if lift == "padding":
+        if disabled_mask == "padding":
             kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
     kind, layer, head = choose_head_of(request, kinds, first="decoder" if "decoder" in kinds else None)
     assert layer is not None and head is not None, "no averages are offered"
-    return _Chosen(sentence, kind, lift, layer, head, "fed" if kind == "encoder" else row_label())
+    return _Chosen(sentence, kind, disabled_mask, layer, head, "fed" if kind == "encoder" else row_label())
 
 
 def _show_batch(batch: BatchView) -> None:

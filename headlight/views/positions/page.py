@@ -5,10 +5,8 @@ import streamlit as st
 
 from headlight.app import bar, results
 from headlight.app.choices import one_of, slider, slider_of, some_of, view_of, whole_number
-from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import phone_container, plain, show_finding
+from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_translation
 from headlight.plots import positional_encoding as figures
 from headlight.plots.positional_encoding import cosines_figure, table_figure
 from transformer.config import Positions

@@ -4,9 +4,8 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import from_list
-from headlight.app.figures import show_figure
-from headlight.app.results import TranslationRequest, blocks
-from headlight.app.widgets import show_finding
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import show_figure, show_finding
 
 from .content import QUESTIONS, Asked
 
@@ -21,7 +20,7 @@ def show_page(request: TranslationRequest) -> None:
         trace=results.trace(request),
         stream=results.residual_stream(request),
         roles=lambda: results.roles(request.checkpoint),
-        scores=lambda: blocks.stages(request, "encoder", 0)[0].scores[0, 0, 0].tolist(),
+        scores=lambda: measures.stages(request, "encoder", 0)[0].scores[0, 0, 0].tolist(),
     )
     st.subheader(question.question)
     st.markdown(question.answer)

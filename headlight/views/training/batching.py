@@ -6,9 +6,8 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import from_list, one_of, slider, slider_of
-from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_finding, show_table
+from headlight.app.widgets import plain, show_figure, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import percent, pluralize, quoted
 from headlight.plots.training import WAYS, batch_figure, ratios_figure

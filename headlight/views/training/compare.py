@@ -7,10 +7,9 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import one_of
-from headlight.app.figures import show_figure
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_finding
+from headlight.app.widgets import plain, show_figure, show_finding
 from headlight.plots.text import sentence_case
 from headlight.plots.training import runs_figure
 from transformer.config import Norm

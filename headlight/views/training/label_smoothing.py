@@ -7,9 +7,8 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import one_of, slider
-from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import phone_container, plain, show_finding, show_table
+from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_table
 from headlight.plots.decoding import confidence_figure
 from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
 from headlight.plots.text import format_error, pluralize, quoted

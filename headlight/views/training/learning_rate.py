@@ -9,9 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.choices import any_number, one_of, slider
-from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_finding, show_table
+from headlight.app.widgets import plain, show_figure, show_finding, show_table
 from headlight.plots.text import format_error, pluralize, scientific
 from headlight.plots.training import AXES, PAPER, rates_figure, trained_figure
 from transformer import Translator, UserError

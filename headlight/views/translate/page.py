@@ -3,12 +3,18 @@
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.figures import show_figure
+from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
-from headlight.app.selectors import row_label
-from headlight.app.sentences import show_probabilities, show_tokens, show_translation
-from headlight.app.widgets import phone_container, plain, show_finding
+from headlight.app.widgets import (
+    phone_container,
+    plain,
+    show_figure,
+    show_finding,
+    show_probabilities,
+    show_tokens,
+    show_translation,
+)
 from headlight.components.show import token_lines
 from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.decoding.sampling import Sampling

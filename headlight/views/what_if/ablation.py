@@ -8,8 +8,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import one_of
 from headlight.app.line import is_there
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.sentences import one_line, show_translation
-from headlight.app.widgets import show_attempt, show_finding
+from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
 from headlight.plots.text import pluralize
 from transformer.interpret.what_if.importance import ABLATIONS

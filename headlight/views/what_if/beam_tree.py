@@ -10,8 +10,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import slider
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.sentences import one_line
-from headlight.app.widgets import show_attempt, show_finding
+from headlight.app.widgets import one_line, show_attempt, show_finding
 from headlight.components.show import beam_tree
 from headlight.plots.text import format_probability, one_head_name, quoted, signed
 from transformer import Beam

@@ -7,11 +7,18 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, line, one_of
-from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.sentences import one_line, show_translation
-from headlight.app.widgets import Panel, plain, show_attempt, show_finding, show_panels
+from headlight.app.widgets import (
+    Panel,
+    one_line,
+    plain,
+    show_attempt,
+    show_figure,
+    show_finding,
+    show_panels,
+    show_translation,
+)
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.text import KIND_NAMES, one_head_name, quoted, signed
 from headlight.plots.what_if import difference_figure, head_differences_figure

@@ -8,11 +8,9 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.figures import show_figure
+from headlight.app.choices import write_line
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.selectors import write_line
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, scientific, signed
 from headlight.plots.what_if import sums_figure
 from headlight.views.attention import explorer

@@ -1,11 +1,11 @@
 """The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
 
-from headlight.app.choices import view_of
+from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
 from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
-_SHOW = {
+VIEWS = {
     "head ablation": ablation.show,
     "rewrite attention": rewriting.show,
     "patching": patching.show,
@@ -13,9 +13,8 @@ _SHOW = {
     "beam tree": beam_tree.show,
     "compare": compare.show,
 }
-VIEWS = tuple(_SHOW)
 
 
 def show_page(request: TranslationRequest) -> None:
-    """The view that the address asks for. Raises UserError."""
-    _SHOW[view_of(VIEWS, "what_if")](request)
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "what_if", request)

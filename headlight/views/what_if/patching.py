@@ -8,10 +8,18 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import from_list, line, one_of, slider_over
-from headlight.app.figures import show_figure
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.sentences import one_line, show_doubts, show_tokens
-from headlight.app.widgets import phone_container, plain, show_attempt, show_finding, show_table
+from headlight.app.widgets import (
+    one_line,
+    phone_container,
+    plain,
+    show_attempt,
+    show_doubts,
+    show_figure,
+    show_finding,
+    show_table,
+    show_tokens,
+)
 from headlight.plots.text import format_probability, kind_head_name, kind_words, quoted, quoted_at, signed
 from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError

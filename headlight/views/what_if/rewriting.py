@@ -7,11 +7,9 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, one_of, slider
-from headlight.app.figures import show_figure
 from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.sentences import one_line, show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.widgets import one_line, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import weight_bars
 from headlight.plots.text import KIND_NAMES
 from headlight.plots.what_if import candidates_figure

@@ -4,14 +4,12 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.figures import show_figure
-from headlight.app.leaving_out import occlude
-from headlight.app.results import TranslationRequest, contributions
-from headlight.app.selectors import choose_among, choose_output_token
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.choices import choose_among, choose_output_token
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.text import format_probability, quoted, quoted_at, signed
 from headlight.plots.why import Contrast, contrast_figure, other_candidates
+from headlight.views.attention.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
 
@@ -28,8 +26,8 @@ def show(request: TranslationRequest) -> None:
         shown = {token: f"{token}   {format_probability(probability)}" for token, (_, probability) in others.items()}
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
-    gradient = contributions.gradient(request, step, against)
-    left_out = occlude(request, step, against)
+    gradient = measures.gradient(request, step, against)
+    left_out = occlude_step(request, step, against)
     names = trace.target_tokens[step], other
     fed = trace.decoder_input_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)

@@ -6,12 +6,9 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import one_of
-from headlight.app.figures import show_figure
+from headlight.app.choices import choose_step, one_of
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.selectors import choose_step
-from headlight.app.sentences import show_translation
-from headlight.app.widgets import phone_container, plain, show_attempt, show_finding
+from headlight.app.widgets import phone_container, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.text import kind_head_name, pluralize, quoted, signed
 from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from transformer import Sampling

@@ -4,12 +4,10 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.figures import show_figure
+from headlight.app.choices import choose_output_token
 from headlight.app.line import part_by_part
-from headlight.app.results import TranslationRequest, contributions
-from headlight.app.selectors import choose_output_token
-from headlight.app.sentences import show_shares, show_translation
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_shares, show_translation
 from headlight.plots.contributions import source_shares_figure
 from headlight.plots.text import quoted, quoted_at
 from transformer.interpret.rollout import measured_mixing, roll_out
@@ -23,7 +21,7 @@ def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, and one token's contributions. Raises UserError."""
     trace = results.trace(request)
     show_translation(request)
-    found = contributions.contributions(request)
+    found = measures.contributions(request)
     mixing = measured_mixing(results.residual_stream(request))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
     alti, rollout = (each.source_share()[-1] for each in (found, rolled))
@@ -59,8 +57,8 @@ def _usual(request: TranslationRequest) -> float | None:
     if not results.has_samples(request.checkpoint):
         return None
     done = part_by_part(
-        range(contributions.USUAL_PARTS),
-        lambda part: contributions.source_shares(request.checkpoint, part),
+        range(measures.USUAL_PARTS),
+        lambda part: measures.source_shares(request.checkpoint, part),
         "Measuring what is usual …",
     )
     tokens: np.ndarray = np.concatenate(done)

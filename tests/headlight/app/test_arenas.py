@@ -46,7 +46,7 @@ def arenas(begin: str, **environment: str) -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's arenas")
 def test_thirty_threads_share_two_arenas_unless_the_environment_says_how_many():
-    loading = "import headlight.app.loading_screen"
+    loading = "import headlight.app.main"
     assert arenas("") > 3, "without it there are more"
     assert arenas(loading) <= 3
     assert arenas(loading, MALLOC_ARENA_MAX="5") == 5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.app import results
-from headlight.app.results import TranslationRequest, blocks
+from headlight.app.results import TranslationRequest, measures
 from transformer import Beam, Greedy, Sampling, UserError
 
 TEXT = "big old tree."
@@ -81,7 +81,7 @@ def test_an_error_is_not_kept(checkpoint, tmp_path):
 
 def test_what_is_shared_is_read_only(checkpoint):
     choice = TranslationRequest(checkpoint, TEXT)
-    stages, *_ = blocks.stages(choice, "encoder", 0)
+    stages, *_ = measures.stages(choice, "encoder", 0)
     for array in (results.trace(choice).encoder, results.residual_stream(choice).logits, stages.weights):
         with pytest.raises(ValueError):
             array[...] = np.zeros_like(array)

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, numbers, open_page, page_text
 
-from headlight.app.results import contributions
+from headlight.app.results import measures
 from headlight.plots.contributions import (
     GRADIENT,
     LEFT_OUT,
@@ -100,13 +100,13 @@ def test_hostile_and_tiny_sentences_are_text_and_nothing_else(checkpoint, text):
 
 def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
     asked = []
-    occlude = contributions.occlude
+    occlude = measures.occlude
 
     def counting(model, source, fed, predicted, positions, *against):
         asked.append((len(fed), positions))
         return occlude(model, source, fed, predicted, positions, *against)
 
-    monkeypatch.setattr(contributions, "occlude", counting)
+    monkeypatch.setattr(measures, "occlude", counting)
     text = " ".join(["The old dog was too tired."] * 9)
     app = open_view(text=text, logit_step="2")
     assert len(asked) > 3 and len(asked) == len(set(asked))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app import bar, results
 from headlight.app.results import TranslationRequest
-from headlight.app.sentences import show_translation
+from headlight.app.widgets import show_translation
 from headlight.components.show import token_lines
 from headlight.views.translate.content import lines_payload
 from transformer.interpret.trace import attention_map
