@@ -49,7 +49,7 @@ def show() -> TranslationRequest:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # where a message about the checkpoint goes
     with bar:
-        text = choices.sentence("Sentence to translate", "text", "Type a sentence and press Enter", forget_places)
+        text = choices.sentence("Sentence to translate", "text", "Type a sentence and press Enter", forget_positions)
         examples = st.container(width="content")
         checkpoint = results.checkpoint(
             choices.from_list("Checkpoint", names, "checkpoint", width=125, hide_label=True)
@@ -73,7 +73,7 @@ def show() -> TranslationRequest:
 
 
 def _offer_presentation() -> None:
-    """The button and the keys for it; where the page is presented, what takes everything else away."""
+    """Show the button and the keys for presenting; where the page is presented, what takes everything else away."""
     present = is_presented()
     presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
     if present:
@@ -83,11 +83,11 @@ def _offer_presentation() -> None:
 def take_sentence(text: str) -> None:
     """Choose a sentence from elsewhere than its field; to be called in a callback."""
     st.session_state["text"] = text
-    forget_places()
+    forget_positions()
 
 
-def forget_places() -> None:
-    """Places within the sentence before mean nothing in the next one."""
+def forget_positions() -> None:
+    """Forget what was chosen within the sentence before: it means nothing in the next one."""
     url_state.write("step", "1")
     url_state.write("explorer_tokens", "")
     url_state.write("rewrite_weights", "")
@@ -97,7 +97,7 @@ def forget_places() -> None:
 
 
 def _offer_examples(checkpoint: Checkpoint) -> None:
-    """Sentences to try: from English what is hard to translate, for another model those of its training replay."""
+    """Offer sentences: from English what is hard to translate, for another model those of its training replay."""
     examples = EXAMPLES
     if checkpoint.data.get("source_language") != "English":
         examples = {source: f"as in its training replay: {target}" for source, target in checkpoint.probes}
@@ -162,7 +162,7 @@ def _translator(checkpoint: CheckpointFiles, page: DeltaGenerator) -> Translator
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:
-    """The model in a few facts, its device, and whose data it was trained on."""
+    """Show the model in a few facts, its device, and whose data it was trained on."""
     facts, sources = _facts(checkpoint)
     st.caption("  \n".join(facts))
     if len(sources) > 1:
@@ -172,7 +172,7 @@ def _describe(checkpoint: CheckpointFiles) -> None:
 
 @functools.lru_cache(maxsize=16)  # the same in every run of every page
 def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
-    """Facts about a checkpoint's model, a line each, and the sources of its data."""
+    """Return facts about a checkpoint's model, a line each, and the sources of its data."""
     translator = results.translator(checkpoint)
     config, data = translator.model.config, translator.checkpoint.data
     facts = [

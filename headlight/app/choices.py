@@ -32,7 +32,7 @@ def one_of(
     start: str | None = None,
     hide_label: bool = False,
 ) -> str:
-    """A row of buttons of which one is always chosen. A hidden label is for screen readers alone."""
+    """Show a row of buttons and return the chosen one. A hidden label is for screen readers alone."""
     default = default_of(key, start) or options[0]
     chosen = st.segmented_control(
         label,
@@ -49,7 +49,7 @@ def one_of(
 
 
 def view_of(options: Sequence[str], key: str) -> str:
-    """Which of a page's views is shown: a row of buttons beside its title."""
+    """Show a page's views as a row of buttons beside its title; return the chosen one."""
     with beside_title():
         return one_of("View", options, key, hide_label=True)
 
@@ -69,7 +69,7 @@ def from_list(
     width: Width = 220,
     hide_label: bool = False,
 ) -> str:
-    """A list to open, of which one is always chosen. A hidden label is for screen readers alone."""
+    """Show a list to open and return the chosen option. A hidden label is for screen readers alone."""
     first = options.index(default_of(key, start) or options[0])
     return st.selectbox(
         label,
@@ -83,7 +83,7 @@ def from_list(
 
 
 def some_of(label: str, options: Sequence[str], key: str, most: int, explanation: str) -> list[str]:
-    """A list of which at most so many are chosen, perhaps none."""
+    """Show a list and return what is chosen of it: at most so many, perhaps none."""
     default = list(default_of(key))
     return st.multiselect(label, options, default, key=key, bind=_BOUND, max_selections=most, help=explanation)
 
@@ -98,44 +98,44 @@ def slider(
     explanation: str | None = None,
     width: Width = "stretch",
 ) -> Number:
-    """A number from `least` to `most`; all of them whole, or none."""
+    """Show a slider from `least` to `most`; all of them whole, or none."""
     default = default_of(key, start)
     return st.slider(label, least, most, default, step, key=key, bind=_BOUND, help=explanation, width=width)
 
 
 def slider_of(label: str, options: Sequence[str], key: str, explanation: str, width: Width = "stretch") -> str:
-    """A slider over options."""
+    """Show a slider over options."""
     return st.select_slider(label, options, default_of(key), key=key, bind=_BOUND, help=explanation, width=width)
 
 
 def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:
-    """A slider over things by their names, of which two may read the same; returns which, counted from 0.
+    """Show a slider over things by their names, of which two may read the same; return which, counted from 0.
 
     The address counts from 1. `start` may be another from run to run; it is also taken for a number beyond the names.
     """
-    first, own = str(start + 1), f"{key}_slider"
+    first, widget = str(start + 1), f"{key}_slider"
     number = url_state.read_number(key, start + 1)
     if number > len(names):
         number = start + 1
         url_state.write(key, first, first)
     if len(names) < 2:
         return 0
-    st.session_state[own] = number - 1
+    st.session_state[widget] = number - 1
     st.select_slider(
         label,
         range(len(names)),
-        format_func=lambda place: names[place],
-        key=own,
-        on_change=lambda: url_state.write(key, str(st.session_state[own] + 1), first),
+        format_func=lambda index: names[index],
+        key=widget,
+        on_change=lambda: url_state.write(key, str(st.session_state[widget] + 1), first),
         width=width,
     )
-    return st.session_state[own]
+    return st.session_state[widget]
 
 
 def whole_number(
     label: str, first: int, last: int, key: str, explanation: str | None = None, start: int | None = None
 ) -> int:
-    """A box for a number from `first` to `last`; what lies between two becomes the nearer one.
+    """Show a box for a whole number from `first` to `last`; what lies between two becomes the nearer one.
 
     Streamlit's box for whole numbers breaks on a link that says "inf", so this one is for decimals.
     """
@@ -147,17 +147,17 @@ def whole_number(
 
 
 def any_number(label: str, key: str, step: float, width: int) -> float:
-    """A box for any number, whole ones written without a point."""
+    """Show a box for any number, whole ones written without a point."""
     return st.number_input(label, value=default_of(key), step=step, format="%g", key=key, bind=_BOUND, width=width)
 
 
 def line(label: str, key: str, placeholder: str | None = None) -> str:
-    """A box for a line of text; `placeholder` is what stands for nothing written."""
+    """Show a box for a line of text; `placeholder` is what stands for nothing written."""
     return st.text_input(label, default_of(key), key=key, bind=_BOUND, placeholder=placeholder) or ""
 
 
 def sentence(label: str, key: str, placeholder: str, on_change: Callable[[], None]) -> str:
-    """A field for a sentence, taken with Enter or on leaving it; its label is for screen readers alone."""
+    """Show a field for a sentence, taken with Enter or on leaving it; its label is for screen readers alone."""
     return (
         st.text_input(
             label,
@@ -173,12 +173,12 @@ def sentence(label: str, key: str, placeholder: str, on_change: Callable[[], Non
 
 
 def one_number(label: str, count: int, key: str) -> int:
-    """A row of buttons with the numbers from 1 to `count`."""
+    """Show a row of buttons with the numbers from 1 to `count`; return the chosen one."""
     return int(one_of(label, numbers(count), key))
 
 
 def row_label() -> str:
-    """Which token names a decoder row: its input token, "fed", or its output token, "predicted"."""
+    """Ask which token names a decoder row; return "fed" for its input token or "predicted" for its output token."""
     chosen = one_of(
         "Label decoder rows by",
         ("output token", "input token"),
@@ -189,7 +189,7 @@ def row_label() -> str:
 
 
 def choose_step(trace: Trace) -> int:
-    """A slider over the steps of the decoding, with what was fed and what follows; returns the step from 0."""
+    """Show a slider over the decoding steps, with what was fed and what follows; return the step from 0."""
     steps = len(trace.target_ids)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         step = slider("Step", 1, steps, "logit_step", width=240) - 1 if steps > 1 else 0
@@ -201,7 +201,7 @@ def choose_step(trace: Trace) -> int:
 
 
 def choose_output_token(trace: Trace, key: str, start: int) -> int:
-    """A slider over the output tokens, which begins anew at `start` with each sentence; both count from 0."""
+    """Show a slider over the output tokens, which begins anew at `start` with each sentence; both count from 0."""
     count, first = len(trace.target_ids), str(start + 1)
     number = min(url_state.read_number(key, start + 1), count)
     if count > 1:
@@ -216,7 +216,7 @@ def choose_output_token(trace: Trace, key: str, start: int) -> int:
 
 
 def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -> str:
-    """A list of `options`, what the address has by what is shown, from which `start` is taken where it has none.
+    """Show a list of `options`, what the address has by what is shown; `start` is taken where it has none.
 
     It begins anew with each sentence.
     """
@@ -230,7 +230,7 @@ def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -
 
 
 def write_line(label: str, key: str, start: str, subject: str) -> str:
-    """A box for a line of text about a `subject`; with another one it begins anew at `start`."""
+    """Show a box for a line of text about a `subject`; with another one it begins anew at `start`."""
     own, noted = f"{key}_line", f"{key}_subject"
     asked = url_state.read(key, start)
     about, before = st.session_state.get(noted, (subject, asked))
@@ -247,12 +247,12 @@ def write_line(label: str, key: str, start: str, subject: str) -> str:
 
 
 def choose_side() -> str:
-    """The stack that a view looks at: "encoder" or "decoder"."""
+    """Ask for the stack that a view looks at: "encoder" or "decoder"."""
     return SIDES[one_of("Side", tuple(SIDES), "side")]
 
 
 def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
-    """A token of this side, counted from 0, and all of them; decoder tokens are those that were fed."""
+    """Ask for a token of this side; return it, counted from 0, and all of them. Decoder tokens are those fed."""
     tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
     last = len(tokens)
     number = slider("Token", 1, last, "token", start=min(2, last)) if last > 1 else 1
@@ -260,5 +260,5 @@ def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
 
 
 def numbers(count: int) -> tuple[str, ...]:
-    """From 1 to `count`, as the buttons and the address have them."""
+    """Return the numbers from 1 to `count` as the buttons and the address have them."""
     return tuple(map(str, range(1, count + 1)))

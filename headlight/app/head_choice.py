@@ -29,7 +29,7 @@ class Head(NamedTuple):
     head: int | None
 
     def query(self) -> dict[str, str]:
-        """As an address has it."""
+        """Return it as an address has it."""
         numbers = {"layer": self.layer, "head": self.head}
         written = {key: AVERAGE if number is None else str(number + 1) for key, number in numbers.items()}
         return {"kind": self.kind, **written}
@@ -41,7 +41,7 @@ def choose_head(
     first: str | None = None,
     averages: bool = False,
 ) -> Head:
-    """Rows of buttons for kind, layer and head; returns what is chosen.
+    """Show rows of buttons for kind, layer and head; return what is chosen.
 
     shapes: layers and heads of each kind that may be chosen, in the buttons' order; with a single one there are none
     for the kind. start: the head of a kind to begin with, where neither the address nor another page says one, and
@@ -68,31 +68,31 @@ def choose_head(
 def choose_head_of(
     request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
 ) -> Head:
-    """The same for a translation, beginning with its telling heads. Raises UserError."""
+    """Do the same for a translation, beginning with its default heads. Raises UserError."""
     trace = results.trace(request)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
     return choose_head(shapes, partial(results.default_head, request), first, averages)
 
 
 def choose_layer(label: str, layers: int) -> int | None:
-    """The same for a layer alone, counted from 0; None for the average over all, where it begins."""
+    """Do the same for a layer alone, counted from 0; None for the average over all, where it begins."""
     options = {"layer": (AVERAGE, *numbers(layers))}
     asked = url_state.asked_for(options)
     noted = st.session_state.get(_NOTED, {}).get("layer")
     if not asked and url_state.came_from_another_page() and noted in options["layer"]:
         asked = {"layer": noted}
         url_state.write_all(asked)
-    own = _own("layer")
-    st.session_state[own] = asked.get("layer", AVERAGE)
+    widget = _widget("layer")
+    st.session_state[widget] = asked.get("layer", AVERAGE)
 
     def choose() -> None:
-        chosen = {"layer": st.session_state[own] or AVERAGE}
+        chosen = {"layer": st.session_state[widget] or AVERAGE}
         noted = st.session_state.get(_NOTED, {"kind": "cross", "head": AVERAGE})
         st.session_state[_NOTED] = {**noted, **chosen}
         url_state.write_all(chosen)
 
-    st.segmented_control(label, options["layer"], required=True, key=own, on_change=choose, wrap=True)
-    return None if st.session_state[own] == AVERAGE else int(st.session_state[own]) - 1
+    st.segmented_control(label, options["layer"], required=True, key=widget, on_change=choose, wrap=True)
+    return None if st.session_state[widget] == AVERAGE else int(st.session_state[widget]) - 1
 
 
 def take_head(head: Head) -> None:
@@ -107,14 +107,14 @@ def note_head(head: Head) -> None:
 
 
 def noted_head() -> dict[str, str] | None:
-    """What was chosen last on any page, as an address has it; None where nothing was."""
+    """Return what was chosen last on any page, as an address has it; None where nothing was."""
     return st.session_state.get(_NOTED)
 
 
 def _asked(
     shapes: Mapping[str, tuple[int, int]], start: Callable[[str], tuple[int, int]], averages: bool
 ) -> dict[str, str]:
-    """What the address says and makes sense here; on coming from another page, else, what was chosen there."""
+    """Return what the address says and makes sense here; on coming from another page, else, what was chosen there."""
     largest = tuple(max(numbers) for numbers in zip(*shapes.values(), strict=True))
     options = {"kind": tuple(shapes), **_numbers_of(largest, averages)}
     asked = url_state.asked_for(options)
@@ -146,12 +146,12 @@ def _buttons(
     chosen: dict[str, str],
     start: Callable[[str], tuple[int, int]],
 ) -> None:
-    """A row of buttons beside its name, which shows what the address says and changes it."""
-    own = _own(key)
-    st.session_state[own] = chosen[key]
+    """Show a row of buttons beside its name: it shows what the address says and changes it."""
+    widget = _widget(key)
+    st.session_state[widget] = chosen[key]
 
     def choose() -> None:
-        value = st.session_state[own] or chosen[key]
+        value = st.session_state[widget] or chosen[key]
         query = {**chosen, key: value}
         if key == "kind":
             query = Head(value, *start(value)).query()
@@ -161,11 +161,11 @@ def _buttons(
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
         st.markdown(label, width="content")
         st.segmented_control(
-            label, options, required=True, key=own, on_change=choose, label_visibility="collapsed", wrap=True
+            label, options, required=True, key=widget, on_change=choose, label_visibility="collapsed", wrap=True
         )
 
 
-def _own(key: str) -> str:
+def _widget(key: str) -> str:
     return f"{key}_buttons"  # the widget's key, which Streamlit forgets where it is not drawn
 
 

@@ -65,18 +65,18 @@ _reading = threading.Lock()
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Within the block, when PyTorch is not there yet, the page says so.
+    """Say on the page, when PyTorch is not there yet, that the block reads it.
 
     A chart of nothing stands beside the message, so that the browser reads its charting library at the same time: that
     takes as long, and the first real chart is then drawn at once. Of several first visitors one imports and the others
     wait: Plotly looks for pandas among the imported modules, and failed where another visitor was half-way through it.
     """
     # In every run: what comes after it keeps its place, and its widgets stay the same in the browser.
-    place = st.empty()
+    notice = st.empty()
     if _read.is_set():
         yield
         return
-    with place.container():
+    with notice.container():
         st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
         chart = st.empty()
     with _reading:
@@ -91,7 +91,7 @@ def starting() -> Iterator[None]:
             _read.set()
         finally:
             gc.enable()
-            place.empty()
+            notice.empty()
 
 
 _frozen = 0  # modules that had been read when the heap was last frozen

@@ -66,22 +66,22 @@ def _pages() -> list[Page]:
 
 
 def group_headings() -> str:
-    """The groups' headings as a style for the sidebar's list of pages.
+    """Return the groups' headings as a style for the sidebar's list of pages.
 
     Streamlit's own headings put list items outside their list, which screen readers stumble over (axe: "list").
     """
-    rules, place = [], 1
+    rules, child = [], 1
     for heading_text, pages in GROUPS.items():
         if heading_text:
             rules.append(
-                f'[data-testid="stSidebarNavItems"] > li:nth-child({place})::before {{ content: "{heading_text}"; }}'
+                f'[data-testid="stSidebarNavItems"] > li:nth-child({child})::before {{ content: "{heading_text}"; }}'
             )
-        place += len(pages)
+        child += len(pages)
     return f"<style>{' '.join(rules)}</style>"
 
 
 def is_home(page: Page) -> bool:
-    """Whether it is the page that the bare address opens."""
+    """Return whether it is the page that the bare address opens."""
     return not page.url_path
 
 
@@ -115,7 +115,7 @@ def take_request() -> TranslationRequest:
 
 
 def show_name() -> None:
-    """The name of the whole, and what it is in one sentence: the top of the home.
+    """Show the name of the whole, and what it is in one sentence: the top of the home.
 
     Its style is on this page alone. As a `:has()` in the style of all pages, it made every change of any page, and each
     label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
@@ -127,12 +127,12 @@ def show_name() -> None:
 
 
 def _show_title(title: str) -> None:
-    """The page's title; what the page puts `beside_title` stands in the same row."""
+    """Show the page's title; what the page puts `beside_title` stands in the same row."""
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="title_row")
     row.title(title, anchor=False, width="content")
     st.session_state[_ROOM] = row.container(width="content")
 
 
 def beside_title() -> DeltaGenerator | contextlib.AbstractContextManager:
-    """The room beside the title, once a run; where there is none, what comes next stands where it is."""
+    """Return the container beside the title, once a run; without one, what comes next stands where it is."""
     return st.session_state.pop(_ROOM, contextlib.nullcontext())

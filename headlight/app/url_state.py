@@ -15,7 +15,7 @@ _PAGES, _RUNS, _LOOKED = "pages_seen", "runs_seen", "looked_in_run"
 
 
 def default_of(key: str, start=None):
-    """The value of a name where the address has none: the register's, or `start` where the register leaves it open."""
+    """Return a name's value where the address has none: the register's, or `start` where that leaves it open."""
     default = PARAMETERS[key].default
     if default is not None and start is not None:
         raise ValueError(f"{key!r} has the default {default!r} in the register and gets another: {start!r}")
@@ -23,12 +23,12 @@ def default_of(key: str, start=None):
 
 
 def read(key: str, start: str = "") -> str:
-    """The value of `key` in the address, else its default; on coming back from another page, what it was then.
+    """Return the value of `key` in the address, else its default; on coming back from another page, what it was then.
 
     Streamlit takes what is not bound to a widget out of the address when the page changes.
     """
     default = default_of(key, start or None) or ""
-    kept = st.session_state.get(_own(key), default) if came_from_another_page() else default
+    kept = st.session_state.get(_kept(key), default) if came_from_another_page() else default
     written = st.query_params.get(key)
     value = kept if written is None else written
     _write(key, value, written, default)
@@ -39,12 +39,12 @@ def keep(key: str) -> None:
     """Put the value that it had when another page was opened back into the address, for `read` in this run or a later
     one: what comes later in the run may not be reached.
     """
-    if came_from_another_page() and key not in st.query_params and (value := st.session_state.get(_own(key))):
+    if came_from_another_page() and key not in st.query_params and (value := st.session_state.get(_kept(key))):
         st.query_params[key] = value
 
 
 def asked(*keys: str) -> dict[str, str]:
-    """Those of the names that stand in the address, with their values."""
+    """Return those of the names that stand in the address, with their values."""
     return {key: st.query_params[key] for key in keys if key in st.query_params}
 
 
@@ -54,8 +54,8 @@ def write(key: str, value: str, start: str = "") -> None:
 
 
 def _write(key: str, value: str, written: str | None, default: str) -> None:
-    """The same where it is known what is `written` there: each look at the address takes time."""
-    st.session_state[_own(key)] = value
+    """Do the same where it is known what is `written` there: each look at the address takes time."""
+    st.session_state[_kept(key)] = value
     if value == default:
         if written is not None:
             del st.query_params[key]
@@ -64,22 +64,22 @@ def _write(key: str, value: str, written: str | None, default: str) -> None:
 
 
 def read_number(key: str, start: int) -> int:
-    """A whole number from 1 on that is in the address, else `start`."""
+    """Return a whole number from 1 on that is in the address, else `start`."""
     value = read(key, str(start))
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) and int(value) else start
 
 
 def token_ids(text: str) -> tuple[int, ...]:
-    """Token ids as an address has them, "258.15"; none where the text is something else."""
+    """Return token ids as an address has them, "258.15"; none where the text is something else."""
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
 
 
 def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Of these names those in the address with a value that is among its options; what makes no sense leaves it."""
-    found = asked(*options)
-    for key in [key for key, value in found.items() if value not in options[key]]:
-        del found[key], st.query_params[key]
-    return found
+    """Return those of the names whose value in the address is one of their options; drop any other from it."""
+    values = asked(*options)
+    for key in [key for key, value in values.items() if value not in options[key]]:
+        del values[key], st.query_params[key]
+    return values
 
 
 def write_all(values: Mapping[str, str]) -> None:
@@ -92,13 +92,13 @@ def write_all(values: Mapping[str, str]) -> None:
 
 
 def came_from_another_page() -> bool:
-    """Whether this is the first run of a page."""
+    """Return whether this is the first run of a page."""
     before, now = st.session_state.get(_PAGES, (None, None))
     return before != now
 
 
 def is_new_here(name: str) -> bool:
-    """Whether what asks this was not shown in the run before: it is another page, or another view of it."""
+    """Return whether what asks this was not shown in the run before: on another page, or another view of it."""
     looked, run = st.session_state.setdefault(_LOOKED, {}), st.session_state.get(_RUNS, 0)
     new = came_from_another_page() or looked.get(name, -1) < run - 1
     looked[name] = run
@@ -113,9 +113,9 @@ def note_page(path: str) -> None:
 
 
 def page_shown() -> str:
-    """The path of this run's page in the address, empty for the home."""
+    """Return the path of this run's page in the address, empty for the home."""
     return st.session_state.get(_PAGES, (None, ""))[1]
 
 
-def _own(key: str) -> str:
+def _kept(key: str) -> str:
     return f"address_{key}"

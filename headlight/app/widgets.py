@@ -28,27 +28,27 @@ MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
 
 
 def plain(text: str) -> str:
-    """A text from users, checkpoints or models with every sign of Markdown's escaped: it shows as it is written."""
+    """Escape every sign of Markdown's in a text from users, checkpoints or models: it shows as it is written."""
     return text.translate(_ESCAPED)
 
 
 def show_finding(text: str, attempt: str = "") -> None:
-    """A sentence computed from this very example, and perhaps what to try with it."""
+    """Show a sentence computed from this very example, and perhaps what to try with it."""
     st.info(plain(text) + (f"\n\n**Try** {plain(attempt)}" if attempt else ""), icon=":material/search:")
 
 
 def show_calculation(text: str) -> None:
-    """A number of the figure, calculated by hand."""
+    """Show a number of the figure, calculated by hand."""
     st.info(plain(text), icon=":material/calculate:")
 
 
 def show_attempt(text: str) -> None:
-    """Something to try."""
+    """Show something to try."""
     st.info(plain(text), icon=":material/science:")
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
-    """A container for a figure of so many columns of tokens, named for what page.css does to it on a phone."""
+    """Return a container for a figure of so many columns of tokens, named for what page.css does to it on a phone."""
     if columns <= MOST_KEYS_ON_A_PHONE:
         return st.container(key=f"roomy_{key}")
     every = 1 + sum(columns > most for most in (MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS))
@@ -70,7 +70,7 @@ class Panel:
 
 
 def show_panels(what: str, *panels: Panel, see: str = "") -> None:
-    """Figures side by side; `what` they show tells screen readers, after each one's title, `see` as for show_figure.
+    """Show figures side by side; `what` they show tells screen readers, after each title, `see` as for show_figure.
 
     A panel's own caption goes along with its figure, before `see`.
     """
@@ -85,22 +85,22 @@ def show_panels(what: str, *panels: Panel, see: str = "") -> None:
 
 
 def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str) -> None:
-    """A button that saves a file of this MIME type, without running the page again."""
+    """Show a button that saves a file of this MIME type, without running the page again."""
     st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore")
 
 
 def offer_page(page: Callable[[], str], name: str) -> None:
-    """A button that saves what stands above it as one HTML file, which is made when somebody wants it."""
+    """Show a button that saves what stands above it as one HTML file, which is made when somebody wants it."""
     offer_download("Download as a page", lambda: page().encode(), name, "text/html")
 
 
 def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
-    """A button that saves a table as CSV; it is made when somebody wants it."""
+    """Show a button that saves a table as CSV; it is made when somebody wants it."""
     offer_download(label, lambda: as_csv(table()), name, "text/csv")
 
 
 def as_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV in UTF-8, without its index.
+    """Return a table as CSV in UTF-8, without its index.
 
     A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
     text there.
@@ -121,7 +121,7 @@ def show_table(
     masked: Sequence[Sequence[bool]] | None = None,
     shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
-    """Rows with their names, `corner` above these; a cell of which `masked` is True, masked or padding, is hatched.
+    """Show rows with their names, `corner` above these; a cell where `masked` is True, masked or padding, is hatched.
 
     `shades`, from 0 to 1, colour the cells; of their texts the first line is bold. `label` names the whole for screen
     readers.
@@ -148,12 +148,12 @@ def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
 
 
 def is_presented() -> bool:
-    """Whether the page is in presentation mode."""
+    """Return whether the page is in presentation mode."""
     return url_state.read("present") == "1"
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
-    """A figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
+    """Show a figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
 
     Both are its caption where somebody takes it along, under the name `key`.
     """
@@ -166,7 +166,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
 
 
 def offer_downloads() -> None:
-    """The buttons of all figures of the page: their pictures, numbers and captions."""
+    """Show the buttons of all figures of the page: their pictures, numbers and captions."""
     figure_downloads("figure_downloads")
 
 
@@ -176,7 +176,7 @@ def one_line(text: str) -> str:
 
 
 def show_translation(request: TranslationRequest) -> None:
-    """The translation alone, on one line, for a page whose sentence stands in the bar above. Raises UserError."""
+    """Show the translation alone, on one line; the sentence stands in the bar above. Raises UserError."""
     trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
         st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{one_line(trace.target_text)}**")
@@ -184,7 +184,7 @@ def show_translation(request: TranslationRequest) -> None:
 
 
 def show_doubts(request: TranslationRequest) -> None:
-    """What about a sentence and its translation a user should know: characters unread, or an end not reached."""
+    """Warn of what a user should know of a translation: characters unread, or an end not reached."""
     trace = results.trace(request)
     unknown = results.translator(request.checkpoint).unknown_characters(trace.source_text)
     if unknown:
@@ -200,16 +200,16 @@ def show_doubts(request: TranslationRequest) -> None:
 
 
 def show_tokens(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
-    """Each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
+    """Show each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
-        _chip(token, f"id {id}", css="unknown" if id == unknown_id else "", title=f"token {place} of {len(tokens)}")
-        for place, (token, id) in enumerate(zip(tokens, ids, strict=True), start=1)
+        _chip(token, f"id {id_}", css="unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
+        for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
     ]
     _show(chips, label)
 
 
 def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str) -> None:
-    """Each token over the probability it got, as strong in colour as it is probable."""
+    """Show each token over the probability it got, as strong in colour as it is probable."""
     chips = []
     for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
         colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
@@ -220,7 +220,7 @@ def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ra
 
 
 def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, colour: str) -> None:
-    """Each token over its share in percent, as strong in colour as this is of `limit`; colour: "31, 119, 224"."""
+    """Show each token over its share in percent, as strong in colour as this is of `limit`; colour: "31, 119, 224"."""
     chips = [
         _chip(token, percent(share), style=f"background: rgba({colour}, {0.03 + 0.6 * share / limit:.3f})")
         for token, share in zip(tokens, map(float, shares), strict=True)

@@ -9,7 +9,7 @@ import torch
 from support.claims import as_printed, check_moved, number
 from support.traced import traces, translator
 
-from headlight.views.what_if.ablation_content import describe_change, describe_ranking, head_words
+from headlight.views.what_if.ablation import describe_change, describe_ranking, head_words
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Heads, Zero
 

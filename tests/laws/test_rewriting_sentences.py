@@ -10,7 +10,7 @@ from support.claims import PERCENT, as_percent, check_moved, number
 from support.traced import place_of, traces, translator
 from torch import nn
 
-from headlight.views.what_if.rewriting_content import describe_next, describe_rewriting
+from headlight.views.what_if.rewriting import describe_next, describe_rewriting
 from transformer.interpret.what_if.intervention import EVERY_ROW, Focus, Forbid, Heads, Rows, Shift
 
 TEXTS = [each for each in traces() if len(each.source_ids) > 3 and len(each.target_ids) > 3][2:18:5]

@@ -165,9 +165,10 @@ def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pred
 
 
 def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    """What the search finds when the decoder reads each encoder layer: [layers + 1]. Instead of sampling it is greedy,
-    since layers that draw differently could not be held side by side. Greedy decoding that finds no end
-    is stopped some tokens after the last layer's translation.
+    """Return what the search finds when the decoder reads each encoder layer: [layers + 1].
+
+    Instead of sampling it is greedy, since layers that draw differently could not be held side by side. Greedy decoding
+    that finds no end is stopped some tokens after the last layer's translation.
     """
     queue.submit(greedy_request(early_layers, request))
     return _early_translations(request)

@@ -1,7 +1,9 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import results, url_state
@@ -10,13 +12,23 @@ from headlight.app.line import is_there
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
-from headlight.plots.text import pluralize
-from transformer.interpret.what_if.importance import ABLATIONS
+from headlight.plots.text import KIND_NAMES, kind_head_name, pluralize, two_digits
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
-from .ablation_content import EXPLAINED, describe_change, describe_ranking, heads_in, heads_text, switches_payload
-from .change_content import compared_html
+from .change_content import compared_html, moved_words, outcome_words
+
+EXPLAINED = {
+    "zero": "the head's output is zero: its slice of the concatenation before W_O (Michel et al. 2019).",
+    "mean": "the head's output is its mean over sentence pairs, so that what follows still reads something usual.",
+    "uniform": "the head attends to all keys that it may attend to alike.",
+}
+LITTLE = 0.1  # nats
+_NAMED = 3  # heads that a sentence names one by one
+_HEAD = re.compile(rf"({'|'.join(KIND_NAMES)})\.([0-9]{{1,4}})\.([0-9]{{1,4}})")
+
 
 _NONE = "none"  # in the address: no head is off
 
@@ -79,3 +91,80 @@ def _show_change(request: TranslationRequest, ablation: str, off: list[Heads]) -
     st.markdown(f"Without {pluralize(len(off), 'head')}: **{one_line(after.target_text)}**")
     st.html(compared_html(before, forced, after))
     show_finding(describe_change(before, forced, after, off))
+
+
+def heads_text(heads: Iterable[Heads]) -> str:
+    """Return heads as an address has them, counted from 1: "cross.3.4-encoder.1.2"."""
+    return "-".join(f"{one.kind}.{(one.layer or 0) + 1}.{(one.head or 0) + 1}" for one in heads)
+
+
+def heads_in(text: str, found: HeadImportance) -> list[Heads]:
+    """Return the heads that a text of an address names, each once, without those that the model does not have."""
+    named = ((kind, int(layer) - 1, int(head) - 1) for kind, layer, head in _HEAD.findall(text))
+    shapes = {kind: found.total(kind).shape for kind in KIND_NAMES}
+    there = (
+        Heads(kind, *at) for kind, *at in named if all(0 <= n < size for n, size in zip(at, shapes[kind], strict=True))
+    )
+    return list(dict.fromkeys(there))
+
+
+def switches_payload(found: HeadImportance, trace: Trace) -> dict:
+    """Return what `components.head_switches` shows, ready for JSON.
+
+    Of each kind its name and, layer by layer, of each head: the loss of log P in nats, its digits, whether the
+    translation turns without it, and words. limit: the largest loss or gain, for the colours.
+    """
+    totals = {kind: found.total(kind) for kind in AttentionKind}
+
+    def kind_payload(kind: AttentionKind) -> dict:
+        losses = totals[kind]
+        layers, heads = map(range, losses.shape)
+        return {
+            "kind": str(kind),
+            "name": KIND_NAMES[kind],
+            "losses": losses.round(4).tolist(),
+            "digits": [[two_digits(loss) for loss in row] for row in losses],
+            "turned": (_turned(found)[kind] & trace.is_greedy.all()).tolist(),
+            "words": [[head_words(found, trace, Heads(kind, layer, head)) for head in heads] for layer in layers],
+        }
+
+    limit = float(max(np.abs(losses).max() for losses in totals.values()))
+    return {"kinds": list(map(kind_payload, AttentionKind)), "limit": limit}
+
+
+def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:
+    """Say of one head how log P moves without it, and whether greedy decoding then finds another translation."""
+    turned = _turned(found)[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
+    moved = moved_words(found.of(heads.kind)[heads.layer, heads.head], trace)
+    end = " Greedy decoding then finds another translation." if turned else ""
+    return f"Without {kind_head_name(heads)} log P of the translation {moved}.{end}"
+
+
+def describe_ranking(found: HeadImportance, trace: Trace) -> str:
+    """Say how many heads change the translation alone, without which one log P is lowest, and how many move little."""
+    ranked = found.ranked()
+    worst = ranked[0][0]
+    changing = sum(int(turned.sum()) for turned in _turned(found).values())
+    little = len([loss for _, loss in ranked if abs(loss) < LITTLE])
+    turning = f"Heads without which greedy decoding finds another translation: {changing} of {len(ranked)}. "
+    return (
+        f"{turning if trace.is_greedy.all() else ''}log P is lowest without {kind_head_name(worst)}: it "
+        f"{moved_words(found.of(worst.kind)[worst.layer, worst.head], trace)}. Heads that alone move it by less than "
+        f"{LITTLE} nats: {little} of {len(ranked)}."
+    )
+
+
+def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> str:
+    """Say what became of the translation, and of log P of the unchanged one, without these heads."""
+    return f"Without {heads_words(off)} {outcome_words(before, forced, after)}"
+
+
+def heads_words(heads: Sequence[Heads]) -> str:
+    """Name the first of some heads, and say how many more; "any change" for none."""
+    more = f" and {len(heads) - _NAMED} more" if len(heads) > _NAMED else ""
+    return "; ".join(map(kind_head_name, heads[:_NAMED])) + more or "any change"
+
+
+def _turned(found: HeadImportance) -> Mapping[str, np.ndarray]:
+    """Return the heads of each kind without which greedy decoding leaves the translation of this one sentence."""
+    return found.turned or {}

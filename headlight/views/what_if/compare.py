@@ -28,8 +28,7 @@ from transformer.interpret.what_if.difference import MapDifference, subtract
 from transformer.interpret.what_if.intervention import Zero
 from transformer.model.names import Name
 
-from .ablation import importance_is_there
-from .ablation_content import heads_in, heads_text, heads_words
+from .ablation import heads_in, heads_text, heads_words, importance_is_there
 
 NOTICED = 0.05  # of a row's weight
 

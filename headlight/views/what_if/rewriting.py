@@ -1,5 +1,7 @@
 """Rewrite attention: other weights for a head, a layer or all heads, and what the model makes of them."""
 
+import re
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,13 +13,139 @@ from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import weight_bars
-from headlight.plots.text import KIND_NAMES
+from headlight.plots.text import KIND_NAMES, format_probability, kind_words, one_head_name, quoted, quoted_at
 from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if import intervention as changes
+from transformer.interpret.what_if.intervention import EVERY_ROW, Heads, Intervention, Rows
+from transformer.model.names import AttentionKind, Name
 
-from . import rewriting_content as content
-from .change_content import compared_html
+from .change_content import compared_html, outcome_words
+
+_WEIGHTS = re.compile(r"[01](?:\.[0-9]{1,4})?(?:-[01](?:\.[0-9]{1,4})?)*")
+
+
+class Action(Name):
+    """What is done to the weights."""
+
+    FORBID = "forbid a token"
+    FOCUS = "all on one token"
+    SHIFT = "shift by one"
+    UNIFORM = "uniform"
+    BY_HAND = "by hand"
+
+
+# Whose weights: of all heads of the kind, of the chosen one's layer, or its own; in which rows: a decoder's row is a
+# step of the decoding, an encoder's a token of the source.
+SCOPES = _KIND, _LAYER, _HEAD = "all heads of the kind", "all heads of the layer", "this head alone"
+CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row alone"
+
+_DRAG = "drag a bar to set the weights by hand"
+EXPLAINED = {
+    Action.FORBID: "The chosen token gets no weight, and the row is divided by the sum of what is left, as if the "
+    f"token were masked; a row with no other token attends to nothing. Click another token to forbid it, or {_DRAG}.",
+    Action.FOCUS: "The chosen token gets the weight 1. A row that may not attend to it stays as it is. Click another "
+    f"token, or {_DRAG}.",
+    Action.SHIFT: "Each weight moves to the next token on the right; what falls beyond the end is lost, and the row is "
+    f"divided by the sum of what is left. A row that would lose all stays as it is. Or {_DRAG}.",
+    Action.UNIFORM: f"Every token that the row may attend to gets the same weight. Or {_DRAG}.",
+    Action.BY_HAND: "Drag a bar: the others are scaled so that the row still sums to 1. All rows that are changed get "
+    "these weights, over the tokens that they may attend to.",
+}
+
+
+def heads_of(scope: str, kind: str, layer: int | None, head: int | None) -> Heads:
+    """Return the heads whose weights are rewritten; layer and head count from 0."""
+    return Heads(AttentionKind(kind), None if scope == _KIND else layer, head if scope == _HEAD else None)
+
+
+def rows_of(concerned: str, row: int) -> Rows:
+    """Return the rows that are rewritten; the chosen one counts from 0."""
+    return EVERY_ROW if concerned == _EVERY else Rows(row, row if concerned == _ONE else None)
+
+
+def interventions_of(
+    action: str, heads: Heads, rows: Rows, key: int, weights: tuple[float, ...] | None
+) -> tuple[Intervention, ...]:
+    """Return the change that a run is asked for; none by hand without weights."""
+    match action:
+        case Action.FORBID:
+            return (changes.Forbid.of(heads, key=key, rows=rows),)
+        case Action.FOCUS:
+            return (changes.Focus.of(heads, key=key, rows=rows),)
+        case Action.SHIFT:
+            return (changes.Shift.of(heads, rows=rows),)
+        case Action.UNIFORM:
+            return (changes.Uniform.of(heads, rows=rows),)
+    return (changes.SetWeights.of(heads, weights=weights, rows=rows),) if weights else ()
+
+
+def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
+    """Return the weights that a text of an address names, "0.5-0.25-0.25", one a key; None where it does not."""
+    if len(text) > 10_000 or not _WEIGHTS.fullmatch(text):
+        return None
+    weights = tuple(map(float, text.split("-")))
+    return weights if len(weights) == keys and sum(weights) > 0 else None
+
+
+def keys_of(trace: Trace, kind: str) -> tuple[str, ...]:
+    """Return the tokens that a kind of attention reads."""
+    return trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+
+
+def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, before: Trace, forced: Trace) -> dict:
+    """Return what `components.weight_bars` shows, ready for JSON: a row's keys with their weights before and after.
+
+    key: the one that the change is about, -1 for none.
+    """
+    kind, layer, number = head
+    tokens = keys_of(before, kind)[: row + 1 if kind == "decoder" else None]
+    old, new = (trace.attention(kind)[layer, number, row, : len(tokens)].tolist() for trace in (before, forced))
+    return {
+        "tokens": list(tokens),
+        "before": [round(weight, 4) for weight in old],
+        "after": [round(weight, 4) for weight in new],
+        "key": key,
+        "title": _row_name(kind, row, before),
+    }
+
+
+def _row_name(kind: str, row: int, trace: Trace) -> str:
+    if kind == "encoder":
+        return f"the row of {quoted(trace.source_tokens[row])}"
+    return f"step {row + 1}, input token {quoted(trace.decoder_input_tokens[row])}"
+
+
+def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after: Trace) -> str:
+    """Say what was done to which weights, and what became of the translation."""
+    kind, layer, head = change.heads.kind, change.layer, change.head
+    whose = kind_words(kind) if layer is None else f"{kind_words(kind)} layer {layer + 1}"
+    whose = f"all heads of {'the ' if layer is None else ''}{whose}"
+    if layer is not None and head is not None:
+        whose = f"{kind_words(kind)} {one_head_name(layer, head)}"
+    key = quoted_at(keys_of(before, kind), getattr(change, "key", 0))
+    done, every = {
+        changes.Forbid: (f"{key} hidden from {whose}", "in every row that may attend to it"),
+        changes.Focus: (f"all weight of {whose} on {key}", "in every row that may attend to it"),
+        changes.Shift: (f"the weights of {whose} shifted by one token", "in every row that has another token"),
+        changes.Uniform: (f"uniform weights in {whose}", "in every row"),
+        changes.SetWeights: (f"these weights in {whose}", "in every row that may attend to their tokens"),
+    }[type(change)]
+    row = _row_name(kind, change.rows.first, before)
+    where = every if change.rows == EVERY_ROW else f"from {row} on" if change.rows.last is None else f"in {row} alone"
+    return f"With {done} {where}, {outcome_words(before, forced, after)}"
+
+
+def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> str:
+    """Say the most probable next token before and after, and how much probability moved in all."""
+    first, now = int(old.argmax()), int(new.argmax())
+    moved = float(np.abs(new.astype(np.float64) - old).sum()) / 2
+    return (
+        f"Most probable before: {quoted(name(first))}, {format_probability(old[first])}, now "
+        f"{format_probability(new[first])}. Most probable now: {quoted(name(now))}, {format_probability(new[now])}, "
+        f"before {format_probability(old[now])}. In all {format_probability(moved)} of the probability moved."
+    )
 
 
 def show(request: TranslationRequest) -> None:
@@ -26,26 +154,26 @@ def show(request: TranslationRequest) -> None:
     show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
-        scope = from_list("Which heads", content.SCOPES, "rewrite_heads", width=170, hide_label=True)
+        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=170, hide_label=True)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_how"):
-        action = one_of("Change", tuple(content.Action), "rewrite", hide_label=True)
-        concerned = from_list("Which rows", content.CONCERNED, "rewrite_rows", width=170, hide_label=True)
+        action = one_of("Change", tuple(Action), "rewrite", hide_label=True)
+        concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=170, hide_label=True)
         row, key, weights = _places(trace, head)
-    heads, rows = content.heads_of(scope, *head), content.rows_of(concerned, row)
-    change = content.interventions_of(action, heads, rows, key, weights)
+    heads, rows = heads_of(scope, *head), rows_of(concerned, row)
+    change = interventions_of(action, heads, rows, key, weights)
     left, right = st.columns([8, 12], gap="medium")
     with left:
         before = forced = after = trace
         if change:
             forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
-        marked = key if action in (content.Action.FORBID, content.Action.FOCUS) else -1
-        payload = content.bars_payload(head, row, marked, before, forced)
+        marked = key if action in (Action.FORBID, Action.FOCUS) else -1
+        payload = bars_payload(head, row, marked, before, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
-        st.caption(content.EXPLAINED[content.Action(action)])
+        st.caption(EXPLAINED[Action(action)])
     with right:
         st.markdown(f"With these weights: **{one_line(after.target_text)}**")
         st.html(compared_html(before, forced, after))
-        said = [content.describe_rewriting(each, before, forced, after) for each in change]
+        said = [describe_rewriting(each, before, forced, after) for each in change]
         show_finding(" ".join(said) or "Nothing is changed yet: drag a bar.")
         step = row
         if head.kind == "encoder":  # the step whose own token gains or loses the most probability
@@ -63,19 +191,19 @@ def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | Non
     """Return row, key and weights by hand; what the address has not, or the model, is what to begin with."""
     weights, is_decoder = trace.attention(head.kind)[head.layer, head.head], head.kind == "decoder"
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token
-    row, key = strongest_word_pair(others, content.keys_of(trace, head.kind)) or (0, 0)
+    row, key = strongest_word_pair(others, keys_of(trace, head.kind)) or (0, 0)
     if len(weights) > 1:
         label = "Row (source token)" if head.kind == "encoder" else "Step"
         row = slider(label, 1, len(weights), "rewrite_row", start=row + 1, width=300) - 1
     keys = row + 1 if is_decoder else weights.shape[1]
     key = url_state.read_number("rewrite_key", min(key, keys - 1) + 1) - 1
-    return row, min(key, keys - 1), content.weights_in(url_state.read("rewrite_weights"), keys)
+    return row, min(key, keys - 1), weights_in(url_state.read("rewrite_weights"), keys)
 
 
 def _take_by_hand(weights: str) -> None:
     """Keep what was drawn: the weights, and with them the change by hand."""
     url_state.write("rewrite_weights", weights)
-    st.session_state["rewrite"] = str(content.Action.BY_HAND)
+    st.session_state["rewrite"] = str(Action.BY_HAND)
 
 
 def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interventions, step: int) -> None:
@@ -84,6 +212,6 @@ def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interv
     name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
-    see = content.describe_next(old, new, name)
+    see = describe_next(old, new, name)
     show_figure(candidates_figure(old, new, name), "next_tokens", alt, see)
     show_finding(see)

@@ -29,10 +29,10 @@ def charts(app: AppTest) -> list[dict]:
 
 
 @pytest.mark.parametrize("hyperparameter", HYPERPARAMETERS)
-def test_each_hyperparameter_starts_two_runs_that_differ_in_nothing_else(knob, waiting):
-    app = open_view(hyperparameter=knob, toy_seed="3")
-    field, values = HYPERPARAMETERS[knob].field, HYPERPARAMETERS[knob].values
-    assert HYPERPARAMETERS[knob].question.split(".")[0] in page_text(app)
+def test_each_hyperparameter_starts_two_runs_that_differ_in_nothing_else(hyperparameter, waiting):
+    app = open_view(hyperparameter=hyperparameter, toy_seed="3")
+    field, values = HYPERPARAMETERS[hyperparameter].field, HYPERPARAMETERS[hyperparameter].values
+    assert HYPERPARAMETERS[hyperparameter].question.split(".")[0] in page_text(app)
     button(app, "Start both").click().run()
     assert not app.exception
     first, second = (vars(waiting.look(name).settings) for name in app.query_params["jobs"].split(","))

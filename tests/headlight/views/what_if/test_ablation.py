@@ -8,7 +8,7 @@ import pytest
 from support.made import made_trace
 from support.pages import components, open_page, page_text
 
-from headlight.views.what_if.ablation_content import heads_in, heads_text, switches_payload
+from headlight.views.what_if.ablation import heads_in, heads_text, switches_payload
 from headlight.views.what_if.change_content import aligned, compared_html
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Heads

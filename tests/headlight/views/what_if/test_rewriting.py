@@ -8,7 +8,7 @@ from support.pages import components, open_page, page_text, specs
 from support.traced import traces, translator
 
 from headlight.plots.what_if import candidates_figure
-from headlight.views.what_if.rewriting_content import (
+from headlight.views.what_if.rewriting import (
     CONCERNED,
     SCOPES,
     Action,
