@@ -15,6 +15,7 @@ from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.text import format_probability, percent
+from transformer import Trace
 
 from . import url_state
 
@@ -175,12 +176,16 @@ def one_line(text: str) -> str:
     return plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
 
 
-def show_translation(request: TranslationRequest) -> None:
-    """Show the translation alone, on one line; the sentence stands in the bar above. Raises UserError."""
+def show_translation(request: TranslationRequest) -> Trace:
+    """Show the translation alone, on one line, and return its trace; the sentence stands in the bar above.
+
+    Raises UserError.
+    """
     trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
         st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{one_line(trace.target_text)}**")
     show_doubts(request)
+    return trace
 
 
 def show_doubts(request: TranslationRequest) -> None:

@@ -1,6 +1,6 @@
 """The page on architecture: the diagram, a token's way through a stack, feed-forward units, where LayerNorm stands."""
 
-import functools
+from functools import lru_cache, partial
 
 import pandas as pd
 import streamlit as st
@@ -68,9 +68,8 @@ _PLACEMENTS = (
 def _show_diagram(request: TranslationRequest) -> None:
     """Show the paper's figure for this checkpoint, the chosen block, and all parameters. Raises UserError."""
     translator = results.translator(request.checkpoint)
-    trace = results.trace(request)
+    trace = show_translation(request)
     blocks = blocks_of(translator.model, results.residual_stream(request))
-    show_translation(request)
     by_name = {block.name: block for block in blocks}
     chosen = by_name.get(url_state.read("block"), by_name[str(url_state.PARAMETERS["block"].default)])
     config = translator.model.config
@@ -124,7 +123,7 @@ def _show_parameters(checkpoint: CheckpointFiles) -> None:
     offer_table("Download as CSV", lambda: frame, "parameters.csv")
 
 
-@functools.lru_cache(maxsize=8)  # the same for every sentence
+@lru_cache(maxsize=8)  # the same for every sentence
 def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
     """Return how many parameters there are, in words, and the table of all."""
     rows = parameter_rows(results.translator(checkpoint).model)
@@ -156,9 +155,8 @@ def _show_trajectory(request: TranslationRequest) -> None:
 
 def _show_embeddings(request: TranslationRequest) -> None:
     """Show one token's way into the model: id, row, position, and the nearest tokens. Raises UserError."""
-    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    translator, trace = results.translator(request.checkpoint), show_translation(request)
     stream = results.residual_stream(request)
-    show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
         token, tokens = choose_token(trace, stack)
@@ -188,8 +186,7 @@ def _show_embeddings(request: TranslationRequest) -> None:
 
 def _show_feed_forward(request: TranslationRequest) -> None:
     """Show hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
-    model, trace = results.translator(request.checkpoint).model, results.trace(request)
-    show_translation(request)
+    model, trace = results.translator(request.checkpoint).model, show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         stack = choose_side()
         layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
@@ -250,8 +247,4 @@ VIEWS = {
     "feed-forward": _show_feed_forward,
     "pre-norm and post-norm": _show_norm_placement,
 }
-
-
-def show_page(request: TranslationRequest) -> None:
-    """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "architecture", request)
+show_page = partial(show_views, VIEWS, "architecture")

@@ -46,8 +46,7 @@ SOURCES = {
 
 def show(request: TranslationRequest) -> None:
     """Show the measures of a step, their correlation, and what they are. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     st.markdown(
         "Attention weights say where a layer reads, not what the output depends on. Here are three other measures of "
         "the same source tokens, for the target token of one step. None of the four is the truth: each asks another "

@@ -23,8 +23,7 @@ _FOLLOWED = "explorer_followed"
 
 def show(request: TranslationRequest) -> None:
     """Show all heads of all kinds, linked, and the way into one of them. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     show_heads(request, trace)
 
 

@@ -79,8 +79,7 @@ _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder"
 
 def show(request: TranslationRequest) -> None:
     """Show raw weights beside rollout, then source and prefix by step. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         side = one_of("Rollout of", tuple(KINDS), "rollout_of")
         mixed = Residual(one_of("Residual weighting", tuple(Residual), "rollout_residual"))

@@ -1,7 +1,8 @@
 """The page on the inside of attention: one view at a time."""
 
+from functools import partial
+
 from headlight.app.choices import show_views
-from headlight.app.results import TranslationRequest
 
 from . import head_split, scaling, steps, toy
 
@@ -11,8 +12,4 @@ VIEWS = {
     "splitting into heads": head_split.show,
     "why √d_k": scaling.show,
 }
-
-
-def show_page(request: TranslationRequest) -> None:
-    """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "inside", request)
+show_page = partial(show_views, VIEWS, "inside")

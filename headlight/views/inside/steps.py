@@ -36,8 +36,7 @@ class ChosenBlock:
 
 def choose_block(request: TranslationRequest) -> ChosenBlock:
     """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         kind, layer, head = choose_head_of(request, tuple(KIND_NAMES), first="cross")
     source, fed = trace.source_tokens, trace.decoder_input_tokens

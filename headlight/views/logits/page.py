@@ -1,5 +1,7 @@
 """The page on logits: one step from vector to word, the logit lens, and calibration."""
 
+from functools import partial
+
 import streamlit as st
 
 from headlight.app import results
@@ -38,9 +40,8 @@ _PARTS = 8
 
 def _show_step(request: TranslationRequest) -> None:
     """Show output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
-    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    translator, trace = results.translator(request.checkpoint), show_translation(request)
     stream = results.residual_stream(request)
-    show_translation(request)
     step = choose_step(trace)
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
     own = truncate(logits)
@@ -81,9 +82,8 @@ def _show_step(request: TranslationRequest) -> None:
 
 def _show_lens(request: TranslationRequest) -> None:
     """Show what each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
-    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    translator, trace = results.translator(request.checkpoint), show_translation(request)
     lens = results.lens(request)
-    show_translation(request)
     norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
@@ -138,8 +138,4 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
 
 
 VIEWS = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
-
-
-def show_page(request: TranslationRequest) -> None:
-    """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "logits", request)
+show_page = partial(show_views, VIEWS, "logits")

@@ -130,9 +130,8 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
 
 def _show_sum(request: TranslationRequest) -> None:
     """Show what adding the positions does to the user's own sentence. Raises UserError."""
-    trace, model = results.trace(request), results.translator(request.checkpoint).model
     st.subheader("What enters the encoder: embedding + position")
-    show_translation(request)
+    trace, model = show_translation(request), results.translator(request.checkpoint).model
     summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
     shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)

@@ -27,8 +27,7 @@ _SIDE = 400  # pixels of the map
 
 def show_page(request: TranslationRequest) -> None:
     """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     _show_depth(request, trace)
     left, right = st.columns([3, 2], gap="medium")
     with right:

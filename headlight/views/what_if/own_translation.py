@@ -25,8 +25,7 @@ _MOST = 690.0  # nats: of more, no float64 is the exponential
 
 def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
-    model = results.trace(request)
-    show_translation(request)
+    model = show_translation(request)
     text = write_line("Your translation", "own_target", what_if.second_best(request), repr(request))
     own = what_if.given_trace(request, text)
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id

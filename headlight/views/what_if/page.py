@@ -1,7 +1,8 @@
 """The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
 
+from functools import partial
+
 from headlight.app.choices import show_views
-from headlight.app.results import TranslationRequest
 
 from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
@@ -13,8 +14,4 @@ VIEWS = {
     "beam tree": beam_tree.show,
     "compare": compare.show,
 }
-
-
-def show_page(request: TranslationRequest) -> None:
-    """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "what_if", request)
+show_page = partial(show_views, VIEWS, "what_if")

@@ -150,8 +150,7 @@ def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) 
 
 def show(request: TranslationRequest) -> None:
     """Show a head's row of weights to change by buttons or by hand, and both runs. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
         scope = from_list("Which heads", SCOPES, "rewrite_heads", width=170, hide_label=True)

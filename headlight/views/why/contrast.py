@@ -18,8 +18,7 @@ AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and 
 
 def show(request: TranslationRequest) -> None:
     """Show two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
         others = other_candidates(trace, step)

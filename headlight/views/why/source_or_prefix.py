@@ -19,8 +19,7 @@ _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 
 def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, and one token's contributions. Raises UserError."""
-    trace = results.trace(request)
-    show_translation(request)
+    trace = show_translation(request)
     found = measures.contributions(request)
     mixing = measured_mixing(results.residual_stream(request))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
