@@ -13,23 +13,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transformer import Beam, Decoding, Greedy, Sampling
+    from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, SetWeights, Shift, Uniform, Zero
+
     from . import plots
-    from .notebook import (
-        Beam,
-        Decoding,
-        Focus,
-        Forbid,
-        Greedy,
-        Mean,
-        Sampling,
-        SetWeights,
-        Shift,
-        Trace,
-        Translator,
-        Uniform,
-        Zero,
-        load,
-    )
+    from .notebook import Trace, Translator, load
 
 __all__ = [
     "Beam",
@@ -55,9 +43,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "plots":
         return importlib.import_module("headlight.plots")
+    import transformer
+    from transformer.interpret.what_if import intervention
+
     from . import notebook
 
-    return getattr(notebook, name)
+    return getattr(next(each for each in (notebook, intervention, transformer) if name in vars(each)), name)
 
 
 def __dir__() -> list[str]:

@@ -7,28 +7,9 @@ from pathlib import Path
 import torch
 
 import transformer
-from transformer import Beam, Decoding, Greedy, Sampling
-from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, SetWeights, Shift, Uniform, Zero
 from transformer.model.names import AttentionKind
 
 from .views.attention.explorer_content import explorer_choice, explorer_page
-
-__all__ = [
-    "Beam",
-    "Decoding",
-    "Focus",
-    "Forbid",
-    "SetWeights",
-    "Greedy",
-    "Mean",
-    "Sampling",
-    "Shift",
-    "Trace",
-    "Translator",
-    "Uniform",
-    "Zero",
-    "load",
-]
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
 

@@ -49,10 +49,12 @@ def show() -> TranslationRequest:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # where a message about the checkpoint goes
     with bar:
-        text = choices.sentence("Sentence to translate", "text", "Type a sentence and press Enter", forget_positions)
+        text = choices.line(
+            "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
+        )
         examples = st.container(width="content")
         checkpoint = results.checkpoint(
-            choices.from_list("Checkpoint", names, "checkpoint", width=125, hide_label=True)
+            choices.from_list("Checkpoint", names, "checkpoint", width=125, visibility="collapsed")
         )
         languages = st.container(width="content")
         strategy = _decoding()
@@ -123,9 +125,11 @@ def _languages(translator: Translator) -> tuple[str, str]:
     source, target = tokenizer.default_languages
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if offered := tokenizer.source_languages:
-            read = choices.from_list("Source language", offered, "source", source or None, 110, hide_label=True)
+            read = choices.from_list("Source language", offered, "source", source or None, 110, visibility="collapsed")
         if offered := tokenizer.languages:
-            written = choices.from_list("Target language", offered, "target", target or None, 110, hide_label=True)
+            written = choices.from_list(
+                "Target language", offered, "target", target or None, 110, visibility="collapsed"
+            )
     return written, read
 
 

@@ -22,6 +22,7 @@ _BOUND: Final = "query-params"
 
 Number = TypeVar("Number", int, float)
 Width = int | Literal["stretch"]
+Visibility = Literal["visible", "collapsed"]  # of a label: a collapsed one is for screen readers alone
 
 
 def one_of(
@@ -30,9 +31,9 @@ def one_of(
     key: str,
     explanation: str | None = None,
     start: str | None = None,
-    hide_label: bool = False,
+    visibility: Visibility = "visible",
 ) -> str:
-    """Show a row of buttons and return the chosen one. A hidden label is for screen readers alone."""
+    """Show a row of buttons and return the chosen one."""
     default = default_of(key, start) or options[0]
     chosen = st.segmented_control(
         label,
@@ -43,7 +44,7 @@ def one_of(
         bind=_BOUND,
         help=explanation,
         wrap=True,
-        label_visibility="collapsed" if hide_label else "visible",
+        label_visibility=visibility,
     )
     return chosen or default  # an address that says "kind=" chooses nothing
 
@@ -51,7 +52,7 @@ def one_of(
 def view_of(options: Sequence[str], key: str) -> str:
     """Show a page's views as a row of buttons beside its title; return the chosen one."""
     with beside_title():
-        return one_of("View", options, key, hide_label=True)
+        return one_of("View", options, key, visibility="collapsed")
 
 
 def show_views(
@@ -67,9 +68,9 @@ def from_list(
     key: str,
     start: str | None = None,
     width: Width = 220,
-    hide_label: bool = False,
+    visibility: Visibility = "visible",
 ) -> str:
-    """Show a list to open and return the chosen option. A hidden label is for screen readers alone."""
+    """Show a list to open and return the chosen option."""
     first = options.index(default_of(key, start) or options[0])
     return st.selectbox(
         label,
@@ -78,7 +79,7 @@ def from_list(
         key=key,
         bind=_BOUND,
         width=width,
-        label_visibility="collapsed" if hide_label else "visible",
+        label_visibility=visibility,
     )
 
 
@@ -151,25 +152,24 @@ def any_number(label: str, key: str, step: float, width: int) -> float:
     return st.number_input(label, value=default_of(key), step=step, format="%g", key=key, bind=_BOUND, width=width)
 
 
-def line(label: str, key: str, placeholder: str | None = None) -> str:
-    """Show a box for a line of text; `placeholder` is what stands for nothing written."""
-    return st.text_input(label, default_of(key), key=key, bind=_BOUND, placeholder=placeholder) or ""
-
-
-def sentence(label: str, key: str, placeholder: str, on_change: Callable[[], None]) -> str:
-    """Show a field for a sentence, taken with Enter or on leaving it; its label is for screen readers alone."""
-    return (
-        st.text_input(
-            label,
-            default_of(key),
-            key=key,
-            bind=_BOUND,
-            placeholder=placeholder,
-            on_change=on_change,
-            label_visibility="collapsed",
-        )
-        or ""
+def line(
+    label: str,
+    key: str,
+    placeholder: str | None = None,
+    on_change: Callable[[], None] | None = None,
+    visibility: Visibility = "visible",
+) -> str:
+    """Show a box for a line of text, taken with Enter or on leaving it; `placeholder` stands for nothing written."""
+    text = st.text_input(
+        label,
+        default_of(key),
+        key=key,
+        bind=_BOUND,
+        placeholder=placeholder,
+        on_change=on_change,
+        label_visibility=visibility,
     )
+    return text or ""
 
 
 def one_number(label: str, count: int, key: str) -> int:
@@ -205,13 +205,13 @@ def choose_output_token(trace: Trace, key: str, start: int) -> int:
     count, first = len(trace.target_ids), str(start + 1)
     number = min(url_state.read_number(key, start + 1), count)
     if count > 1:
-        own = f"{key}_slider"
-        st.session_state[own] = number
+        widget = f"{key}_slider"
+        st.session_state[widget] = number
 
         def choose() -> None:
-            url_state.write(key, str(st.session_state[own]), first)
+            url_state.write(key, str(st.session_state[widget]), first)
 
-        st.slider("Output token", 1, count, key=own, on_change=choose, width=360)
+        st.slider("Output token", 1, count, key=widget, on_change=choose, width=360)
     return number - 1
 
 
@@ -220,30 +220,30 @@ def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -
 
     It begins anew with each sentence.
     """
-    asked, own = url_state.read(key, start), f"{key}_list"
-    st.session_state[own] = asked if asked in options else start
+    asked, widget = url_state.read(key, start), f"{key}_list"
+    st.session_state[widget] = asked if asked in options else start
 
     def choose() -> None:
-        url_state.write(key, st.session_state[own], start)
+        url_state.write(key, st.session_state[widget], start)
 
-    return st.selectbox(label, list(options), format_func=options.__getitem__, key=own, on_change=choose, width=260)
+    return st.selectbox(label, list(options), format_func=options.__getitem__, key=widget, on_change=choose, width=260)
 
 
 def write_line(label: str, key: str, start: str, subject: str) -> str:
     """Show a box for a line of text about a `subject`; with another one it begins anew at `start`."""
-    own, noted = f"{key}_line", f"{key}_subject"
+    widget, noted = f"{key}_line", f"{key}_subject"
     asked = url_state.read(key, start)
     about, before = st.session_state.get(noted, (subject, asked))
     if about != subject and asked == before:  # on the Back button both change
         asked = start
         url_state.write(key, start, start)
     st.session_state[noted] = subject, asked
-    st.session_state[own] = asked
+    st.session_state[widget] = asked
 
     def take() -> None:
-        url_state.write(key, st.session_state[own], start)
+        url_state.write(key, st.session_state[widget], start)
 
-    return st.text_input(label, key=own, on_change=take)
+    return st.text_input(label, key=widget, on_change=take)
 
 
 def choose_side() -> str:

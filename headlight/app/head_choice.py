@@ -39,6 +39,7 @@ def choose_head(
     shapes: Mapping[str, tuple[int, int]],
     start: Callable[[str], tuple[int, int]],
     first: str | None = None,
+    *,
     averages: bool = False,
 ) -> Head:
     """Show rows of buttons for kind, layer and head; return what is chosen.
@@ -48,15 +49,15 @@ def choose_head(
     when another kind is chosen. first: the kind to begin with. averages: whether all layers or heads may be averaged.
     """
     kinds = tuple(shapes)
-    asked = _asked(shapes, start, averages)
+    asked = _asked(shapes, start, averages=averages)
     if asked:
-        chosen = _completed(asked, kinds, averages)
+        chosen = _completed(asked, kinds, averages=averages)
         if asked != st.session_state.get(_SHOWN):
             st.session_state[_NOTED] = chosen
     else:
         kind = first or kinds[0]
         chosen = Head(kind, *start(kind)).query()
-    options = {"kind": kinds, **_numbers_of(shapes[chosen["kind"]], averages)}
+    options = {"kind": kinds, **_numbers_of(shapes[chosen["kind"]], averages=averages)}
     chosen = {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
     for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
         if len(options[key]) > 1 or key != "kind":
@@ -66,12 +67,12 @@ def choose_head(
 
 
 def choose_head_of(
-    request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, averages: bool = False
+    request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, *, averages: bool = False
 ) -> Head:
     """Do the same for a translation, beginning with its default heads. Raises UserError."""
     trace = results.trace(request)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
-    return choose_head(shapes, partial(results.default_head, request), first, averages)
+    return choose_head(shapes, partial(results.default_head, request), first, averages=averages)
 
 
 def choose_layer(label: str, layers: int) -> int | None:
@@ -112,11 +113,11 @@ def noted_head() -> dict[str, str] | None:
 
 
 def _asked(
-    shapes: Mapping[str, tuple[int, int]], start: Callable[[str], tuple[int, int]], averages: bool
+    shapes: Mapping[str, tuple[int, int]], start: Callable[[str], tuple[int, int]], *, averages: bool
 ) -> dict[str, str]:
     """Return what the address says and makes sense here; on coming from another page, else, what was chosen there."""
     largest = tuple(max(numbers) for numbers in zip(*shapes.values(), strict=True))
-    options = {"kind": tuple(shapes), **_numbers_of(largest, averages)}
+    options = {"kind": tuple(shapes), **_numbers_of(largest, averages=averages)}
     asked = url_state.asked_for(options)
     if set(asked) == {"kind"} and len(shapes) == 1:
         asked = {}  # a page of one kind needs no word on it
@@ -128,13 +129,13 @@ def _asked(
     kept = {key: value for key, value in noted.items() if value in options[key]}
     if len(kept) == 1 or any(noted[key] != AVERAGE for key in noted.keys() - kept.keys()):  # a larger model's head
         kept = Head(noted["kind"], *start(noted["kind"])).query()
-    kept = _completed(kept, tuple(shapes), averages)
+    kept = _completed(kept, tuple(shapes), averages=averages)
     st.session_state[_SHOWN] = kept
     url_state.write_all(kept)
     return kept
 
 
-def _completed(asked: Mapping[str, str], kinds: tuple[str, ...], averages: bool) -> dict[str, str]:
+def _completed(asked: Mapping[str, str], kinds: tuple[str, ...], *, averages: bool) -> dict[str, str]:
     usual = AVERAGE if averages else "1"
     return {"kind": kinds[0], "layer": usual, "head": usual, **asked}
 
@@ -169,6 +170,6 @@ def _widget(key: str) -> str:
     return f"{key}_buttons"  # the widget's key, which Streamlit forgets where it is not drawn
 
 
-def _numbers_of(shape: tuple[int, int], averages: bool) -> dict[str, tuple[str, ...]]:
+def _numbers_of(shape: tuple[int, int], *, averages: bool) -> dict[str, tuple[str, ...]]:
     first = (AVERAGE,) if averages else ()
     return {key: (*first, *numbers(count)) for key, count in zip(("layer", "head"), shape, strict=True)}

@@ -80,7 +80,7 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                     r"With input “(.+?)” the model gives “(.+?)” (.+? %), rank (\d+)(, forced by you|, given, not "
                     r"chosen)?\. (Average over .+?|Layer \d, head \d) attends most to “(.+?)” \((\d\.\d\d)\) of the "
                     r"source and to “(.+?)” \((\d\.\d\d)\) of the prefix\.",
-                    step_sentence(trace, step, cross, decoder, forced),
+                    step_sentence(trace, step, cross, decoder, forced=forced),
                 )
                 assert (said[1], said[2]) == (trace.decoder_input_tokens[step], trace.target_tokens[step])
                 probability = float(trace.target_probabilities[step])

@@ -45,7 +45,9 @@ def test_how_two_curves_differ(one, other):
     assert ratios.keys() == {noun for noun, at in nouns if one[at] != other[at]}
     assert all(_is(ratios[noun], other[at] / one[at]) for noun, at in nouns if noun in ratios)
 
-    fell, to = re.search(rf"its peak falls from ({TINY}) to ({TINY})\.", content.try_rates(curves[0], True)).groups()
+    fell, to = re.search(
+        rf"its peak falls from ({TINY}) to ({TINY})\.", content.try_rates(curves[0], logarithmic=True)
+    ).groups()
     assert as_scientific(fell, max(own)) and as_scientific(to, _rate(2 * one[1], one[0], 2 * one[1], one[2]))
     rows = content.peak_rows(curves, rates)
     for (_, texts), setting, values in zip(rows, (one, other), (own, others), strict=True):

@@ -118,7 +118,7 @@ def _show_parameters(checkpoint: CheckpointFiles) -> None:
     summary, frame = _parameters(checkpoint)
     st.markdown(summary)
     formats = {"values": "localized", "share": "percent"}
-    shown = {name: st.column_config.NumberColumn(format=format) for name, format in formats.items()}
+    shown = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
     st.dataframe(frame, hide_index=True, height=320, column_config=shown)
     offer_table("Download as CSV", lambda: frame, "parameters.csv")
 
@@ -160,7 +160,7 @@ def _show_embeddings(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
         token, tokens = choose_token(trace, stack)
-    id = (trace.source_ids if stack == "encoder" else trace.decoder_input_ids)[token]
+    token_id = (trace.source_ids if stack == "encoder" else trace.decoder_input_ids)[token]
     model, side = translator.model, getattr(stream, stack)
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding
     matrix = embedding.weight.detach().cpu().numpy()
@@ -168,8 +168,11 @@ def _show_embeddings(request: TranslationRequest) -> None:
     shared = ", which both languages and the output share." if model.config.share_embeddings else "."
     if model.config.target_vocab_size:
         shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
-    st.markdown(plain(f"{quoted(tokens[token])} has the id {id} of {len(matrix):,}: row {id} of the matrix") + shared)
-    parts = matrix[id], side.embedded[token], side.summed[token] - side.embedded[token]
+    st.markdown(
+        plain(f"{quoted(tokens[token])} has the id {token_id} of {len(matrix):,}: row {token_id} of the matrix")
+        + shared
+    )
+    parts = matrix[token_id], side.embedded[token], side.summed[token] - side.embedded[token]
     alt = f"The row of {tokens[token]}, scaled, its position, and their sum"
     row, embedded, position = (float((vector**2).sum() ** 0.5) for vector in parts)
     see = describe_embedding(row, embedded, position, model.config)
@@ -178,7 +181,7 @@ def _show_embeddings(request: TranslationRequest) -> None:
     if model.config.embedding_norm:
         st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
     st.subheader("Nearest tokens")
-    neighbours = neighbours_figure(nearest(matrix, id), piece_text)
+    neighbours = neighbours_figure(nearest(matrix, token_id), piece_text)
     alt = f"The tokens whose rows point most the way of {tokens[token]}, with cosines"
     show_figure(neighbours, "neighbours", alt)
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")

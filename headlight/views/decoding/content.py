@@ -33,7 +33,8 @@ def decoding_steps(
         "fed": list(trace.decoder_input_tokens),
         "next": list(trace.target_tokens),
         "steps": [
-            _step(trace, step, cross, decoder, vocabulary, step < forced) for step in range(len(trace.target_ids))
+            _step(trace, step, cross, decoder, vocabulary, forced=step < forced)
+            for step in range(len(trace.target_ids))
         ],
         "branch": words if forced else None,
         "cross": _bytes(cross.weights),
@@ -55,11 +56,13 @@ def decoding_page(steps: dict, step: int, trace: Trace, checkpoint: str) -> str:
     return standalone("decoding_player/player", {**steps, "steps": fixed, "step": step}, words)
 
 
-def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: bool) -> dict:
+def _step(
+    trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, *, forced: bool
+) -> dict:
     candidates = _candidates(trace, step)
     rest = max(0.0, 1.0 - sum(candidate["probability"] for candidate in candidates))
     return {
-        "sentence": step_sentence(trace, step, cross, decoder, forced),
+        "sentence": step_sentence(trace, step, cross, decoder, forced=forced),
         "chance": format_probability(float(trace.target_probabilities[step])),
         "rank": int(trace.target_ranks[step]),
         "entropy": entropy_words(float(trace.entropies[step])),
@@ -73,22 +76,22 @@ def _step(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, v
 
 def _candidates(trace: Trace, step: int) -> list[dict]:
     """Return the most probable tokens of a step, and the chosen one where it is not among them."""
-    ids, taken = [int(id) for id in trace.candidate_ids[step]], trace.target_ids[step]
+    ids, taken = trace.candidate_ids[step].tolist(), trace.target_ids[step]
     tokens, probabilities = trace.candidate_tokens[step], trace.candidate_probabilities[step]
     rows = [*zip(ids, tokens, probabilities, range(1, len(ids) + 1), strict=True)]
     if taken not in ids:
         rows.append((taken, trace.target_tokens[step], trace.target_probabilities[step], int(trace.target_ranks[step])))
     return [
         {
-            "id": id,
+            "id": token_id,
             "token": token,
             "probability": float(probability),
             "words": format_probability(float(probability)),
             "rank": rank,
-            "taken": id == taken,
+            "taken": token_id == taken,
             "special": token in trace.never_chosen,
         }
-        for id, token, probability, rank in rows
+        for token_id, token, probability, rank in rows
     ]
 
 
@@ -96,7 +99,7 @@ def _bytes(weights: np.ndarray) -> str:
     return base64.b64encode(np.nan_to_num(weights).astype(np.float32).tobytes()).decode("ascii")
 
 
-def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, forced: bool = False) -> str:
+def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, *, forced: bool = False) -> str:
     """Return one step in words: input token, next token with its probability, and what the maps attend to most."""
     reason = ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else ""
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))

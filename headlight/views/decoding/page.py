@@ -64,9 +64,9 @@ def _forced_ids(request: TranslationRequest) -> tuple[int, ...]:
     return ids
 
 
-def _force(before: tuple[int, ...], id: int) -> None:
+def _force(before: tuple[int, ...], token_id: int) -> None:
     """Force this token after those in `before`; the search goes on from there. To be called in a callback."""
-    text = ".".join(map(str, (*before, id)))
+    text = ".".join(map(str, (*before, token_id)))
     st.session_state.get(_SENTENCES, {}).pop(text, None)  # it may have been another sentence's
     url_state.write("prefix", text)
     if "hypothesis" in st.session_state:
@@ -107,9 +107,9 @@ def _show_player(request: TranslationRequest) -> None:
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
     steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
 
-    def force(step: int, id: int) -> None:
+    def force(step: int, token_id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
-        _force(trace.target_ids[: step - 1], id)
+        _force(trace.target_ids[: step - 1], token_id)
         _go_to(step)
 
     step = url_state.read("step")

@@ -14,7 +14,7 @@ from transformer.experiments.head_split import Layout, misplaced_cells, split_ri
 TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", "0, 114, 178", "213, 94, 0")
 
 
-def show(request: TranslationRequest) -> None:
+def show(_request: TranslationRequest) -> None:
     """Show sizes, the tensor before and after, and the bare reshape beside it."""
     st.markdown(
         "A head is not computed, it is **cut out**: `view` gives the last axis a second one, `transpose` swaps it "

@@ -56,7 +56,7 @@ class Step:
     makes: tuple[Matrix, ...]
 
 
-def _projected(left: str, name: str, of_head: bool) -> dict:
+def _projected(left: str, name: str, *, of_head: bool) -> dict:
     return {"kind": "projected", "left": left, "right": f"w_{name}", "bias": f"b_{name}", "of_head": of_head}
 
 
@@ -78,7 +78,7 @@ STEPS = {
         "V = {memory} W<sub>V</sub> + b<sub>V</sub>",
         "Three learned matrices make three vectors of each token: the query, what it looks for; the key, what it is "
         "found by; the value, what it contributes where it is attended to. The chosen head's columns are framed.",
-        tuple(Matrix(name, rows, "model", _projected(left, name, True)) for name, rows, left in _QKV),
+        tuple(Matrix(name, rows, "model", _projected(left, name, of_head=True)) for name, rows, left in _QKV),
     ),
     "split": Step(
         "Split into heads",
@@ -129,7 +129,7 @@ STEPS = {
         "Output projection W_O",
         "Y = O W<sub>O</sub> + b<sub>O</sub>",
         "A last learned matrix combines the heads, so that each can write anywhere into the vector.",
-        (Matrix("output", "queries", "model", _projected("concatenated", "output", False)),),
+        (Matrix("output", "queries", "model", _projected("concatenated", "output", of_head=False)),),
     ),
     "residual": Step(
         "Residual connection",
@@ -185,7 +185,7 @@ _LOOK_FOR = (
 
 
 def stages_payload(
-    stages: Stages, parameters: BlockParameters, gaps: dict[str, float], view: View, editable: bool = False
+    stages: Stages, parameters: BlockParameters, gaps: dict[str, float], view: View, *, editable: bool = False
 ) -> dict:
     """Return everything the component shows of one head, ready for JSON: each step with its matrices.
 

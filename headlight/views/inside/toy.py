@@ -35,7 +35,7 @@ from .steps_content import View, stages_payload
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 
 
-def show(request: TranslationRequest) -> None:
+def show(_request: TranslationRequest) -> None:
     """Show sizes, the tables, and all steps. Raises UserError."""
     shape, mask = _sizes()
     with st.container(horizontal=True, gap="medium"):

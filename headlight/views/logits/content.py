@@ -28,14 +28,14 @@ def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float, bias: float
     return f"{terms} + {others}{added} = {signed(total)}. The model has {signed(logit)}, difference {gap}."
 
 
-def softmax_by_hand(cut: Truncation, id: int, probability: float) -> str:
+def softmax_by_hand(cut: Truncation, token_id: int, probability: float) -> str:
     """Write a token's share of the sum of all exponentials, both less the largest logit."""
     largest = float(cut.logits.max())
     total = float(np.exp(cut.logits - largest).sum())
-    power = float(np.exp(cut.logits[id] - largest))
+    power = float(np.exp(cut.logits[token_id] - largest))
     less = signed(largest) if largest >= 0 else f"({signed(largest)})"
     return (
-        f"exp({signed(cut.logits[id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
+        f"exp({signed(cut.logits[token_id])} − {less}) / Σ exp(logit − {less}) = {power:.4f} / {total:.4f} = "
         f"{power / total:.4f}, over all {len(cut.logits):,} tokens. The model has {probability:.4f}, difference "
         f"{format_error(abs(power / total - probability))}."
     )

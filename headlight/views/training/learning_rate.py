@@ -83,7 +83,10 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     rates = [curve.rates(last) for curve in curves]
     alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
     logarithmic = axes == AXES[1]
-    look, attempt = describe_rates(curves, rates, logarithmic), try_rates(curves[0], logarithmic)
+    look, attempt = (
+        describe_rates(curves, rates, logarithmic=logarithmic),
+        try_rates(curves[0], logarithmic=logarithmic),
+    )
     with drawing:
         show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
     show_finding(look, attempt)
@@ -157,7 +160,7 @@ def peak_rows(curves: Sequence[Noam], rates: Sequence[np.ndarray]) -> list[tuple
     return rows
 
 
-def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], logarithmic: bool) -> str:
+def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], *, logarithmic: bool) -> str:
     """Describe the two halves of the first curve by its numbers, and how each other one differs from it."""
     values = rates[0]
     peak = int(values.argmax()) + 1
@@ -183,7 +186,7 @@ def _difference(index: int, curves: Sequence[Noam], rates: Sequence[np.ndarray])
     return f"Curve {index + 1} has {' and '.join(changed)} of curve 1: its peak is {higher} times as high."
 
 
-def try_rates(curve: Noam, logarithmic: bool) -> str:
+def try_rates(curve: Noam, *, logarithmic: bool) -> str:
     """Say what twice the warm-up would do to a curve, and what logarithmic axes show."""
     fallen = scientific(curve.peak / math.sqrt(2))
     text = f"twice the warm-up for curve 1: its peak falls from {scientific(curve.peak)} to {fallen}."

@@ -33,7 +33,7 @@ _JOB = "job"
 _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
-def show(request: TranslationRequest) -> None:
+def show(_request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
     names = started(_JOB)
     settings = None
@@ -67,7 +67,7 @@ def show(request: TranslationRequest) -> None:
         _show_run(names[0], view)
 
 
-def _settings(unfolded: bool) -> ToySettings:
+def _settings(*, unfolded: bool) -> ToySettings:
     """Return what the user chose; raises ConfigError for invalid settings. The controls fold up beside a training."""
     folder = st.expander("Task, model and seed", expanded=unfolded)
     with folder, st.container(horizontal=True, gap="medium"):
@@ -143,16 +143,16 @@ def show_numbers(view: JobView) -> None:
         st.metric("Update", f"{status.update:,}", width="content", help=f"of at most {settings.max_updates:,}")
         loss = "—" if status.loss is None else f"{status.loss:.3f}"
         st.metric("Loss", loss, width="content", help="Cross-entropy in nats per token, mean of the last five updates")
-        help = f"Share of {status.measured} held-out sequences that are written entirely right"
-        st.metric("Exact match", exact_match_text(status), width="content", help=help)
+        words = f"Share of {status.measured} held-out sequences that are written entirely right"
+        st.metric("Exact match", exact_match_text(status), width="content", help=words)
         if view.active:
-            help = f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right"
-            st.metric("Time left, at most", time_left_text(status, settings), width="content", help=help)
+            words = f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right"
+            st.metric("Time left, at most", time_left_text(status, settings), width="content", help=words)
         else:
             st.metric("Time", f"{status.seconds:.0f} s", width="content")
 
 
-def start_button(label: str, disabled: bool) -> bool:
+def start_button(label: str, *, disabled: bool) -> bool:
     """Show the button that starts; True in the run that its click leads to, even if that run has to begin anew."""
     st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_ask)
     return st.session_state.pop(_ASKED, False) and not disabled

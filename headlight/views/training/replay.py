@@ -62,6 +62,7 @@ def show_replay(
     replay: TrainingReplay,
     name: str,
     names: tuple[str, str],
+    *,
     following: bool = False,
     reader: tuple[int, int] | None = None,
 ) -> None:
@@ -87,7 +88,7 @@ def show_replay(
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
-    step = _step(url_state.read("snapshot", start), int(replay.steps[0]), following)
+    step = _step(url_state.read("snapshot", start), int(replay.steps[0]), following=following)
     replay_player(
         payload,
         step,
@@ -118,7 +119,7 @@ def _compare(focus: Focus, shown: Head) -> None:
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 
 
-def _step(text: str, first: int, following: bool) -> int:
+def _step(text: str, first: int, *, following: bool) -> int:
     """Return the training step that the address asks for; for nonsense the first, or the newest."""
     if re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)

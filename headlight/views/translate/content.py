@@ -57,7 +57,7 @@ def least_probable_token(trace: Trace) -> str:
     )
 
 
-def depth_words(trace: Trace, usual: OutputStatistics | None, drawn: bool = False) -> str:
+def depth_words(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = False) -> str:
     """Return why a sentence seems too much for the model: it is surer, or knows more words, in nearly all others.
 
     "" where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn` says

@@ -46,7 +46,7 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def _show_depth(request: TranslationRequest, trace: Trace) -> None:
-    words = depth_words(trace, results.outputs(request.checkpoint), isinstance(request.strategy, Sampling))
+    words = depth_words(trace, results.outputs(request.checkpoint), drawn=isinstance(request.strategy, Sampling))
     if words:
         with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
             st.markdown(plain(words))

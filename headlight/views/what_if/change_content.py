@@ -65,7 +65,7 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
         "unchanged": [token_html(before.target_tokens, left) for left, _ in columns],
         "log P": [number_html(old, left) for left, _ in scored],
         "log P, changed": [EMPTY if left is None else changed(left) for left, _ in scored],
-        "changed": [token_html(after.target_tokens, right, is_new(left, right)) for left, right in columns],
+        "changed": [token_html(after.target_tokens, right, framed=is_new(left, right)) for left, right in columns],
         "log P, new": [number_html(new, right) for _, right in scored],
     }
     return table_html("Both translations token under token, with the log-probability of each token", rows.items())
@@ -91,7 +91,7 @@ def table_html(label: str, rows: Iterable[tuple[str, Sequence[str]]]) -> str:
     )
 
 
-def token_html(tokens: Sequence[str], at: int | None, framed: bool = False) -> str:
+def token_html(tokens: Sequence[str], at: int | None, *, framed: bool = False) -> str:
     """Return the cell of a token; an empty one where there is none."""
     if at is None:
         return EMPTY

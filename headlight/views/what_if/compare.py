@@ -49,7 +49,7 @@ def show(request: TranslationRequest) -> None:
     first = results.trace(request)
     compared = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compared_runs")
     with compared:
-        against = With(one_of("Compare with", tuple(With), "compare", hide_label=True))
+        against = With(one_of("Compare with", tuple(With), "compare", visibility="collapsed"))
     if against is With.ABLATED and not importance_is_there(request, Zero.name):
         return
     with compared:
@@ -93,7 +93,7 @@ def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
             names = [name for name in results.checkpoint_names() if name != request.checkpoint.name]
             if not names:
                 raise UserError("There is no other checkpoint to compare with.")
-            name = from_list("The other checkpoint", names, "compare_checkpoint", hide_label=True)
+            name = from_list("The other checkpoint", names, "compare_checkpoint", visibility="collapsed")
             return results.trace(_told_its_own(replace(request, checkpoint=results.checkpoint(name)))), name
     found = what_if.importance(request, Zero.name)
     off = heads_in(url_state.read("off", heads_text([found.default_head()])), found)
@@ -117,8 +117,8 @@ def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Hea
     show_panels(
         f"attention weights of {KIND_NAMES[head.kind]}",
         *(
-            Panel(f"{name} run", attention_map_figure(map, _SIDE), columns=len(map.keys), key=f"{name.lower()}_map")
-            for name, map in zip(("First", "Second"), maps, strict=True)
+            Panel(f"{name} run", attention_map_figure(shown, _SIDE), columns=len(shown.keys), key=f"{name.lower()}_map")
+            for name, shown in zip(("First", "Second"), maps, strict=True)
         ),
         Panel(
             "Second minus first",

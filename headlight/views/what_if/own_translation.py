@@ -73,7 +73,7 @@ def own_translation_html(own: Trace, model: Trace) -> str:
         return [EMPTY if at is None else f"<td>{html.escape(text(at))}</td>" for at in scored[0]]
 
     rows = [
-        ("yours", [token_html(own.target_tokens, at, at in others) for at in mine]),
+        ("yours", [token_html(own.target_tokens, at, framed=at in others) for at in mine]),
         ("log P", [shaded(at) for at in scored[0]]),
         ("rank", texts(lambda at: f"{own.target_ranks[at]:,}")),
         ("the model would write", texts(lambda at: "\n".join(_preferred(own, at)) if at in others else "")),

@@ -65,7 +65,7 @@ def show(request: TranslationRequest) -> None:
         name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
         patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
     if name == OWN:
-        sentences = _own_sentences(request, bool(pairs))
+        sentences = _own_sentences(request, has_pairs=bool(pairs))
     else:
         clean, corrupted = pairs[name].sentences
         sentences = replace(request, text=clean), replace(request, text=corrupted)
@@ -81,7 +81,7 @@ def show(request: TranslationRequest) -> None:
     _show_map(request, question, patched)
 
 
-def _own_sentences(request: TranslationRequest, has_pairs: bool) -> tuple[TranslationRequest, TranslationRequest]:
+def _own_sentences(request: TranslationRequest, *, has_pairs: bool) -> tuple[TranslationRequest, TranslationRequest]:
     """Return the reader's own; where one is not written, the bar's, and one that is made from it."""
     if not has_pairs:
         st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
@@ -99,8 +99,8 @@ def _own_sentences(request: TranslationRequest, has_pairs: bool) -> tuple[Transl
 def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], both: tuple[Trace, Trace]) -> None:
     """Show both sentences with their translations, and token by token where these are not equally many."""
     names = ("Clean", "Corrupted")
-    for place, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
-        with place:
+    for column, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
+        with column:
             st.markdown(f"{name}: {plain(' '.join(asked.text.split()))} → **{one_line(trace.target_text)}**")
             show_doubts(asked)
     if len(both[0].source_ids) != len(both[1].source_ids):
@@ -198,7 +198,7 @@ def describe_cell(
 ) -> str:
     """Say what the corrupted run does with the clean vector of one cell: its best token, and its logit difference."""
     share, (*runs, patched) = float(found.shares[row, column]), seen.best_ids[:, 0].tolist()
-    whose = [run for run, id in zip(("clean", "corrupted"), runs, strict=True) if id == patched]
+    whose = [run for run, best in zip(("clean", "corrupted"), runs, strict=True) if best == patched]
     text = (
         f"With {cell_words(found.cells[row][column], columns)} from the clean run, the most probable token of the "
         f"corrupted run is {quoted(name(patched))} ({format_probability(float(seen.best_probabilities[2, 0]))}), as in "
@@ -221,6 +221,6 @@ def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[
     """Return for each of the three runs its name, and its best tokens, each over its probability."""
     runs = zip(("clean", "corrupted", "patched"), seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
     return [
-        (run, [f"{name(id)}\n{format_probability(chance)}" for id, chance in zip(ids, chances, strict=True)])
+        (run, [f"{name(best)}\n{format_probability(chance)}" for best, chance in zip(ids, chances, strict=True)])
         for run, ids, chances in runs
     ]

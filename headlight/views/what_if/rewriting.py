@@ -153,10 +153,10 @@ def show(request: TranslationRequest) -> None:
     trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
-        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=170, hide_label=True)
+        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=170, visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_how"):
-        action = one_of("Change", tuple(Action), "rewrite", hide_label=True)
-        concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=170, hide_label=True)
+        action = one_of("Change", tuple(Action), "rewrite", visibility="collapsed")
+        concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=170, visibility="collapsed")
         row, key, weights = _places(trace, head)
     heads, rows = heads_of(scope, *head), rows_of(concerned, row)
     change = interventions_of(action, heads, rows, key, weights)

@@ -31,11 +31,10 @@ def show(request: TranslationRequest) -> None:
     fed = trace.decoder_input_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = results.residual_stream(request).logits[step]
+    chances, ids = (trace.target_probabilities[step], probability), (trace.target_ids[step], against)
     told = [
-        f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logits[id]), 2)})"
-        for name, chance, id in zip(
-            names, (trace.target_probabilities[step], probability), (trace.target_ids[step], against), strict=True
-        )
+        f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logit), 2)})"
+        for name, chance, logit in zip(names, chances, logits[list(ids)], strict=True)
     ]
     st.markdown(
         f"Why {told[0]} and not {told[1]}? Orange bars, to the right, "

@@ -99,8 +99,8 @@ def early_layers_html(found: Sequence[Hypothesis], name: Callable[[int], str]) -
 def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> str:
     kept = kept_positions(one.ids, last.ids)
     shown = [
-        f'<span class="{"kept" if at in kept else "other"}">{html.escape(name(id))}</span>'
-        for at, id in enumerate(one.ids[: len(last.ids) + MORE_TOKENS])
+        f'<span class="{"kept" if at in kept else "other"}">{html.escape(name(token_id))}</span>'
+        for at, token_id in enumerate(one.ids[: len(last.ids) + MORE_TOKENS])
     ]
     more = len(one.ids) - len(shown)
     return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")
