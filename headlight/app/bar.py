@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
@@ -63,8 +62,16 @@ def show() -> TranslationRequest:
         with st.container(width="content"):
             _offer_citation(checkpoint)
         with st.container(width=132, key="presentation"):
-            _offer_presentation()
-    translator = _translator(checkpoint, page)
+            present = is_presented()
+            presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
+            if present:
+                st.html(PRESENT)
+    try:
+        translator = results.translator(checkpoint)
+    except UserError as error:
+        words = f"{plain(str(error))} Choose another checkpoint, or restore this one."
+        page.error(words, icon=":material/broken_image:")
+        st.stop()
     with examples:
         _offer_examples(translator.checkpoint)
     with languages:
@@ -72,14 +79,6 @@ def show() -> TranslationRequest:
     with st.sidebar:
         _describe(checkpoint)
     return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
-
-
-def _offer_presentation() -> None:
-    """Show the button and the keys for presenting; where the page is presented, what takes everything else away."""
-    present = is_presented()
-    presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
-    if present:
-        st.html(PRESENT)
 
 
 def take_sentence(text: str) -> None:
@@ -154,15 +153,6 @@ def _decoding() -> Strategy:
             seed = choices.whole_number("Seed", 1, 9999, "seed", "1 to 9999. Another seed, another draw.")
             return Sampling(temperature=temperature, top_k=top_k, seed=seed)
     return Greedy()
-
-
-def _translator(checkpoint: CheckpointFiles, page: DeltaGenerator) -> Translator:
-    try:
-        return results.translator(checkpoint)
-    except UserError as error:
-        text = f"{plain(str(error))} Choose another checkpoint, or restore this one."
-        page.error(text, icon=":material/broken_image:")
-        st.stop()
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:

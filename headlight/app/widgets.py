@@ -14,7 +14,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
-from headlight.plots.text import format_probability, percent
+from headlight.plots.text import NOTHING, format_probability, percent
 from transformer import Trace
 
 from . import url_state
@@ -106,12 +106,12 @@ def as_csv(table: pd.DataFrame) -> bytes:
     A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
     text there.
     """
-    texts = {name: table[name].map(_as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
+
+    def as_text(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+
+    texts = {name: table[name].map(as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
     return table.assign(**texts).to_csv(index=False).encode()
-
-
-def _as_text(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
 
 
 def show_table(
@@ -173,7 +173,7 @@ def offer_downloads() -> None:
 
 def one_line(text: str) -> str:
     """Return a translation on one line, safe for Markdown; of an empty one, that the model wrote nothing."""
-    return plain(" ".join(text.split())) or "(nothing: the model ended the sentence at once)"
+    return plain(" ".join(text.split())) or NOTHING
 
 
 def show_translation(request: TranslationRequest) -> Trace:

@@ -11,6 +11,7 @@ from transformer.interpret.what_if.intervention import Heads
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
+NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",

@@ -32,17 +32,11 @@ def show_page(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons"):
         for number, (title, sentence) in enumerate(LESSONS.items()):
             st.button(title, key=f"lesson_{number}", on_click=bar.take_sentence, args=(sentence,), type="tertiary")
-    show_translation(request)
-    _show_lines(request)
+    trace = show_translation(request)
+    shown = attention_map(trace, "cross", *results.default_head(request, "cross"))
+    with st.container(key="home_lines"):
+        token_lines(lines_payload(trace, shown, apart=170), "token_lines")
     for column, (page, title, words) in zip(st.columns(len(WAYS)), WAYS, strict=True):
         with column.container(border=True, gap="xxsmall"):
             st.page_link(page, label=f"**{title}**", icon=":material/arrow_forward:")
             st.caption(words)
-
-
-def _show_lines(request: TranslationRequest) -> None:
-    """Show source and translation joined by the head that shows most, and what that is."""
-    trace = results.trace(request)
-    shown = attention_map(trace, "cross", *results.default_head(request, "cross"))
-    with st.container(key="home_lines"):
-        token_lines(lines_payload(trace, shown, apart=170), "token_lines")

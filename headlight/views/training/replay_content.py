@@ -10,6 +10,7 @@ import numpy as np
 from headlight.components.standalone import Words, standalone
 from headlight.plots.text import (
     KIND_NAMES,
+    NOTHING,
     head_name,
     pattern_words,
     percent,
@@ -23,7 +24,6 @@ from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 MOST_WORDS, MOST_LETTERS = 16, 70  # early outputs repeat one word to the length limit
-NOTHING = "(nothing: it ended at once)"
 _SINGLE_KEY = "every row has a single key to read, so there is nothing to choose"
 _TICKS = 5  # labels along the axis of the steps
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # first digits of the upper end of an axis

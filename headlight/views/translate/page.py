@@ -18,7 +18,7 @@ from headlight.app.widgets import (
 from headlight.components.show import token_lines
 from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.decoding.sampling import Sampling
-from transformer.interpret.trace import AttentionMap, Trace, attention_map
+from transformer.interpret.trace import Trace, attention_map
 
 from .content import OUT_OF_DEPTH, depth_words, least_probable_token, lines_payload, strongest_reading
 
@@ -28,14 +28,18 @@ _SIDE = 400  # pixels of the map
 def show_page(request: TranslationRequest) -> None:
     """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
     trace = show_translation(request)
-    _show_depth(request, trace)
+    depth = depth_words(trace, results.outputs(request.checkpoint), drawn=isinstance(request.strategy, Sampling))
+    if depth:
+        with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
+            st.markdown(plain(depth))
     left, right = st.columns([3, 2], gap="medium")
     with right:
         chosen = choose_head_of(request, averages=True)
-        place = st.container()
+        above = st.container()
         shown = attention_map(trace, *chosen, row_label())
-    with place:
-        _show_map(shown)
+    with above, phone_container(len(shown.keys), "cross_map"):
+        alt = f"Heatmap. {map_title(shown)}"
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown))
     with left:
         st.markdown(f"**{map_title(shown)}**")
         token_lines(lines_payload(trace, shown), "token_lines")
@@ -43,19 +47,6 @@ def show_page(request: TranslationRequest) -> None:
         label = "Next: how each token is chosen"
         st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
     _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)
-
-
-def _show_depth(request: TranslationRequest, trace: Trace) -> None:
-    words = depth_words(trace, results.outputs(request.checkpoint), drawn=isinstance(request.strategy, Sampling))
-    if words:
-        with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
-            st.markdown(plain(words))
-
-
-def _show_map(shown: AttentionMap) -> None:
-    with phone_container(len(shown.keys), "cross_map"):
-        alt = f"Heatmap. {map_title(shown)}"
-        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown) or "")
 
 
 def _show_tokens(trace: Trace, unknown_id: int) -> None:
