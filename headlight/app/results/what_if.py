@@ -114,12 +114,12 @@ def branch_reads(request: TranslationRequest, layer: int, head: int) -> tuple[np
 
     All leaves are replayed in one padded batch; a branch is read in any leaf that it leads to.
     """
-    own, tree = translator(request.checkpoint), branches(request)
+    loaded, tree = translator(request.checkpoint), branches(request)
     leaves = [number for number, branch in enumerate(tree) if branch.outcome is not None]
-    fed = [[own.tokenizer.begin_id, *tree[number].ids[:-1]] for number in leaves]
-    sources = [source_ids(own.tokenizer, request.source)] * len(leaves)
+    fed = [[loaded.tokenizer.begin_id, *tree[number].ids[:-1]] for number in leaves]
+    sources = [source_ids(loaded.tokenizer, request.source)] * len(leaves)
     block = AttentionKind.CROSS.block_name(layer)
-    seen = record(own.model, sources, fed, Request(keep=(f"{block}.core",), logits_to_keep=1))
+    seen = record(loaded.model, sources, fed, Request(keep=(f"{block}.core",), logits_to_keep=1))
     weights = to_array(weights_of(seen.call(f"{block}.core"))[:, head])
     leaf_of = {each: row for row, number in enumerate(leaves) for each in path_to(tree, number)}
     return tuple(weights[leaf_of[number], len(branch.ids) - 1] for number, branch in enumerate(tree))
@@ -143,12 +143,12 @@ def second_sentence(request: TranslationRequest) -> str:
 
     "" where the first that are tried do not.
     """
-    own, first = translator(request.checkpoint), trace(request)
+    loaded, first = translator(request.checkpoint), trace(request)
     tried = [replace(request, text=text) for text in sentences_like(request.text)[:MOST_TRIED]]
-    count = len(own.pieces(request.source))
-    fitting = [one for one in tried if len(own.pieces(one.source)) == count]
-    found = own.best_ids([one.source for one in fitting]) if fitting else []
-    others = (one.text for one, ids in zip(fitting, found, strict=True) if ids != first.target_ids)
+    count = len(loaded.pieces(request.source))
+    fitting = [one for one in tried if len(loaded.pieces(one.source)) == count]
+    translations = loaded.best_ids([one.source for one in fitting]) if fitting else []
+    others = (one.text for one, ids in zip(fitting, translations, strict=True) if ids != first.target_ids)
     return next(others, "")
 
 
@@ -176,14 +176,14 @@ def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
 
 @_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
 def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    model, found = translator(request.checkpoint).model, None
+    model, lenses = translator(request.checkpoint).model, None
     if is_greedy(request) and not model.config.num_forced:
-        found = queue.result(greedy_request(early_layers, request))
-        found = found or next(early_layers(request.checkpoint, [request.source]))
-    sentence = trace(request, found and found[-1].ids)
-    if found:
+        lenses = queue.result(greedy_request(early_layers, request))
+        lenses = lenses or next(early_layers(request.checkpoint, [request.source]))
+    sentence = trace(request, lenses and lenses[-1].ids)
+    if lenses:
         total = sentence.log_probability
-        return (*found[:-1], Hypothesis(sentence.target_ids, total, total, sentence.finished))
+        return (*lenses[:-1], Hypothesis(sentence.target_ids, total, total, sentence.finished))
     strategy = Greedy() if isinstance(request.strategy, Sampling) else request.strategy
     prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
@@ -203,14 +203,15 @@ def given_trace(request: TranslationRequest, target: str) -> Trace:
 
 
 def second_best(request: TranslationRequest) -> str:
-    """Return the best translation of a beam of 4 that reads otherwise than the request's own, else this; its beginning
-    where a model that did not find an end wrote more than it can be fed.
+    """Return the best translation of a beam of 4 that reads otherwise than the request's own, else this.
+
+    Its beginning where a model that did not find an end wrote more than it can be fed.
     """
-    own, shown = translator(request.checkpoint), trace(request).target_text
-    found = hypotheses(replace(request, strategy=Beam(), prefix=(), rank=1))
-    texts = (own.tokenizer.decode(each.ids) for each in found)
+    loaded, shown = translator(request.checkpoint), trace(request).target_text
+    searched = hypotheses(replace(request, strategy=Beam(), prefix=(), rank=1))
+    texts = (loaded.tokenizer.decode(each.ids) for each in searched)
     text = next((text for text in texts if text.strip() and text != shown), shown)
-    while text and not own.can_be_given(text):
+    while text and not loaded.can_be_given(text):
         text = text[: len(text) * 7 // 8]
     return text
 

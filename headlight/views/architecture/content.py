@@ -157,35 +157,35 @@ _OTHER_POSITIONS = {
 
 def block_text(kind: str, config: ModelConfig) -> BlockText:
     """Return what a block of this kind is in a model of this configuration."""
-    own = BLOCK_TEXTS[kind]
+    text = BLOCK_TEXTS[kind]
     if kind == "positions":
-        return _OTHER_POSITIONS.get(config.positions) or _sinusoids(own, config)
+        return _OTHER_POSITIONS.get(config.positions) or _sinusoids(text, config)
     if kind == "feed_forward" and config.activation != Activation.RELU:
         name, gate = ACTIVATION_NAMES[config.activation], _GATES[config.activation]
         formula = (
             rf"\text{{FFN}}(x) = \text{{{name}}}(x W_1 + b_1)\, W_2 + b_2, \quad \text{{{name}}}(z) = z\, {gate}(z)"
         )
         source = "Hendrycks and Gimpel 2016; section 3.3, equation 2"
-        return replace(own, formula=formula, meaning=f"{own.meaning} The paper has ReLU.", source=source)
+        return replace(text, formula=formula, meaning=f"{text.meaning} The paper has ReLU.", source=source)
     if kind == "embedding" and not config.scale_embeddings:
         meaning = "Each token has a row in a learned matrix, taken as it is; the paper multiplies by √d_model."
-        return replace(own, formula=r"x = E_{\text{id}}", meaning=meaning)
+        return replace(text, formula=r"x = E_{\text{id}}", meaning=meaning)
     if kind == "embedding" and config.positions == Positions.NONE:
-        return replace(own, meaning="Each token has a row in a learned matrix, multiplied by √d_model.")
+        return replace(text, meaning="Each token has a row in a learned matrix, multiplied by √d_model.")
     if kind == "output_projection" and config.output_bias:
-        meaning = f"{own.meaning[:-1]}, plus a bias per token, which the paper does not have."
-        return replace(own, formula=r"\text{logits} = x E^\top + b", meaning=meaning)
-    return own
+        meaning = f"{text.meaning[:-1]}, plus a bias per token, which the paper does not have."
+        return replace(text, formula=r"\text{logits} = x E^\top + b", meaning=meaning)
+    return text
 
 
-def _sinusoids(own: BlockText, config: ModelConfig) -> BlockText:
+def _sinusoids(text: BlockText, config: ModelConfig) -> BlockText:
     """Return the paper's sinusoids, or those of another base or first position."""
     base, first = config.position_base, config.first_position
     if (base, first) == (ModelConfig.position_base, ModelConfig.first_position):
-        return own
+        return text
     formula = _POSITIONS.replace("pos / 10000", f"(pos + {first}) / {base:.1f}")
     more = f" Here the first token stands at position {first}, and the base is {base:,.1f}; the paper has 0 and 10,000."
-    return replace(own, formula=formula, meaning=own.meaning + more)
+    return replace(text, formula=formula, meaning=text.meaning + more)
 
 
 def diagram_payload(blocks: list[Block], source: str, target: str) -> dict:

@@ -89,8 +89,8 @@ def _show_diagram(request: TranslationRequest) -> None:
 
 
 def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
-    place = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
-    st.subheader(f"{text.title}{place}")
+    where = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
+    st.subheader(f"{text.title}{where}")
     st.latex(text.formula)
     st.markdown(f"{text.meaning} *{text.source}.*")
     st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")

@@ -78,10 +78,10 @@ def show(request: TranslationRequest) -> None:
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     show_figure(attribution_figure(values, tokens), "beyond", alt, see)
     show_finding(see)
-    found = correlations(values)
+    correlated = correlations(values)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
-    show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(found))
-    st.caption(plain(describe_agreement(found)))
+    show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
+    st.caption(plain(describe_agreement(correlated)))
     show_attempt(
         "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
         "a step that copies a name, and one that writes a word the source has not."
@@ -140,13 +140,13 @@ def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.nd
     )
 
 
-def describe_agreement(found: np.ndarray) -> str:
-    """Return the two measures whose ranks agree most, and the two that agree least; found: [measures, measures]."""
+def describe_agreement(correlated: np.ndarray) -> str:
+    """Return the two measures whose ranks agree most, and the two that agree least; [measures, measures]."""
     pairs = [
-        (float(found[one, other]), f"{MEASURES[other]} and {MEASURES[one]}")
+        (float(correlated[one, other]), f"{MEASURES[other]} and {MEASURES[one]}")
         for one in range(len(MEASURES))
         for other in range(one)
-        if not np.isnan(found[one, other])
+        if not np.isnan(correlated[one, other])
     ]
     if not pairs:
         return f"Ranks cannot be compared here: that takes {FEWEST} tokens, and values that differ."

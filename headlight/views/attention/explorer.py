@@ -38,10 +38,10 @@ def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes, best: s
     written = read_choice(trace, best)
     attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
-    label, place = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
+    label, query = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link(
-            "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=place, width="content"
+            "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content"
         )
         files = request.checkpoint
         offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
@@ -150,7 +150,7 @@ def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
     if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
         return False
     *_, queries, keys = trace.attention(kind).shape
-    return all(int(place) <= (queries if written[0] == "q" else keys) for place in written[1:].split("-"))
+    return all(int(number) <= (queries if written[0] == "q" else keys) for number in written[1:].split("-"))
 
 
 def _one_of(value: str | None, options: tuple[str, ...]) -> str:

@@ -147,8 +147,8 @@ def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: 
     best = record.ended[0]
     if best.ids == greedy.ids:
         return "Greedy decoding finds the same translation here. Try a longer sentence."
-    found, single = signed(best.log_probability, 3), signed(greedy.log_probability, 3)
-    words = f"Greedy decoding writes “{text(list(greedy.ids))}” with log P {single}, beam search has {found}"
+    searched, single = signed(best.log_probability, 3), signed(greedy.log_probability, 3)
+    words = f"Greedy decoding writes “{text(list(greedy.ids))}” with log P {single}, beam search has {searched}"
     if best.log_probability > greedy.log_probability:
         return f"{words}. Step through both, and see where they differ."
     return f"{words}. {_fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)}"

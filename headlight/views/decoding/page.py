@@ -79,11 +79,11 @@ def _forget() -> None:
 
 def _choose_hypothesis(request: TranslationRequest, beam: Beam) -> int:
     """Show all hypotheses of the beam beside greedy decoding; return the rank, from 1, of the one to step through."""
-    found, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
+    hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
     st.subheader("What beam search found")
     header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
     rows = []
-    for rank, one in enumerate(found, start=1):
+    for rank, one in enumerate(hypotheses, start=1):
         penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
         numbers = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
         rows.append((str(rank), (tokenizer.decode(list(one.ids)), *numbers, ended)))
@@ -93,7 +93,7 @@ def _choose_hypothesis(request: TranslationRequest, beam: Beam) -> int:
         f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
-    rank = one_number("Hypothesis to step through", len(found), "hypothesis")
+    rank = one_number("Hypothesis to step through", len(hypotheses), "hypothesis")
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
     show_finding(search_sentence(results.search(request), greedy, beam, tokenizer.decode))
     return rank

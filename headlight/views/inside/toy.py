@@ -107,8 +107,8 @@ def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
 
 def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbers:
     """Show the table of this name, to be changed; return the numbers with the changes."""
-    place = (owner, name, sentence if name == "X" else 0)
-    key = f"toy_editor_{place}_{st.session_state.get('toy_anew', 0)}"
+    edited_table = (owner, name, sentence if name == "X" else 0)
+    key = f"toy_editor_{edited_table}_{st.session_state.get('toy_anew', 0)}"
     given = f"{key}_given"
     if key not in st.session_state or given not in st.session_state:  # the table appears: it begins with what holds now
         st.session_state[given] = table(numbers, name, sentence)
@@ -125,7 +125,7 @@ def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbe
         st.warning(plain(str(error)), icon=":material/edit:")
         return numbers
     if not np.array_equal(new, table(numbers, name, sentence)):
-        st.session_state.setdefault(_EDITED, {})[place] = new
+        st.session_state.setdefault(_EDITED, {})[edited_table] = new
     if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or _flipped(numbers).any():
         st.button("Back to the numbers of the seed", on_click=_anew, icon=":material/undo:")
     return edited

@@ -44,8 +44,8 @@ def _show_step(request: TranslationRequest) -> None:
     stream = results.residual_stream(request)
     step = choose_step(trace)
     name, logits = translator.tokenizer.piece_text, stream.logits[step]
-    own = truncate(logits)
-    model, best = translator.model, int(own.order[0])
+    untempered = truncate(logits)
+    model, best = translator.model, int(untempered.order[0])
     st.subheader("1. From a vector to a logit for every token")
     width, rows = model.config.d_model, model.config.output_size
     shared = ", the same matrix that embeds the tokens" if model.config.share_embeddings else ""
@@ -53,7 +53,7 @@ def _show_step(request: TranslationRequest) -> None:
     plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))
     alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
-    show_figure(logits_figure(own, name), "logits_bars", alt)
+    show_figure(logits_figure(untempered, name), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
     show_calculation(f"{name(best)}: {by_hand}")
@@ -73,7 +73,7 @@ def _show_step(request: TranslationRequest) -> None:
     )
     show_finding(see)
     taken = trace.target_ids[step]
-    show_calculation(f"{name(taken)}: {softmax_by_hand(own, taken, float(trace.target_probabilities[step]))}")
+    show_calculation(f"{name(taken)}: {softmax_by_hand(untempered, taken, float(trace.target_probabilities[step]))}")
     show_attempt(
         "Try temperature 0.1: sampling becomes greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
         "does it let in?"

@@ -92,10 +92,10 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     leaked = mask_ablation.leaked_weights(masked, disabled, head.kind, head.sentence)[..., may_leak]
     if not leaked.size:
         return ""
-    own, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
+    leaks, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
-    row = int(np.flatnonzero(may_leak)[own.argmax()])
-    mean, highest, largest = format_distinct(own.mean(), own.max(), means.max())
+    row = int(np.flatnonzero(may_leak)[leaks.argmax()])
+    mean, highest, largest = format_distinct(leaks.mean(), leaks.max(), means.max())
     most = "No head of this kind leaks more."
     if (layer, number) != (head.layer, head.head):
         other = head_name(int(layer), int(number), head.layers, head.heads)

@@ -177,10 +177,10 @@ def try_dimensions(summed: EmbeddingSum) -> str:
 
 def describe_repetition(summed: EmbeddingSum) -> str:
     """Say what a token that occurs twice is before and after the addition; "" for a sentence without one."""
-    found = positions.repetitions(summed)
-    if not found:
+    repeated = positions.repetitions(summed)
+    if not repeated:
         return ""
-    chosen = next((one for one in found if is_word(one.token)), found[0])
+    chosen = next((one for one in repeated if is_word(one.token)), repeated[0])
     outcome = "only now can attention distinguish them" if chosen.after else "attention cannot distinguish them"
     return (
         f"{quoted(chosen.token)} occurs {summed.tokens.count(chosen.token)} times, first at positions {chosen.first} "

@@ -44,10 +44,10 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
     if not dimensions:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
-    own = model.first(settings.length)
-    see = content.describe_curves(settings, own, dimensions)
+    in_model = model.first(settings.length)
+    see = content.describe_curves(settings, in_model, dimensions)
     alt = f"Curves over position, dimensions {', '.join(map(str, dimensions))}"
-    for column, name, shown in _beside(settings, own):
+    for column, name, shown in _beside(settings, in_model):
         missing = content.missing_dimensions(shown, dimensions)
         if missing:
             column.caption(plain(missing))
@@ -61,9 +61,9 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
     """Show the whole tables."""
     st.subheader("The whole matrix: one row for each position")
-    own = model.first(settings.length)
-    see = content.describe_matrix(settings, own)
-    for column, name, shown in _beside(settings, own):
+    in_model = model.first(settings.length)
+    see = content.describe_matrix(settings, in_model)
+    for column, name, shown in _beside(settings, in_model):
         alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}"
         with column:
             show_figure(figures.matrix_figure(shown), f"matrix_{name}", alt, see)
@@ -168,12 +168,12 @@ def _show_learned(model: Transformer, view: str) -> None:
     show_finding(see)
 
 
-def _beside(settings: Encoding, own: Encoding) -> list[tuple]:
+def _beside(settings: Encoding, in_model: Encoding) -> list[tuple]:
     """Return two columns, the settings' on the left and the model's on the right, each headed with its size."""
     columns = st.columns(2, gap="medium")
-    for column, name, shown in zip(columns, ("These settings", "This model's own"), (settings, own), strict=True):
+    for column, name, shown in zip(columns, ("These settings", "This model's own"), (settings, in_model), strict=True):
         column.markdown(f"**{name}**: {plain(content.describe_size(shown))}")
-    return list(zip(columns, ("settings", "model"), (settings, own), strict=True))
+    return list(zip(columns, ("settings", "model"), (settings, in_model), strict=True))
 
 
 _OF_ENCODINGS = {
@@ -196,10 +196,10 @@ def show_page(request: TranslationRequest) -> None:
     elif not positions.has_formula(model):
         st.info(plain(content.NO_POSITIONS), icon=":material/info:")
     else:
-        own = positions.model_encoding(model)
-        _OF_ENCODINGS[view](_chosen_settings(), own)
-        if own.first_position:
-            st.caption(plain(content.first_position_words(own)))
+        in_model = positions.model_encoding(model)
+        _OF_ENCODINGS[view](_chosen_settings(), in_model)
+        if in_model.first_position:
+            st.caption(plain(content.first_position_words(in_model)))
         if model.config.positions == Positions.MULTIPLIED:
             st.caption(plain(content.MULTIPLIED))
     st.subheader("The formula, and why there is one")

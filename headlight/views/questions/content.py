@@ -78,14 +78,14 @@ class Question:
 def _widths(asked: Asked) -> Shown:
     config = asked.translator.model.config
     counts = parameters_at(config, sorted({*WIDTHS, config.d_model}))
-    own = counts[config.d_model]
+    count = counts[config.d_model]
     blocks = blocks_of(asked.translator.model, asked.stream)
     embedding = sum(block.parameters for block in blocks if block.kind == "embedding")
     return Shown(
         parameters_figure(counts, config.d_model),
         "Parameters of this model's shape at several widths",
-        f"This checkpoint, d_model {config.d_model}, has {own:,} parameters, {percent(embedding / own)} of them in its "
-        f"embeddings. With 512 the same layers would have {counts[512]:,}.",
+        f"This checkpoint, d_model {config.d_model}, has {count:,} parameters, {percent(embedding / count)} of them in "
+        f"its embeddings. With 512 the same layers would have {counts[512]:,}.",
     )
 
 
@@ -167,11 +167,11 @@ def _twice(asked: Asked) -> Shown:
 
 def _generator(asked: Asked) -> Shown:
     tokenizer, logits = asked.translator.tokenizer, asked.stream.logits[0]
-    own = truncate(logits)
-    best = int(own.order[0])
+    cut = truncate(logits)
+    best = int(cut.order[0])
     row, bias = output_row(asked.translator.model, best)
     return Shown(
-        logits_figure(own, tokenizer.piece_text),
+        logits_figure(cut, tokenizer.piece_text),
         "The largest logits of the first step",
         f"The first step's best, {tokenizer.piece_text(best)}: "
         f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",

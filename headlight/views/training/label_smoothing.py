@@ -158,9 +158,9 @@ def minimum_rows(smoothings: Sequence[Smoothing], measure: str) -> list[tuple[st
 
 def describe_check(smoothings: Sequence[Smoothing]) -> str:
     """Say how far closed form and search are apart at most."""
-    found = [smoothing.find_minimum() for smoothing in smoothings]
-    at = max(abs(best - s.right) for (best, _), s in zip(found, smoothings, strict=True))
-    value = max(abs(least - s.entropy) for (_, least), s in zip(found, smoothings, strict=True))
+    minima = [smoothing.find_minimum() for smoothing in smoothings]
+    at = max(abs(best - s.right) for (best, _), s in zip(minima, smoothings, strict=True))
+    value = max(abs(least - s.entropy) for (_, least), s in zip(minima, smoothings, strict=True))
     return f"Apart by at most {format_error(at)} in p and {format_error(value)} in the loss."
 
 

@@ -43,14 +43,14 @@ def show(request: TranslationRequest) -> None:
         ablation = one_of("Ablate by", possible, "ablated_by", explanation)
         if not importance_is_there(request, ablation):
             return
-        found = what_if.importance(request, ablation)
-        start = heads_text([found.default_head()])
-        off = heads_in(url_state.read("off", start), found)
-        payload = switches_payload(found, trace) | {"ablated_by": ablation}
+        importance = what_if.importance(request, ablation)
+        start = heads_text([importance.default_head()])
+        off = heads_in(url_state.read("off", start), importance)
+        payload = switches_payload(importance, trace) | {"ablated_by": ablation}
         head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
     with right:
         _show_change(request, ablation, off)
-        show_finding(describe_ranking(found, trace))
+        show_finding(describe_ranking(importance, trace))
     show_attempt(
         "Switch off all heads of one layer, then all of another: which layer can this sentence do without? Heads that "
         "may go one at a time may not all go together, since each makes up for the others (Michel et al. 2019; Voita "
@@ -71,8 +71,8 @@ def _compute(request: TranslationRequest, ablation: str, asked: str) -> Iterator
     for kind in AttentionKind:
         what_if.losses_without(request, ablation, kind)
         yield
-    found = what_if.importance(request, ablation)
-    off = heads_in(asked, found) if asked else [found.default_head()]
+    importance = what_if.importance(request, ablation)
+    off = heads_in(asked, importance) if asked else [importance.default_head()]
     if off:
         interventions = tuple(map(ABLATIONS[ablation].of, off))
         what_if.changed_trace(request, interventions)
@@ -97,23 +97,23 @@ def heads_text(heads: Iterable[Heads]) -> str:
     return "-".join(f"{one.kind}.{(one.layer or 0) + 1}.{(one.head or 0) + 1}" for one in heads)
 
 
-def heads_in(text: str, found: HeadImportance) -> list[Heads]:
+def heads_in(text: str, importance: HeadImportance) -> list[Heads]:
     """Return the heads that a text of an address names, each once, without those that the model does not have."""
     named = ((kind, int(layer) - 1, int(head) - 1) for kind, layer, head in _HEAD.findall(text))
-    shapes = {kind: found.total(kind).shape for kind in KIND_NAMES}
+    shapes = {kind: importance.total(kind).shape for kind in KIND_NAMES}
     there = (
         Heads(kind, *at) for kind, *at in named if all(0 <= n < size for n, size in zip(at, shapes[kind], strict=True))
     )
     return list(dict.fromkeys(there))
 
 
-def switches_payload(found: HeadImportance, trace: Trace) -> dict:
+def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
     """Return what `components.head_switches` shows, ready for JSON.
 
     Of each kind its name and, layer by layer, of each head: the loss of log P in nats, its digits, whether the
     translation turns without it, and words. limit: the largest loss or gain, for the colours.
     """
-    totals = {kind: found.total(kind) for kind in AttentionKind}
+    totals = {kind: importance.total(kind) for kind in AttentionKind}
 
     def kind_payload(kind: AttentionKind) -> dict:
         losses = totals[kind]
@@ -123,33 +123,33 @@ def switches_payload(found: HeadImportance, trace: Trace) -> dict:
             "name": KIND_NAMES[kind],
             "losses": losses.round(4).tolist(),
             "digits": [[two_digits(loss) for loss in row] for row in losses],
-            "turned": (_turned(found)[kind] & trace.is_greedy.all()).tolist(),
-            "words": [[head_words(found, trace, Heads(kind, layer, head)) for head in heads] for layer in layers],
+            "turned": (_turned(importance)[kind] & trace.is_greedy.all()).tolist(),
+            "words": [[head_words(importance, trace, Heads(kind, layer, head)) for head in heads] for layer in layers],
         }
 
     limit = float(max(np.abs(losses).max() for losses in totals.values()))
     return {"kinds": list(map(kind_payload, AttentionKind)), "limit": limit}
 
 
-def head_words(found: HeadImportance, trace: Trace, heads: Heads) -> str:
+def head_words(importance: HeadImportance, trace: Trace, heads: Heads) -> str:
     """Say of one head how log P moves without it, and whether greedy decoding then finds another translation."""
-    turned = _turned(found)[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
-    moved = moved_words(found.of(heads.kind)[heads.layer, heads.head], trace)
+    turned = _turned(importance)[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
+    moved = moved_words(importance.of(heads.kind)[heads.layer, heads.head], trace)
     end = " Greedy decoding then finds another translation." if turned else ""
     return f"Without {kind_head_name(heads)} log P of the translation {moved}.{end}"
 
 
-def describe_ranking(found: HeadImportance, trace: Trace) -> str:
+def describe_ranking(importance: HeadImportance, trace: Trace) -> str:
     """Say how many heads change the translation alone, without which one log P is lowest, and how many move little."""
-    ranked = found.ranked()
+    ranked = importance.ranked()
     worst = ranked[0][0]
-    changing = sum(int(turned.sum()) for turned in _turned(found).values())
+    changing = sum(int(turned.sum()) for turned in _turned(importance).values())
     little = len([loss for _, loss in ranked if abs(loss) < LITTLE])
     turning = f"Heads without which greedy decoding finds another translation: {changing} of {len(ranked)}. "
     return (
         f"{turning if trace.is_greedy.all() else ''}log P is lowest without {kind_head_name(worst)}: it "
-        f"{moved_words(found.of(worst.kind)[worst.layer, worst.head], trace)}. Heads that alone move it by less than "
-        f"{LITTLE} nats: {little} of {len(ranked)}."
+        f"{moved_words(importance.of(worst.kind)[worst.layer, worst.head], trace)}. Heads that alone move it by less "
+        f"than {LITTLE} nats: {little} of {len(ranked)}."
     )
 
 
@@ -164,6 +164,6 @@ def heads_words(heads: Sequence[Heads]) -> str:
     return "; ".join(map(kind_head_name, heads[:_NAMED])) + more or "any change"
 
 
-def _turned(found: HeadImportance) -> Mapping[str, np.ndarray]:
+def _turned(importance: HeadImportance) -> Mapping[str, np.ndarray]:
     """Return the heads of each kind without which greedy decoding leaves the translation of this one sentence."""
-    return found.turned or {}
+    return importance.turned or {}

@@ -95,8 +95,8 @@ def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
                 raise UserError("There is no other checkpoint to compare with.")
             name = from_list("The other checkpoint", names, "compare_checkpoint", visibility="collapsed")
             return results.trace(_told_its_own(replace(request, checkpoint=results.checkpoint(name)))), name
-    found = what_if.importance(request, Zero.name)
-    off = heads_in(url_state.read("off", heads_text([found.default_head()])), found)
+    importance = what_if.importance(request, Zero.name)
+    off = heads_in(url_state.read("off", heads_text([importance.default_head()])), importance)
     return what_if.changed_trace(request, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
 
 

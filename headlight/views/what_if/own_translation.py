@@ -27,12 +27,12 @@ def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = show_translation(request)
     text = write_line("Your translation", "own_target", what_if.second_best(request), repr(request))
-    own = what_if.given_trace(request, text)
+    yours = what_if.given_trace(request, text)
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id
-    if count := own.target_ids.count(unknown):
+    if count := yours.target_ids.count(unknown):
         words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
         st.warning(plain(words), icon=":material/help:")
-    st.html(own_translation_html(own, model))
+    st.html(own_translation_html(yours, model))
     st.caption(
         "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
         "its first candidate: below stands what it would have written there. Look for the strongest orange: that is "
@@ -41,30 +41,30 @@ def show(request: TranslationRequest) -> None:
     ids = (
         [one.ids for one in results.hypotheses(replace(request, rank=1))] if isinstance(request.strategy, Beam) else []
     )
-    see = f"{describe_own(own, model, ids)} {describe_where(own)}"
+    see = f"{describe_own(yours, model, ids)} {describe_where(yours)}"
     show_finding(see)
     alt = "Log P of both translations, added up token by token"
-    show_figure(sums_figure(own, model), "own_translation", alt, see)
+    show_figure(sums_figure(yours, model), "own_translation", alt, see)
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:
-            explorer.show_heads(request, own)
+            explorer.show_heads(request, yours)
     show_attempt(
         "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
         "is a good translation ever improbable? The model's probability is no judgement of a translation."
     )
 
 
-def own_translation_html(own: Trace, model: Trace) -> str:
+def own_translation_html(yours: Trace, model: Trace) -> str:
     """Return a table: log P, rank, and what the model would have written; equal tokens of both in one column.
 
     own: the given translation, teacher-forced.
     """
-    given, found = own.log_probabilities, model.log_probabilities
-    columns = list(aligned(own.target_ids, model.target_ids))
+    given, model_values = yours.log_probabilities, model.log_probabilities
+    columns = list(aligned(yours.target_ids, model.target_ids))
     mine, models = ([column[side] for column in columns] for side in (0, 1))
-    scored = [[at if at in own.scored_steps else None for at in side] for side in (mine, models)]
-    limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(own))
+    scored = [[at if at in yours.scored_steps else None for at in side] for side in (mine, models)]
+    limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(yours))
 
     def shaded(at: int | None) -> str:
         return EMPTY if at is None else number_html(given, at, "lost", max(0.0, -float(given[at]) / limit))
@@ -73,12 +73,12 @@ def own_translation_html(own: Trace, model: Trace) -> str:
         return [EMPTY if at is None else f"<td>{html.escape(text(at))}</td>" for at in scored[0]]
 
     rows = [
-        ("yours", [token_html(own.target_tokens, at, framed=at in others) for at in mine]),
+        ("yours", [token_html(yours.target_tokens, at, framed=at in others) for at in mine]),
         ("log P", [shaded(at) for at in scored[0]]),
-        ("rank", texts(lambda at: f"{own.target_ranks[at]:,}")),
-        ("the model would write", texts(lambda at: "\n".join(_preferred(own, at)) if at in others else "")),
+        ("rank", texts(lambda at: f"{yours.target_ranks[at]:,}")),
+        ("the model would write", texts(lambda at: "\n".join(_preferred(yours, at)) if at in others else "")),
         ("model's own", [token_html(model.target_tokens, at) for at in models]),
-        ("log P", [number_html(found, at) for at in scored[1]]),
+        ("log P", [number_html(model_values, at) for at in scored[1]]),
     ]
     return table_html("Your translation and the model's token under token, with log P and rank of each token", rows)
 
@@ -94,37 +94,37 @@ def _preferred(trace: Trace, at: int) -> tuple[str, str]:
     return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
 
 
-def describe_own(own: Trace, model: Trace, found: Sequence[tuple[int, ...]] = ()) -> str:
+def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> str:
     """Say log P of both, in all and per token, and how many times as probable one of them is to the model.
 
-    found: the ids of the translations that a beam search found, best first; none of another way of decoding.
+    hypotheses: the ids of what a beam search found, best first; none of another way of decoding.
     """
-    if own.target_ids == model.target_ids:
-        return f"This is the model's own translation, token for token: {_sums(own)}."
-    gap = own.log_probability - model.log_probability
+    if yours.target_ids == model.target_ids:
+        return f"This is the model's own translation, token for token: {_sums(yours)}."
+    gap = yours.log_probability - model.log_probability
     more = "yours" if gap > 0 else "its own"
-    text = f"Your translation has {_sums(own)}; the model's has {_sums(model)}."
+    text = f"Your translation has {_sums(yours)}; the model's has {_sums(model)}."
     text += f" To the model {more} is {_times(abs(gap))} times as probable."
     if gap <= 0:
         return text
-    if own.target_ids in found:
-        rank = found.index(own.target_ids) + 1
+    if yours.target_ids in hypotheses:
+        rank = hypotheses.index(yours.target_ids) + 1
         return f"{text} Its beam found yours too, in place {rank}: it ranks by log P over a length penalty."
     return f"{text} Its decoding did not find yours."
 
 
-def describe_where(own: Trace) -> str:
+def describe_where(yours: Trace) -> str:
     """Say at how many tokens the model's first candidate is another, and which of these is the least probable."""
-    others = _others(own)
+    others = _others(yours)
     if not others:
         return "Each token is the model's first candidate."
-    values = own.log_probabilities
+    values = yours.log_probabilities
     least = min(others, key=lambda at: values[at])
-    named = quoted_at(own.target_tokens, least, "output token")
-    first, chance = _preferred(own, least)
+    named = quoted_at(yours.target_tokens, least, "output token")
+    first, chance = _preferred(yours, least)
     return (
-        f"The model's first candidate is another at {len(others)} of {pluralize(len(own.scored_steps), 'token')}. "
-        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {own.target_ranks[least]:,}), "
+        f"The model's first candidate is another at {len(others)} of {pluralize(len(yours.scored_steps), 'token')}. "
+        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {yours.target_ranks[least]:,}), "
         f"where it would write {quoted(first)} ({chance})."
     )
 

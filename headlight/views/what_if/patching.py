@@ -114,10 +114,10 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
     tokenizer = results.translator(request.checkpoint).tokenizer
     site, part = PATCHED[patched]
     meaning, look_for = MEANINGS[patched]
-    found = what_if.patching(request.checkpoint, question, site, part)
-    rows, columns = found.row_names(), found.column_names(question, tokenizer)
+    patching = what_if.patching(request.checkpoint, question, site, part)
+    rows, columns = patching.row_names(), patching.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
-    start = found.default_cell()
+    start = patching.default_cell()
     left, right = st.columns([13, 8], gap="medium")
     with right:
         fed = " ".join(map(tokenizer.piece_text, question.fed))
@@ -127,12 +127,12 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
             row = slider_over("Layer", rows, "patched_row", start[0], width=150)
             label = "Head" if site == Site.HEAD else "Position"
             column = slider_over(label, columns, "patched_column", start[1], width=190)
-        _show_runs(request, found, question, row, column, columns)
+        _show_runs(request, patching, question, row, column, columns)
     with left:
         alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
-            figure = patching_figure(found, columns, (row, column))
-            see = describe_map(found, columns, tokens)
+            figure = patching_figure(patching, columns, (row, column))
+            see = describe_map(patching, columns, tokens)
             show_figure(figure, "patching", alt, see)
         show_finding(see)
         st.caption(
@@ -151,15 +151,15 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
 
 
 def _show_runs(
-    request: TranslationRequest, found: PatchingMap, question: Question, row: int, column: int, columns: list[str]
+    request: TranslationRequest, patching: PatchingMap, question: Question, row: int, column: int, columns: list[str]
 ) -> None:
     """Show what the clean, the corrupted and the patched run would have next."""
     name = results.translator(request.checkpoint).tokenizer.piece_text
-    seen = what_if.patched(request.checkpoint, question, found.cells[row][column])
+    seen = what_if.patched(request.checkpoint, question, patching.cells[row][column])
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)
-    show_finding(describe_cell(found, row, column, columns, seen, name))
+    show_finding(describe_cell(patching, row, column, columns, seen, name))
 
 
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:
@@ -172,44 +172,44 @@ def cell_words(cell: Cell, columns: Sequence[str]) -> str:
     return f"the {cell.part}'s vector at {at} {f'after layer {cell.layer}' if cell.layer else 'before layer 1'}"
 
 
-def describe_map(found: PatchingMap, columns: Sequence[str], tokens: tuple[str, str]) -> str:
+def describe_map(patching: PatchingMap, columns: Sequence[str], tokens: tuple[str, str]) -> str:
     """Say both runs' logit differences, which cell comes nearest to the clean run, and how many restore over half."""
     text = (
-        f"The logit of {quoted(tokens[0])} minus that of {quoted(tokens[1])} is {signed(found.clean, 2)} in the clean "
-        f"run and {signed(found.corrupted, 2)} in the corrupted run."
+        f"The logit of {quoted(tokens[0])} minus that of {quoted(tokens[1])} is {signed(patching.clean, 2)} in the "
+        f"clean run and {signed(patching.corrupted, 2)} in the corrupted run."
     )
-    if np.isnan(found.shares).any():
+    if np.isnan(patching.shares).any():
         return f"{text} There is nothing to restore."
-    row, column = np.unravel_index(int(found.nearness.argmax()), found.shares.shape)
+    row, column = np.unravel_index(int(patching.nearness.argmax()), patching.shares.shape)
     text += (
-        f" Nearest to the clean run comes {cell_words(found.cells[row][column], columns)}: "
-        f"{_percent(found.shares[row, column])} of the way. Cells that alone restore over half: "
-        f"{(found.shares > HALF).sum()} of {found.shares.size}."
+        f" Nearest to the clean run comes {cell_words(patching.cells[row][column], columns)}: "
+        f"{_percent(patching.shares[row, column])} of the way. Cells that alone restore over half: "
+        f"{(patching.shares > HALF).sum()} of {patching.shares.size}."
     )
-    if found.shares.max() > PAST:
-        text += f" The largest share, {_percent(found.shares.max())}, is past the clean run."
-    if abs(found.clean - found.corrupted) < _SMALL:
+    if patching.shares.max() > PAST:
+        text += f" The largest share, {_percent(patching.shares.max())}, is past the clean run."
+    if abs(patching.clean - patching.corrupted) < _SMALL:
         text += " The runs differ little, so a small change is a large share."
     return text
 
 
 def describe_cell(
-    found: PatchingMap, row: int, column: int, columns: Sequence[str], seen: Predictions, name: Callable[[int], str]
+    patching: PatchingMap, row: int, column: int, columns: Sequence[str], seen: Predictions, name: Callable[[int], str]
 ) -> str:
     """Say what the corrupted run does with the clean vector of one cell: its best token, and its logit difference."""
-    share, (*runs, patched) = float(found.shares[row, column]), seen.best_ids[:, 0].tolist()
+    share, (*runs, patched) = float(patching.shares[row, column]), seen.best_ids[:, 0].tolist()
     whose = [run for run, best in zip(("clean", "corrupted"), runs, strict=True) if best == patched]
     text = (
-        f"With {cell_words(found.cells[row][column], columns)} from the clean run, the most probable token of the "
+        f"With {cell_words(patching.cells[row][column], columns)} from the clean run, the most probable token of the "
         f"corrupted run is {quoted(name(patched))} ({format_probability(float(seen.best_probabilities[2, 0]))}), as in "
         f"{'the ' + ' and the '.join(whose) if whose else 'neither'} run."
     )
     if np.isnan(share):
         return text
-    difference = found.corrupted + share * (found.clean - found.corrupted)
+    difference = patching.corrupted + share * (patching.clean - patching.corrupted)
     return (
         f"{text} The logit difference is {signed(difference, 2)}: {_percent(share)} of the way from the corrupted "
-        f"run's {signed(found.corrupted, 2)} to the clean run's {signed(found.clean, 2)}."
+        f"run's {signed(patching.corrupted, 2)} to the clean run's {signed(patching.clean, 2)}."
     )
 
 

@@ -22,9 +22,9 @@ LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"
 def show(request: TranslationRequest) -> None:
     """Show what the decoder writes from each encoder layer, then what each part adds to a logit. Raises UserError."""
     translator = results.translator(request.checkpoint)
-    found = what_if.early_translations(request)  # which has the translation too
+    translations = what_if.early_translations(request)  # which has the translation too
     show_translation(request)
-    st.html(early_layers_html(found, translator.tokenizer.piece_text))
+    st.html(early_layers_html(translations, translator.tokenizer.piece_text))
     norm = ", through the encoder's last LayerNorm" if translator.model.config.norm == "pre" else ""
     is_sampled = isinstance(request.strategy, Sampling)
     greedy = " Here it decodes greedily, where the translation above was sampled." if is_sampled else ""
@@ -32,7 +32,7 @@ def show(request: TranslationRequest) -> None:
         f"The decoder reads the output of an earlier encoder layer as if it were the last{norm} (DecoderLens, "
         f"Langedijk et al. 2024). Blue: tokens of the last layer's translation, in its order.{greedy}"
     )
-    show_finding(describe_lens(found))
+    show_finding(describe_lens(translations))
     _show_parts(request)
     show_attempt(
         "Take a sentence with “not”, a number or a name: from which layer on is it there, and in its place? A decoder "
@@ -53,16 +53,16 @@ def _show_parts(request: TranslationRequest) -> None:
         )
         step = choose_step(trace)
     other = int(trace.candidate_ids[step][trace.runner_up(step)]) if of == LEAD else None
-    found = what_if.logit_parts(request, step, other)
+    parts = what_if.logit_parts(request, step, other)
     against = None if other is None else translator.tokenizer.piece_text(other)
     what = logit_words(trace.target_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")
-    see = describe_parts(found, what)
+    see = describe_parts(parts, what)
     with left:
-        show_figure(logit_kinds_figure(found), "logit_kinds", f"What each kind of part adds to {what}", see)
-    with right, phone_container(2 * found.cross.shape[1], "logit_map"):
+        show_figure(logit_kinds_figure(parts), "logit_kinds", f"What each kind of part adds to {what}", see)
+    with right, phone_container(2 * parts.cross.shape[1], "logit_map"):
         alt = f"What each head and each feed-forward of the decoder adds to {what}"
-        show_figure(logit_parts_figure(found), "logit_layers", alt, see)
+        show_figure(logit_parts_figure(parts), "logit_layers", alt, see)
     show_finding(see)
     st.caption(
         plain(
@@ -78,15 +78,15 @@ def layer_names(count: int) -> list[str]:
     return ["embeddings", *(f"layer {layer}" for layer in range(1, count))]
 
 
-def early_layers_html(found: Sequence[Hypothesis], name: Callable[[int], str]) -> str:
+def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], str]) -> str:
     """Return a table: each layer with log P of its translation and its tokens, those of the last layer's marked.
 
     `name` turns an id into the token's text.
     """
     rows = "".join(
         f'<tr><th scope="row">{html.escape(layer)}</th><td>{signed(one.log_probability, 2)}</td>'
-        f'<td class="tokens">{_tokens(one, found[-1], name)}</td></tr>'
-        for layer, one in zip(layer_names(len(found)), found, strict=True)
+        f'<td class="tokens">{_tokens(one, translations[-1], name)}</td></tr>'
+        for layer, one in zip(layer_names(len(translations)), translations, strict=True)
     )
     label = "The translation that the decoder gives from each encoder layer, with its log-probability"
     return (
@@ -106,14 +106,14 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
     return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")
 
 
-def describe_lens(found: Sequence[Hypothesis]) -> str:
+def describe_lens(translations: Sequence[Hypothesis]) -> str:
     """Say from which layers the decoder writes the final translation, and what it has of it from the embeddings."""
-    first, last = found[0].ids, found[-1].ids
-    same = [layer for layer, one in zip(layer_names(len(found)), found, strict=True) if one.ids == last]
+    first, last = translations[0].ids, translations[-1].ids
+    same = [layer for layer, one in zip(layer_names(len(translations)), translations, strict=True) if one.ids == last]
     return (
         f"The decoder writes this very translation from: {', '.join(same)}. From the embeddings, where no token has "
-        f"read another, it writes {pluralize(len(first), 'token')}{'' if found[0].finished else ' and goes on'}; "
-        f"{len(kept_positions(first, last))} of the translation's {len(last)} are there, in its order."
+        f"read another, it writes {pluralize(len(first), 'token')}{'' if translations[0].finished else ' and goes on'}"
+        f"; {len(kept_positions(first, last))} of the translation's {len(last)} are there, in its order."
     )
 
 
@@ -123,12 +123,12 @@ def logit_words(token: str, against: str | None) -> str:
     return f"logit of {quoted(token)}{lead}"
 
 
-def describe_parts(found: LogitAttribution, what: str) -> str:
+def describe_parts(parts: LogitAttribution, what: str) -> str:
     """Say that the parts add up, and which kind, which head and which feed-forward is the largest part."""
-    kinds, (head, most) = found.by_kind(), found.largest_head()
-    kind, layer = max(kinds, key=lambda kind: kinds[kind]), int(found.feed_forward.argmax())
+    kinds, (head, most) = parts.by_kind(), parts.largest_head()
+    kind, layer = max(kinds, key=lambda kind: kinds[kind]), int(parts.feed_forward.argmax())
     return (
-        f"All parts sum to {signed(found.total, 2)}; the run's {what} is {signed(found.logit, 2)}. Largest kind: "
+        f"All parts sum to {signed(parts.total, 2)}; the run's {what} is {signed(parts.logit, 2)}. Largest kind: "
         f"{kind}, {signed(kinds[kind], 2)}. Largest head: {kind_head_name(head)}, {signed(most, 2)}. Largest "
-        f"feed-forward: layer {layer + 1}, {signed(float(found.feed_forward[layer]), 2)}."
+        f"feed-forward: layer {layer + 1}, {signed(float(parts.feed_forward[layer]), 2)}."
     )

@@ -20,10 +20,10 @@ _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, and one token's contributions. Raises UserError."""
     trace = show_translation(request)
-    found = measures.contributions(request)
+    contributions = measures.contributions(request)
     mixing = measured_mixing(results.residual_stream(request))
     rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
-    alti, rollout = (each.source_share()[-1] for each in (found, rolled))
+    alti, rollout = (each.source_share()[-1] for each in (contributions, rolled))
     shares = SourceShares(trace.target_tokens, alti, rollout, _usual(request), trace.num_forced)
     left, right = st.columns([7, 13], gap="medium", vertical_alignment="center")
     with left:
@@ -33,9 +33,9 @@ def show(request: TranslationRequest) -> None:
         "before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars."
     )
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
-    see = f"{describe_shares(shares)} {describe_token(trace, step, found.across[-1][step])}"
+    see = f"{describe_shares(shares)} {describe_token(trace, step, contributions.across[-1][step])}"
     show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, see)
-    _show_token(trace, step, found.across[-1][step])
+    _show_token(trace, step, contributions.across[-1][step])
     show_finding(see)
     st.caption(
         "ALTI+ (Ferrando et al. 2022) asks how near the vector of each token comes to what an attention block gives "
