@@ -69,7 +69,7 @@ HYPERPARAMETERS = {
 }
 
 
-def show(_request: TranslationRequest) -> None:
+def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(
         "Two small models, alike in everything but **one hyperparameter**: the same first weights, the same sequences. "

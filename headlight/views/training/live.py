@@ -33,7 +33,7 @@ _JOB = "job"
 _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
 
 
-def show(_request: TranslationRequest) -> None:
+def show(request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
     names = started(_JOB)
     settings = None
