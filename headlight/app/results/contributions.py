@@ -3,8 +3,7 @@
 import numpy as np
 
 from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
-from transformer.interpret.rollout import Rollout
-from transformer.interpret.what_if.alti import alti
+from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, _cached, samples, trace, translator
 

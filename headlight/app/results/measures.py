@@ -2,7 +2,7 @@
 
 from transformer.config import Norm
 from transformer.evaluation import Confidence, measure_confidence
-from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
+from transformer.experiments.training import GradientNorms, gradient_norms
 
 from . import CheckpointFiles, _cached, samples, translator
 

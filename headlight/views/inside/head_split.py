@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app.choices import one_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
-from transformer.experiments.head_split import Layout, split_right, split_wrong
+from transformer.experiments.attention import Layout, split_right, split_wrong
 
 from .head_split_content import describe, facts, memory_html, tables_html
 

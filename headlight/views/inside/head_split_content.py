@@ -4,7 +4,7 @@ import html
 
 import numpy as np
 
-from transformer.experiments.head_split import Layout, misplaced_cells
+from transformer.experiments.attention import Layout, misplaced_cells
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
 TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", "0, 114, 178", "213, 94, 0")

@@ -12,7 +12,7 @@ from headlight.app.widgets import phone_container, plain, show_finding, show_tab
 from headlight.plots.decoding import confidence_figure
 from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
 from transformer import Translator
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 
 from . import label_smoothing_content as content
 

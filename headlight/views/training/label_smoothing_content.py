@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headlight.plots.label_smoothing import MEASURES
 from headlight.plots.text import format_error, pluralize, quoted
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 
 FORMULAS = {

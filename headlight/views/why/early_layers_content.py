@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from headlight.plots.text import kind_head_name, pluralize, quoted, signed
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, kept_positions
+from transformer.interpret.residual import MORE_TOKENS, kept_positions
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
 

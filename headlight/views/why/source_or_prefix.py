@@ -12,9 +12,8 @@ from headlight.app.sentences import show_shares, show_translation
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.plots.contributions import source_shares_figure
 from headlight.plots.text import quoted
-from transformer.interpret.rollout import measured_mixing, roll_out
+from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.alti import SourceShares
 
 from .source_or_prefix_content import describe_shares, describe_token
 

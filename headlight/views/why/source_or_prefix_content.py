@@ -3,8 +3,8 @@
 import numpy as np
 
 from headlight.plots.text import quoted_at
+from transformer.interpret.rollout import SourceShares
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.alti import SourceShares
 
 
 def describe_shares(shares: SourceShares) -> str:
