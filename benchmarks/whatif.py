@@ -18,8 +18,7 @@ from transformer.data.batching import SAMPLES, Example, epoch_batches, make_exam
 from transformer.data.pairs import read_pairs
 from transformer.interpret.activations import Request, record
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.corpus_importance import measure_importance
-from transformer.interpret.what_if.importance import every_head, head_importance
+from transformer.interpret.what_if.importance import every_head, head_importance, measure_importance
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.interpret.what_if.running import apply_interventions

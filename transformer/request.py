@@ -6,8 +6,7 @@ from typing import Any, TypedDict, Unpack
 from .data.batching import Ids
 from .decoding.beam import Beam, strategy_for
 from .decoding.sampling import Greedy, Sampling
-from .interpret.what_if.head_means import HeadMeans
-from .interpret.what_if.running import Asked, read_all
+from .interpret.what_if.running import Asked, HeadMeans, read_all
 
 Strategy = Greedy | Sampling | Beam
 

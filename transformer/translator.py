@@ -184,7 +184,7 @@ class Translator(TextReader):
 
         Raises DataError where no pair fits the model. `progress` is called with the number of sentences done.
         """
-        from .interpret.what_if.corpus_importance import measure_importance  # not needed to translate
+        from .interpret.what_if.importance import measure_importance  # not needed to translate
 
         examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
         return measure_importance(self.model, examples, progress=progress)

@@ -16,8 +16,8 @@ from transformer.decoding.output_statistics import OUTPUTS_FILE
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
 from transformer.interpret.head_roles import ROLES_FILE
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lenses
-from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE
+from transformer.interpret.residual import MORE_TOKENS, decoder_lenses
+from transformer.interpret.what_if.patching import PAIRS_FILE
 from transformer.training.replay import REPLAY_FILE
 
 FILES = (  # of a checkpoint

@@ -10,8 +10,8 @@ from transformer.arrays import require_index, to_array
 from transformer.config import Activation, ModelConfig, Norm
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
-from transformer.experiments import initial_gradients
-from transformer.experiments.initial_gradients import GradientNorms
+from transformer.experiments import training
+from transformer.experiments.training import GradientNorms
 from transformer.interpret import residual
 from transformer.interpret.parameters import WIDTHS, nearest, norm_parameters, parameters_at
 from transformer.interpret.residual import StackStream, Trajectory, record_hidden_units, record_residual_stream
@@ -258,7 +258,7 @@ def gradient_norms(
     """
     config = translator.model.config
     examples = make_examples(pairs, translator.tokenizer, config.max_length)
-    measured = [initial_gradients.gradient_norms(config, norm, layers, examples, seed) for norm in Norm]
+    measured = [training.gradient_norms(config, norm, layers, examples, seed) for norm in Norm]
     return with_light_theme(gradients_figure(measured, Stack(stack)))
 
 

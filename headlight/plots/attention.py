@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index
-from transformer.experiments.dot_product_scaling import RandomProducts, measure_random_products
+from transformer.experiments.attention import RandomProducts, measure_random_products
 from transformer.interpret.attention_block import record_stages, undivided
 from transformer.interpret.trace import RowLabel, Trace, attention_map, masked_maps, row_and_column_labels
 from transformer.model.names import AttentionKind

@@ -10,9 +10,8 @@ from transformer.arrays import require_index
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted, rank_correlation
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import Rollout, half_and_half, measured_mixing, roll_out
+from transformer.interpret.rollout import Rollout, SourceShares, alti, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
-from transformer.interpret.what_if.alti import SourceShares, alti
 from transformer.model.names import AttentionKind, Name
 from transformer.translator import Translator
 

@@ -10,7 +10,7 @@ from transformer.arrays import require_index
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
 from transformer.decoding.truncation import Truncation, truncate
-from transformer.experiments.parallel_vs_cached import Comparison
+from transformer.experiments.training import Comparison
 from transformer.interpret import residual
 from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import ResidualStream, record_residual_stream

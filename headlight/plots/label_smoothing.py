@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.translator import Translator
 
 from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure

@@ -6,8 +6,8 @@ from math import isinf, isnan
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.experiments import fully_masked_rows
-from transformer.experiments.fully_masked_rows import FullyMaskedRow
+from transformer.experiments import attention
+from transformer.experiments.attention import FullyMaskedRow
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass, masked_head, run_masked
 from transformer.interpret.trace import RowLabel, Trace
@@ -250,7 +250,7 @@ def next_tokens_without_causal_mask(translator: Translator, trace: Trace) -> go.
 def fully_masked_row(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the weights of a query of the encoder's first head if all its keys were masked, by two ways to mask."""
     stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, "encoder", 0)
-    row = fully_masked_rows.fully_masked_row(stages.scores[0, 0, 0].tolist())
+    row = attention.fully_masked_row(stages.scores[0, 0, 0].tolist())
     return with_light_theme(fully_masked_row_figure(row, trace.source_tokens))
 
 

@@ -17,7 +17,7 @@ from headlight.views.architecture.content import (
     share_words,
 )
 from transformer.config import Positions
-from transformer.experiments.initial_gradients import GradientNorms
+from transformer.experiments.training import GradientNorms
 from transformer.interpret.parameters import blocks_of
 from transformer.interpret.residual import record_hidden_units, trajectory
 

@@ -17,8 +17,7 @@ from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import measured_mixing, roll_out
-from transformer.interpret.what_if.alti import SourceShares, alti
+from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
 
 NUMBER = r"(−?[\d.]*\d)"
 PLACED = r"“(.+?)”(?: \((?:position|output token) (\d+)\))?"

@@ -11,7 +11,7 @@ from support.small import random_ids, unlike_model
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.views.why.early_layers import describe_lens, describe_parts, logit_words
-from transformer.interpret.what_if.decoder_lens import decoder_lens, kept_positions
+from transformer.interpret.residual import decoder_lens, kept_positions
 from transformer.interpret.what_if.logit_attribution import attribute_logit
 
 TEXTS = ("I love my teacher.", "I think that he has never read this book.", "Good morning.")

@@ -16,9 +16,8 @@ from transformer.interpret.attention_block import block_parameters, compute_stag
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.parameters import parameters_at
 from transformer.interpret.positions import embedding_sum
-from transformer.interpret.residual import ResidualStream, logit_lens, record_residual_stream, trajectory
-from transformer.interpret.what_if.alti import alti
-from transformer.interpret.what_if.decoder_lens import decoder_lens
+from transformer.interpret.residual import ResidualStream, decoder_lens, logit_lens, record_residual_stream, trajectory
+from transformer.interpret.rollout import alti
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribution_of
 from transformer.interpret.what_if.patching import Question, every_cell, patched_logits

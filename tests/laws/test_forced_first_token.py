@@ -14,10 +14,9 @@ from transformer.arrays import to_array
 from transformer.data.batching import Example
 from transformer.decoding.output_statistics import measure_outputs
 from transformer.interpret.activations import Request, record
-from transformer.interpret.what_if.alti import SourceShares
-from transformer.interpret.what_if.corpus_importance import measure_importance
-from transformer.interpret.what_if.head_means import measure_means
-from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.rollout import SourceShares
+from transformer.interpret.what_if.importance import head_importance, measure_importance
+from transformer.interpret.what_if.running import measure_means
 
 TEXTS = ("red dog", "small cat", "the old house is red")
 

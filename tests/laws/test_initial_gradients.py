@@ -8,7 +8,7 @@ import torch
 from support.streams import CHECKPOINTS, loaded
 
 from transformer.data.batching import collate, read_samples
-from transformer.experiments.initial_gradients import gradient_norms
+from transformer.experiments.training import gradient_norms
 from transformer.model.transformer import Transformer
 from transformer.training.optimization import smoothed_cross_entropy
 

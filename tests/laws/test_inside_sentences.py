@@ -11,8 +11,7 @@ from support.streams import labels, some_blocks, stages_of, trace_of
 
 from headlight.views.inside.scaling_content import describe_head, describe_random
 from headlight.views.inside.steps_content import View, describe_step
-from transformer.experiments.dot_product_scaling import measure_random_products
-from transformer.experiments.toy_attention import ToyShape, toy_numbers
+from transformer.experiments.attention import ToyShape, measure_random_products, toy_numbers
 
 _QUERY, _KEY = r"“([^”]*)”(?: \(query (\d+)\))?", r"“([^”]*)”(?: \(key (\d+)\))?"
 _NUMBER = r"(−?[\d.]+)"

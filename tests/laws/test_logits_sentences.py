@@ -18,7 +18,7 @@ from headlight.views.logits.content import (
 )
 from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.residual import logit_lens
 
 _CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))

@@ -10,8 +10,13 @@ from support.claims import as_percent, number
 from support.streams import CHECKPOINTS, loaded
 
 from headlight.views.what_if.patching import describe_cell, describe_map
-from transformer.interpret.what_if.minimal_pairs import read_minimal_pairs
-from transformer.interpret.what_if.patching import PATCHED, PatchingMap, patched_predictions, patching_map
+from transformer.interpret.what_if.patching import (
+    PATCHED,
+    PatchingMap,
+    patched_predictions,
+    patching_map,
+    read_minimal_pairs,
+)
 
 PAIRS = read_minimal_pairs(CHECKPOINTS / "en-de")
 SHOWN = [("encoder stream", 2, 3), ("decoder stream", 3, 1), ("cross-attention", 2, 1), ("cross heads", 2, 7)]

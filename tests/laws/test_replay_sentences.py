@@ -10,7 +10,7 @@ from support.head_rows import COUNTED, Head, thresholds
 from support.streams import CHECKPOINTS, KINDS
 
 from headlight.views.training import replay_content as content
-from transformer.interpret.head_development import Focus
+from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 NAMES = ("en-de", "en-fr", "reverse")

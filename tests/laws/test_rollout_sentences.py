@@ -20,8 +20,7 @@ from headlight.views.attention.rollout import (
 )
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out
-from transformer.interpret.what_if.alti import alti, contributions
+from transformer.interpret.rollout import alti, contributions, half_and_half, measured_mixing, roll_out
 
 NUMBER = r"(\d\.\d+)"
 

@@ -24,7 +24,7 @@ from transformer.data.batching import (
     read_samples,
     view_examples,
 )
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings, ToyStatus
 from transformer.toy.tasks import Task

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import torch
 
 from transformer.config import ModelConfig
-from transformer.interpret.activations import record
-from transformer.interpret.hooks import modules_named
+from transformer.interpret.activations import modules_named, record
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer

@@ -70,7 +70,7 @@ def _outputs(options: argparse.Namespace) -> None:
 
 
 def _importance(options: argparse.Namespace) -> None:
-    from ..interpret.what_if.corpus_importance import write_importance
+    from ..interpret.what_if.importance import write_importance
     from ..model.distributed import joined
 
     with joined(choose_device(options.device)) as (processes, device):

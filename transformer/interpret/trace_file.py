@@ -15,7 +15,7 @@ from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
 from ..model.names import Name
-from .what_if.parsing import parse
+from .what_if.intervention import parse
 
 _MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
 _NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types

@@ -31,7 +31,7 @@ from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace, masked_maps
-from transformer.interpret.what_if.parsing import INTERVENTIONS
+from transformer.interpret.what_if.intervention import INTERVENTIONS
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import TrainingReplay, load_replay, replay_file
 from transformer.translator import Strategy

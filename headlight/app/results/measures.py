@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer.config import Norm
 from transformer.data.batching import BatchView
-from transformer.experiments.initial_gradients import GradientNorms, gradient_norms
+from transformer.experiments.training import GradientNorms, gradient_norms
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -18,8 +18,7 @@ from transformer.interpret.attention_block import (
 )
 from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
 from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
-from transformer.interpret.rollout import Rollout
-from transformer.interpret.what_if.alti import alti
+from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, _cached, recorded, samples, trace, translator
 

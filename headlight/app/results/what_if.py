@@ -15,9 +15,8 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.decoding.search_tree import Branch, path_to, search_tree
 from transformer.interpret.activations import Predictions, Request, record, weights_of
+from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
-from transformer.interpret.what_if.head_means import HeadMeans, measure_means
 from transformer.interpret.what_if.importance import (
     ABLATIONS,
     HeadImportance,
@@ -28,9 +27,18 @@ from transformer.interpret.what_if.importance import (
 )
 from transformer.interpret.what_if.intervention import Intervention, Mean
 from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribution_of
-from transformer.interpret.what_if.minimal_pairs import PAIRS_FILE, MinimalPair, read_minimal_pairs, sentences_like
-from transformer.interpret.what_if.patching import Cell, PatchingMap, Question, patched_predictions, patching_map
-from transformer.interpret.what_if.running import apply_interventions
+from transformer.interpret.what_if.patching import (
+    PAIRS_FILE,
+    Cell,
+    MinimalPair,
+    PatchingMap,
+    Question,
+    patched_predictions,
+    patching_map,
+    read_minimal_pairs,
+    sentences_like,
+)
+from transformer.interpret.what_if.running import HeadMeans, apply_interventions, measure_means
 from transformer.model.names import AttentionKind
 
 from . import (

@@ -8,7 +8,7 @@ import numpy as np
 from headlight.plots.architecture import ACTIVATION_NAMES, sublayer_names
 from headlight.plots.text import percent, quoted, sentence_case, signed
 from transformer.config import Activation, ModelConfig, Norm, Positions
-from transformer.experiments.initial_gradients import GradientNorms
+from transformer.experiments.training import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
 

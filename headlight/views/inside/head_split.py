@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app.choices import one_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
-from transformer.experiments.head_split import Layout, misplaced_cells, split_right, split_wrong
+from transformer.experiments.attention import Layout, misplaced_cells, split_right, split_wrong
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
 TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", "0, 114, 178", "213, 94, 0")

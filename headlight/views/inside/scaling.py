@@ -6,7 +6,7 @@ from headlight.app.choices import whole_number
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_attempt, show_figure, show_finding, show_panels
 from headlight.plots.attention import largest_figure, scaled_rows_figure, spread_figure
-from transformer.experiments.dot_product_scaling import measure_random_products
+from transformer.experiments.attention import measure_random_products
 from transformer.interpret.attention_block import undivided
 
 from .scaling_content import describe_head, describe_random

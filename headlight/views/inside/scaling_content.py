@@ -3,7 +3,7 @@
 import numpy as np
 
 from headlight.plots.text import percent, quoted_at
-from transformer.experiments.dot_product_scaling import RandomProducts, softmax_jacobian_norm
+from transformer.experiments.attention import RandomProducts, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages, undivided
 
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding

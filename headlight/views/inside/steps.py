@@ -11,8 +11,7 @@ from headlight.app.widgets import offer_download, offer_page, show_translation
 from headlight.components.show import attention_steps
 from headlight.plots.text import KIND_NAMES
 from transformer.config import Positions
-from transformer.interpret.attention_block import BlockParameters, Stages
-from transformer.interpret.numpy_export import bundle, script
+from transformer.interpret.attention_block import BlockParameters, Stages, bundle, script
 
 from .steps_content import View, stages_payload, steps_page
 

@@ -16,12 +16,12 @@ from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
 from transformer.config import Norm
 from transformer.errors import ConfigError
-from transformer.experiments.fully_masked_rows import fully_masked_row
-from transformer.experiments.toy_attention import (
+from transformer.experiments.attention import (
     TABLES,
     ToyMask,
     ToyNumbers,
     ToyShape,
+    fully_masked_row,
     rounding_gaps,
     table,
     toy_numbers,

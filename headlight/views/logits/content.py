@@ -8,7 +8,7 @@ from headlight.plots.decoding import layer_names
 from headlight.plots.text import format_error, format_probability, percent, pluralize, quoted, signed
 from transformer.decoding.truncation import Truncation
 from transformer.evaluation import Confidence
-from transformer.experiments.label_smoothing import Smoothing
+from transformer.experiments.training import Smoothing
 from transformer.interpret.activations import Predictions
 
 _TERMS = 4  # largest products of a logit that are written out

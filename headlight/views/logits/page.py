@@ -30,7 +30,7 @@ from headlight.plots.decoding import (
 from headlight.plots.text import quoted
 from transformer.decoding.truncation import truncate
 from transformer.evaluation import Confidence, concatenate
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row
 
 from .content import describe_confidence, describe_cut, describe_lens, lens_rows, logit_by_hand, softmax_by_hand

@@ -21,10 +21,8 @@ from headlight.views.logits.content import logit_by_hand
 from transformer import Translator
 from transformer.config import Positions, Schedule
 from transformer.decoding.truncation import truncate
-from transformer.experiments.dot_product_scaling import measure_random_products
-from transformer.experiments.fully_masked_rows import fully_masked_row
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
-from transformer.experiments.parallel_vs_cached import compare_parallel_and_cached
+from transformer.experiments.attention import fully_masked_row, measure_random_products
+from transformer.experiments.training import Smoothing, SmoothingForm, compare_parallel_and_cached
 from transformer.interpret.head_patterns import measure_heads, representative_heads
 from transformer.interpret.parameters import WIDTHS, blocks_of, norm_parameters, output_row, parameters_at
 from transformer.interpret.positions import MODEL_BASE, encoding, has_formula, model_encoding

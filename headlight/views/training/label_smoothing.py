@@ -13,7 +13,7 @@ from headlight.plots.decoding import confidence_figure
 from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
 from headlight.plots.text import format_error, pluralize, quoted
 from transformer import Translator
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 
 FORMULAS = {

@@ -12,7 +12,7 @@ from headlight.plots.text import head_name, percent, pluralize, sentence_case
 from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError
-from transformer.interpret.head_development import best_reader
+from transformer.interpret.head_patterns import best_reader
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
 from transformer.toy.tasks import SYMBOLS, Task

@@ -11,7 +11,7 @@ from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
 from headlight.components.show import NEWEST, replay_player
 from headlight.plots.text import head_name
-from transformer.interpret.head_development import Focus
+from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import TrainingReplay
 
 from .replay_content import (

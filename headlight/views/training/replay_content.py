@@ -18,8 +18,7 @@ from headlight.plots.text import (
     sentence_case,
     short_weight,
 )
-from transformer.interpret.head_development import Focus, measure_focus
-from transformer.interpret.head_patterns import measure_head
+from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 

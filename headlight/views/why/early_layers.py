@@ -13,7 +13,7 @@ from headlight.plots.text import kind_head_name, pluralize, quoted, signed
 from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from transformer import Sampling
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, kept_positions
+from transformer.interpret.residual import MORE_TOKENS, kept_positions
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
 LOGIT_OF = LOGIT, LEAD = "logit", "lead over the runner-up"

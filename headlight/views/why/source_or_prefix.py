@@ -10,9 +10,8 @@ from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_shares, show_translation
 from headlight.plots.contributions import source_shares_figure
 from headlight.plots.text import quoted, quoted_at
-from transformer.interpret.rollout import measured_mixing, roll_out
+from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.alti import SourceShares
 
 _BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
 

@@ -15,7 +15,7 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
 from transformer.exchange.importing import import_checkpoint
-from transformer.interpret.what_if.minimal_pairs import MinimalPair
+from transformer.interpret.what_if.patching import MinimalPair
 
 SOURCES = ((5, 9, 3, 2), (7, 2), (4, 11, 6, 8, 21, 2))
 AWKWARD = (

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from transformer.experiments.dot_product_scaling import measure_random_products, softmax_jacobian_norm
-from transformer.experiments.head_split import misplaced_cells, numbered, split_right, split_wrong
+from transformer.experiments.attention import (
+    measure_random_products,
+    misplaced_cells,
+    numbered,
+    softmax_jacobian_norm,
+    split_right,
+    split_wrong,
+)
 from transformer.interpret.attention_block import split_heads
 
 

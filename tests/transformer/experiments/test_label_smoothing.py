@@ -20,7 +20,7 @@ from headlight.plots.label_smoothing import (
 from transformer import Translator
 from transformer.checkpoint import Checkpoint
 from transformer.errors import ConfigError
-from transformer.experiments.label_smoothing import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.training.optimization import smoothed_cross_entropy
 
 EPSILONS = (0.0, 0.1, 0.35, 0.9)

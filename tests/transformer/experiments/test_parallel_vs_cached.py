@@ -4,8 +4,8 @@ import pytest
 import torch
 from support.small import random_sources, small_config, small_model, unlike_model
 
-from transformer.experiments.fully_masked_rows import fully_masked_row
-from transformer.experiments.parallel_vs_cached import at_once, compare_parallel_and_cached, step_by_step
+from transformer.experiments.attention import fully_masked_row
+from transformer.experiments.training import at_once, compare_parallel_and_cached, step_by_step
 from transformer.interpret.parameters import norm_parameters, parameters_at
 from transformer.model.transformer import Transformer
 

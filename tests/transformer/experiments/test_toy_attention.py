@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transformer.errors import ConfigError
-from transformer.experiments.toy_attention import (
+from transformer.experiments.attention import (
     TABLES,
     ToyShape,
     rounding_gaps,

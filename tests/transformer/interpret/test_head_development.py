@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer.interpret.head_development import Focus, best_reader, count_hits, measure_focus
-from transformer.interpret.head_patterns import mean_maximum
+from transformer.interpret.head_patterns import Focus, best_reader, count_hits, mean_maximum, measure_focus
 
 STEPS = np.array([0, 100, 1000, 2000])
 

@@ -13,10 +13,11 @@ from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
     block_parameters,
+    bundle,
     compute_stages,
     record_stages,
+    script,
 )
-from transformer.interpret.numpy_export import bundle, script
 from transformer.model.names import AttentionKind
 
 

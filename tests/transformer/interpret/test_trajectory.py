@@ -7,7 +7,7 @@ from support.small import random_sources, small_config, small_model
 from torch.nn import functional as F
 
 from transformer.data.batching import Example
-from transformer.experiments.initial_gradients import gradient_norms
+from transformer.experiments.training import gradient_norms
 from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import record_residual_stream, trajectory
 from transformer.model.transformer import Transformer

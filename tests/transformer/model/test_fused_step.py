@@ -8,7 +8,7 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
-from transformer.interpret.hooks import hooks_installed
+from transformer.interpret.activations import hooks_installed
 from transformer.model.fused_step import _FusedStep, decoding_step
 from transformer.model.transformer import Transformer
 

@@ -7,6 +7,8 @@ An intervention is frozen and hashable, so that it can be part of a cache's key;
 which `parsing.parse` reads. Layers, heads, rows and keys count from 0.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -250,3 +252,51 @@ def _renormalised(weights: Tensor, otherwise: Tensor) -> Tensor:
     """Each row over its sum; a row that sums to 0 as in `otherwise`."""
     total = weights.sum(dim=-1, keepdim=True)
     return torch.where(total > 0, weights / total.clamp_min(torch.finfo(weights.dtype).tiny), otherwise)
+
+
+_SEPARATOR = "~"  # between interventions: no address has to encode it
+INTERVENTIONS = {each.name: each for each in (Zero, Mean, Uniform, Focus, Forbid, Shift, SetWeights)}
+_NUMBER = r"[0-9]{1,5}"
+_TEXT = re.compile(
+    rf"({'|'.join(INTERVENTIONS)}):({'|'.join(AttentionKind)})\.({_NUMBER}|\*)\.({_NUMBER}|\*)"
+    rf"(?::([^@]+))?(?:@({_NUMBER})(-({_NUMBER})?)?)?"
+)
+
+
+def parse(text: str) -> Intervention:
+    """The intervention with this text; raises InterventionError for a text that is none."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise InterventionError(f"“{text}” is no intervention: one reads like zero:cross.2.5 or forbid:cross.2.*:3@4-.")
+    name, kind, layer, head, argument, first, many, last = found.groups()
+    heads = Heads(AttentionKind(kind), *(None if number == "*" else int(number) for number in (layer, head)))
+    rows = EVERY_ROW
+    if first is not None:
+        rows = Rows(int(first), int(last) if last else None if many else int(first))
+    try:
+        return INTERVENTIONS[name].of(heads, rows=rows, **_arguments(name, argument))
+    except ValueError as error:
+        raise InterventionError(f"“{text}” is no intervention: “{argument or ''}” does not fit {name}.") from error
+
+
+def _arguments(name: str, argument: str | None) -> dict[str, Any]:
+    """Return what stands between heads and rows, by its name; raises ValueError where it does not fit."""
+    if name in (Focus.name, Forbid.name, Shift.name):
+        if re.fullmatch(rf"-?{_NUMBER}" if name == Shift.name else _NUMBER, argument or "") is None:
+            raise ValueError("a number expected, of a key from 0 on")
+        return {"by" if name == Shift.name else "key": int(argument)}  # type: ignore[arg-type]
+    if name == SetWeights.name:
+        return {"weights": tuple(map(float, (argument or "").split(",")))}
+    if argument is not None:
+        raise ValueError("nothing expected")
+    return {}
+
+
+def parse_all(text: str) -> tuple[Intervention, ...]:
+    """The interventions of a text, none for an empty one; raises InterventionError."""
+    return tuple(map(parse, text.split(_SEPARATOR))) if text else ()
+
+
+def text_of(interventions: Iterable[Intervention]) -> str:
+    """The text that `parse_all` reads: one after the other, "~" between them."""
+    return _SEPARATOR.join(map(str, interventions))

@@ -21,7 +21,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest, ahead, model_process, what_if
 from transformer import Beam, Trace, Translator
 from transformer.data.tokenizer import source_ids
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
+from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 
 # Says that it can be asked, and reads what it is asked for; then does what stands at the end.
 SPEECHLESS = """

@@ -12,7 +12,7 @@ from support.sentences import SENTENCES
 from headlight.app import results
 from headlight.app.results import TranslationRequest, model_process, what_if
 from transformer import Beam, Translator, UserError
-from transformer.interpret.what_if.decoder_lens import MORE_TOKENS, decoder_lens
+from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 
 
 @pytest.fixture

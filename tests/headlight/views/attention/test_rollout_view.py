@@ -13,9 +13,8 @@ from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled,
 from headlight.views.attention.rollout import ALTI, FORMULAS, HALVES, MEASURED
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import Rollout, measured_mixing, roll_out
+from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.alti import alti
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."

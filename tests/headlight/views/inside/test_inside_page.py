@@ -14,7 +14,7 @@ from headlight.app import results
 from headlight.views.inside.page import VIEWS
 from headlight.views.inside.steps_content import View, stages_payload
 from transformer import Translator
-from transformer.experiments.toy_attention import ToyShape, toy_numbers
+from transformer.experiments.attention import ToyShape, toy_numbers
 
 PAGE = "pages/inside.py"
 FIRST = "I love my teacher."

@@ -18,7 +18,7 @@ from headlight.views.what_if.rewriting import (
     rows_of,
     weights_in,
 )
-from transformer.interpret.what_if.parsing import parse
+from transformer.interpret.what_if.intervention import parse
 
 TRACE = traces()[0]
 

@@ -7,8 +7,7 @@ from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import source_shares_figure
 from headlight.views.why.source_or_prefix import describe_shares
-from transformer.interpret.rollout import measured_mixing, roll_out
-from transformer.interpret.what_if.alti import SourceShares, alti
+from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
 
 PAGE, VIEW = "pages/why.py", "source or prefix"
 TEXT = "I love my teacher."

@@ -7,9 +7,9 @@ from support.small import random_sources, unlike_model
 from support.streams import loaded, trace_of
 
 from transformer.config import Norm
-from transformer.experiments.toy_attention import ToyShape, toy_numbers
+from transformer.experiments.attention import ToyShape, toy_numbers
 from transformer.interpret.attention_block import block_parameters, compute_stages, record_stages
-from transformer.interpret.what_if.alti import _shares, alti, contributions, multiply
+from transformer.interpret.rollout import _shares, alti, contributions, multiply
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
 

@@ -17,12 +17,16 @@ from transformer.__main__ import main
 from transformer.data.batching import make_examples
 from transformer.errors import CheckpointError, ConfigError
 from transformer.interpret.activations import Request, record
-from transformer.interpret.what_if import corpus_importance
-from transformer.interpret.what_if.corpus_importance import measure_importance
-from transformer.interpret.what_if.head_means import HeadMeans
-from transformer.interpret.what_if.importance import every_head, head_importance, head_losses, joined
+from transformer.interpret.what_if import importance as importances
+from transformer.interpret.what_if.importance import (
+    every_head,
+    head_importance,
+    head_losses,
+    joined,
+    measure_importance,
+)
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.running import apply_interventions, apply_interventions_side_by_side
+from transformer.interpret.what_if.running import HeadMeans, apply_interventions, apply_interventions_side_by_side
 from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
 
@@ -118,7 +122,7 @@ def examples(translator, tokenizer):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(corpus_importance, "_TOKENS_A_BATCH", 24)
+    monkeypatch.setattr(importances, "_TOKENS_A_BATCH", 24)
 
 
 def test_over_a_corpus_it_is_the_mean_over_all_target_tokens(translator, examples):

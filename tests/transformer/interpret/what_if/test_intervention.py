@@ -15,8 +15,10 @@ from transformer.interpret.what_if.intervention import (
     Shift,
     Uniform,
     Zero,
+    parse,
+    parse_all,
+    text_of,
 )
-from transformer.interpret.what_if.parsing import parse, parse_all, text_of
 
 TEXTS = {
     "zero:cross.2.5": Zero("cross", 2, 5),

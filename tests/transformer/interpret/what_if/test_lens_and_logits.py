@@ -10,8 +10,7 @@ from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, Sampling, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.what_if.decoder_lens import decoder_lens
+from transformer.interpret.residual import decoder_lens, record_residual_stream
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
 from transformer.interpret.what_if.running import apply_interventions

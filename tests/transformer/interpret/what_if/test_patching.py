@@ -9,16 +9,18 @@ from support.streams import CHECKPOINTS, loaded, trace_of
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import patching
-from transformer.interpret.what_if.minimal_pairs import MinimalPair, read_minimal_pairs, sentences_like
 from transformer.interpret.what_if.patching import (
     Cell,
+    MinimalPair,
     Question,
     every_cell,
     patched_logits,
     patched_predictions,
     patching_map,
     question_of,
+    read_minimal_pairs,
     restored_shares,
+    sentences_like,
 )
 
 ONE, OTHER = (tuple(source) for source in random_sources(7, 7, seed=5))

@@ -17,8 +17,7 @@ from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import InterventionError
 from transformer.interpret.activations import record
 from transformer.interpret.attribution import gradient_times_input
-from transformer.interpret.what_if.head_means import HeadMeans, measure_means
-from transformer.interpret.what_if.running import apply_interventions
+from transformer.interpret.what_if.running import HeadMeans, apply_interventions, measure_means
 from transformer.model.attention import causal_mask
 
 BEGIN = 2

@@ -1,13 +1,52 @@
-"""Label smoothing by hand, in float64: the target distribution in both forms in use, and the loss that it gives."""
+"""Small experiments with training: gradients at initialisation, label smoothing, and one pass against many steps."""
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
-from ..config import require
+from ..config import ModelConfig, Norm, require
+from ..data.batching import Examples, Ids, collate
+from ..model.attention import causal_mask
 from ..model.names import Name
+from ..model.transformer import Transformer
+from ..training.optimization import smoothed_cross_entropy
+
+
+@dataclass(frozen=True)
+class GradientNorms:
+    """Euclidean norms of the loss's gradient with respect to W_2 of each layer's feed-forward, first layer first, and
+    the loss itself, in nats a token. Of a model with random weights."""
+
+    norm: Norm
+    encoder: tuple[float, ...]
+    decoder: tuple[float, ...]
+    loss: float
+
+
+def gradient_norms(config: ModelConfig, norm: Norm, layers: int, examples: Examples, seed: int) -> GradientNorms:
+    """Initialise a model of this shape with so many layers a side, feed it the examples, and go back once.
+
+    Both norms begin with the same random matrices for a seed. Dropout is left out; the global generator of random
+    numbers is left as it was.
+    """
+    shape = replace(config, norm=norm, num_encoder_layers=layers, num_decoder_layers=layers, dropout=0.0)
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        torch.manual_seed(seed)
+        model = Transformer(shape)
+        source, decoder_input, target = collate(examples, shape.pad_id)
+        tokens = int((target != shape.pad_id).sum())
+        loss = smoothed_cross_entropy(model(source, decoder_input), target, shape.pad_id, 0.1) / tokens
+        loss.backward()
+    return GradientNorms(norm=norm, encoder=_norms(model.encoder), decoder=_norms(model.decoder), loss=loss.item())
+
+
+def _norms(stack: torch.nn.ModuleList) -> tuple[float, ...]:
+    return tuple(layer.feed_forward.outer.weight.grad.norm().item() for layer in stack)  # type: ignore[operator, union-attr]
+
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NARROWINGS = 90  # of an interval of length 1: it ends below the distance of two neighbouring numbers
@@ -106,3 +145,50 @@ def _times_log(mass: float, probability: float) -> float:
     if mass == 0:
         return 0.0
     return mass * math.log(probability) if probability > 0 else -math.inf
+
+
+_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Seconds of each round, both ways in turns, and the largest difference between their logits."""
+
+    parallel: tuple[float, ...]
+    cached: tuple[float, ...]
+    difference: float
+
+
+@torch.inference_mode()
+def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: Ids) -> Comparison:
+    """Compute the logits of every target row in one pass, and step by step with cached keys and values.
+
+    source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. The encoder
+    is not counted.
+    """
+    memory = model.encode(torch.tensor([list(source)], device=model.device), None)
+    target = torch.tensor([list(decoder_input)], device=model.device)
+    at_once(model, target, memory), step_by_step(model, target, memory)  # not counted: what is done once
+    parallel, cached = list[float](), list[float]()
+    for _ in range(_ROUNDS):
+        at_once_logits = _timed(parallel, lambda: at_once(model, target, memory))
+        stepwise_logits = _timed(cached, lambda: step_by_step(model, target, memory))
+    return Comparison(tuple(parallel), tuple(cached), (at_once_logits - stepwise_logits).abs().max().item())
+
+
+def at_once(model: Transformer, target: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+    """[1, target] and the memory -> logits [target, vocab], as in training."""
+    return model.output_projection(model.decode(target, memory, causal_mask(target.shape[1], model.device), None))[0]
+
+
+def step_by_step(model: Transformer, target: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+    """The same logits, a token at a time, as in decoding."""
+    caches = model.start_caches(memory, target.shape[1])
+    return torch.cat([model.step(target[:, step : step + 1], caches, None) for step in range(target.shape[1])])
+
+
+def _timed(times: list[float], work) -> torch.Tensor:
+    started = time.perf_counter()
+    logits = work().cpu()  # waits for a GPU
+    times.append(time.perf_counter() - started)
+    return logits
