@@ -161,7 +161,8 @@ class TrainingConfig:
     The weights that are validated and kept are the mean of the last `average_last` validations' (paper, 6.1); after
     `patience` validations in a row without a better BLEU the run ends early (0: never). `join_probability` is the share
     of pairs that are read together with the next one as one longer example, so that a corpus of short sentences also
-    teaches later positions. Times are in optimiser steps.
+    teaches later positions. `segmentation_dropout` is the probability with which each merge of byte-pair encoding is
+    left out in the sources, anew each epoch (Provilkov et al. 2020). Times are in optimiser steps.
     """
 
     max_steps: int = 100_000
@@ -174,6 +175,7 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     clip_norm: float = 1.0
     join_probability: float = 0.0
+    segmentation_dropout: float = 0.0
     validate_every: int = 500
     validate_sentences: int = 500
     save_every: int = 100
@@ -193,6 +195,7 @@ class TrainingConfig:
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
         require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
+        require(0 <= self.segmentation_dropout < 1, "segmentation_dropout must be in [0, 1).")
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,14 @@ class Tokenizer(TextTokenizer):
         """Like `encode`, for many texts at once."""
         return self._processor.encode(list(texts))
 
+    def sample_all(self, texts: Sequence[str], dropout: float, seed: int) -> list[list[int]]:
+        """Encode texts with each merge left out with probability `dropout` (BPE-dropout, Provilkov et al. 2020).
+
+        The same seed gives the same pieces: SentencePiece draws in a thread of its own, which begins with that seed.
+        """
+        sentencepiece.set_random_generator_seed(seed)
+        return self._processor.encode(list(texts), enable_sampling=True, alpha=dropout, num_threads=1)
+
     def pieces(self, text: str) -> list[Piece]:
         """The pieces of a text with the characters that each covers; a piece's space before it counts as its own."""
         found = self._processor.encode(text, return_type="offset_mapping")

@@ -59,7 +59,7 @@ class UpdateLoader:
         self._settings, self._model = experiment.training, experiment.model
         self._device, self._processes = device, processes
         mixture = pairs if isinstance(pairs, Mixture) else Mixture([WeightedPairs(pairs)])
-        self.mixture = MixedExamples(mixture, tokenizer, self._model.max_length)
+        self.mixture = MixedExamples(mixture, tokenizer, self._model.max_length, self._settings.segmentation_dropout)
         self.examples = self.mixture.all
 
     def remaining(self, progress: Progress) -> Iterator[tuple[Update, list[Tensors]]]:
