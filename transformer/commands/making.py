@@ -72,7 +72,7 @@ def add_commands(command: AddCommand) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     from ..model.distributed import joined
-    from ..training.run import train
+    from ..training.trainer import train
 
     bound_primitive_cache()
     with joined(choose_device(options.device)) as (processes, device):

@@ -11,8 +11,7 @@ from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
 from ..files import new_folder, object_bytes, write_atomically
-from .folder import CONFIG, WEIGHTS
-from .layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
+from .layout import ACTIVATIONS, CONFIG, OUTPUT_BIAS, WEIGHTS, by_halves, parts, reordered
 
 
 def export_marian(checkpoint: Checkpoint, out: Path) -> None:

@@ -12,20 +12,24 @@ from ..errors import CheckpointError, DownloadError
 from ..files import read_object
 from ..model.layers import position_table
 from ..model.transformer import Transformer
-from .families import Description, read_description
-from .folder import CONFIG, GENERATION, INDEX, PICKLED, WEIGHTS, read_weights
+from .families import NEEDED, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
 from .layout import (
+    CONFIG,
+    GENERATION,
+    INDEX,
     OUTPUT,
     OUTPUT_BIAS,
+    PICKLED,
     POSITIONS,
     SHARED,
     SOURCE_EMBEDDING,
     TARGET_EMBEDDING,
+    WEIGHTS,
     in_turn,
     parts,
+    read_weights,
     reordered,
 )
-from .tokenizers import NEEDED, TOKENIZER_CONFIG, read_tokenizer
 
 _CARD = "README.md"
 _WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)

@@ -8,9 +8,16 @@ from torch import Tensor, nn
 from ..arrays import require_index
 from ..config import ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
-from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, StackInput, TokenEmbedding
+from .layers import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    OutputProjection,
+    PositionalEncoding,
+    StackInput,
+    TokenEmbedding,
+)
 from .names import Stack
-from .output_projection import OutputProjection
 
 
 class Transformer(nn.Module):

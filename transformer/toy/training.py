@@ -23,8 +23,7 @@ from ..training.optimization import noam_rate
 from ..training.replay import REPLAY_FILE, TrainingReplay
 from ..training.replay_recorder import ReplayRecorder
 from ..training.updates import NotFiniteError, Updater, attention_kernel
-from .settings import HELD_OUT, STATUS_FILE, ToySchedule, ToySettings, ToyStatus
-from .tasks import ToyTokenizer
+from .settings import HELD_OUT, STATUS_FILE, ToySchedule, ToySettings, ToyStatus, ToyTokenizer
 
 BATCH = 32  # sequences an update
 SCORE_NAME = "exact match"

@@ -13,7 +13,7 @@ from headlight.app.widgets import show_attempt, show_finding
 from headlight.components.show import beam_tree
 from headlight.plots.text import one_head_name
 from transformer import Beam
-from transformer.decoding.search_tree import best_branch
+from transformer.decoding.beam import best_branch
 
 from .beam_tree_content import describe_tree, tree_payload
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from headlight.plots.text import format_probability, quoted, signed
-from transformer.decoding.beam import Outcome
-from transformer.decoding.search_tree import Branch, best_branch, path_to
+from transformer.decoding.beam import Branch, Outcome, best_branch, path_to
 
 _LOOKS: dict[Outcome | None, str] = {Outcome.FELL_OUT: "dropped", Outcome.ENDED: "ended"}
 

@@ -8,7 +8,7 @@ import torch
 from support.small import unlike_model
 
 from transformer.data.batching import Example
-from transformer.decoding.truncation import truncate
+from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate, measure_confidence
 
 LOGITS = np.array([1.0, 3.0, -2.0, 2.0, 0.0])

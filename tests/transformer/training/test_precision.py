@@ -13,9 +13,8 @@ from transformer.config import Experiment
 from transformer.model.distributed import Processes
 from transformer.training import precision
 from transformer.training.precision import Trial, choose_precision, faster, has_bfloat16, try_precisions
-from transformer.training.run import train
 from transformer.training.state import Progress
-from transformer.training.trainer import Trainer
+from transformer.training.trainer import Trainer, train
 
 
 @pytest.mark.parametrize(
