@@ -46,8 +46,8 @@ def _parser(program: str, modules: Iterable[Commands]) -> argparse.ArgumentParse
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int | None], help: str) -> argparse.ArgumentParser:
-        subparser = commands.add_parser(name, help=help)
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], told: str) -> argparse.ArgumentParser:
+        subparser = commands.add_parser(name, help=told)
         subparser.set_defaults(run=run)
         return subparser
 

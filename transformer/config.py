@@ -135,7 +135,7 @@ class ModelConfig:
     @property
     def never_chosen(self) -> tuple[int, ...]:
         """Padding and begin of sentence, which may be one; not the end, with which some decoders begin."""
-        return tuple(id for id in dict.fromkeys((self.pad_id, self.begin_id)) if id != self.end_id)
+        return tuple(token_id for token_id in dict.fromkeys((self.pad_id, self.begin_id)) if token_id != self.end_id)
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def current_names(settings: dict) -> dict:
 
 
 def build(kind: type, settings, table: str, apart: tuple[str, ...] = ()):
-    """A `kind` of a dictionary's settings, those `apart` left out; raises ConfigError for an unknown or missing one."""
+    """Make a `kind` of a dictionary's settings but those `apart`; raises ConfigError for an unknown or missing one."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
     settings = current_names(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}
@@ -307,7 +307,7 @@ def check_bounds(config, bounds: dict[str, tuple[int, int]]) -> None:
         require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
 
 
-def require(condition: bool, message: str) -> None:
+def require(condition: object, message: str) -> None:
     """Raise ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)

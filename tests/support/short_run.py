@@ -30,7 +30,7 @@ def experiment() -> Experiment:
 
 
 def run(out: Path, resume: bool = False) -> None:
-    train(experiment(), PAIRS, VALID, out, CPU, resume)
+    train(experiment(), PAIRS, VALID, out, CPU, resume=resume)
 
 
 def end_of(out: Path) -> dict:

@@ -27,8 +27,8 @@ def add_commands(command: AddCommand) -> None:
     evaluate = command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON")
     add_checkpoint(evaluate)
     add_pairs(evaluate, "pairs to translate and compare with")
-    help = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
-    evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=help)
+    told = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
+    evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=told)
     evaluate.add_argument("--write", action="store_true", help="also write the score into training.json")
     trace = command("trace", _trace, "write every attention weight of one sentence as arrays")
     add_sentence(trace, ".npz")
@@ -80,7 +80,7 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _standard_input() -> list[str]:
-    """The lines of standard input, whatever bytes it has; a lone CR ends no line."""
+    """Return the lines of standard input, whatever bytes it has; a lone CR ends no line."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="\n")
     return [line.rstrip("\r\n") for line in sys.stdin]
@@ -140,7 +140,7 @@ logger = logging.getLogger(__name__)
 
 
 def _pairs(options: argparse.Namespace, translator: Translator) -> Pairs:
-    """The pairs that --pairs names, their sources addressed to the languages that are asked for."""
+    """Return the pairs that --pairs names, their sources addressed to the languages that are asked for."""
     pairs, languages = read_pairs(options.pairs), (options.target_language, options.source_language)
     return Pairs(
         [(translator.addressed(source, *languages), target) for source, target in pairs], pairs.lines, pairs.name

@@ -32,7 +32,7 @@ class CorpusFile:
 
 
 def named_files(config: Path) -> tuple[list[CorpusFile], Path | None]:
-    """The files of pairs to train on and to validate with that a CONFIG.toml names; none where it does not.
+    """Return the files of pairs to train on and to validate with that a CONFIG.toml names; none where it does not.
 
     `train` in [data] is the name of one file or a list of tables such as {file = "a.tsv.gz", weight = 2}, `valid` a
     name; names are relative to the folder of `config`, which `load_experiment` has accepted. Raises ConfigError.

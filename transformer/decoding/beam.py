@@ -58,7 +58,7 @@ class Beam:
         return f"beam {self.size}, {self.penalty}^{self.alpha:g}"
 
     def length_penalty(self, length: int) -> float:
-        """What the log-probability of a translation of `length` tokens is divided by."""
+        """Return what the log-probability of a translation of `length` tokens is divided by."""
         return ((5 + length) / 6) ** self.alpha if self.penalty == Penalty.GNMT else length**self.alpha
 
 
@@ -98,7 +98,7 @@ class SearchRecord:
     log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def outcome_of(self, ids: Ids) -> PathOutcome:
-        """What became of the path with these ids."""
+        """Return what became of the path with these ids."""
         ids = tuple(ids)
         for place, one in enumerate(self.ended, start=1):
             if one.ids == ids:
@@ -129,7 +129,7 @@ class _Search:
         return [score / beam.length_penalty(self.limit) for score in self.scores if score > -math.inf]
 
     def is_decided(self, beam: Beam) -> bool:
-        """True when as many have ended as were asked for and no unfinished one can still win."""
+        """Return True when as many have ended as were asked for and no unfinished one can still win."""
         if len(self.ended) < beam.size:
             return False
         return max(one.score for one in self.ended) >= max(self.score_bounds(beam))
@@ -203,7 +203,7 @@ def record_beam_search(
 
 
 def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer):
-    """The `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
+    """Return the `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
     forced = {}
@@ -254,7 +254,7 @@ def best_ids(
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
 ) -> list[list[int]]:
-    """The best translation of each source, without its score, which only a beam search has to know."""
+    """Return the best translation of each source, without its score, which only a beam search has to know."""
     if isinstance(strategy, Beam):
         return [list(found[0].ids) for found in beam_search(model, sources, strategy, prefixes, memory)]
     return decode_ids(model, sources, strategy, prefixes, memory)
@@ -314,7 +314,7 @@ def best_branch(branches: Sequence[Branch]) -> int:
 
 
 def path_to(branches: Sequence[Branch], number: int) -> list[int]:
-    """The branches on the way to one of them, the first token's first, itself last."""
+    """Return the branches on the way to one of them, the first token's first, itself last."""
     way = []
     while number >= 0:
         way.append(number)

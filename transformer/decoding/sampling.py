@@ -95,14 +95,14 @@ class DecodingState:
 
 
 def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
-    """The most tokens each translation may have: the source's and a margin, within the model's positions."""
+    """Return the most tokens each translation may have: the source's and a margin, within the model's positions."""
     return [min(len(source) + LENGTH_MARGIN, model.config.max_length) for source in sources]
 
 
 def forbid_specials(scores: Tensor, model: Transformer) -> Tensor:
     """Lower padding and begin of sentence in [..., vocab] scores, in place, so that they can never be chosen."""
-    for id in model.config.never_chosen:
-        scores.select(-1, id).fill_(-math.inf)
+    for token_id in model.config.never_chosen:
+        scores.select(-1, token_id).fill_(-math.inf)
     return scores
 
 
@@ -147,7 +147,7 @@ def decode_ids(
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
 ) -> list[list[int]]:
-    """The ids of the translations that `decode` finds, without their probabilities: a twelfth of a batch's time."""
+    """Decode to ids alone, without the probabilities that `decode` gives, which take a twelfth of a batch's time."""
     return _decode(model, sources, strategy, prefixes, memory, _nothing_gained)[0]
 
 
@@ -160,7 +160,7 @@ def _decode(
     score: _Score,
     companions: Companions | None = None,
 ) -> tuple[list[list[int]], list[float]]:
-    """The ids of each translation, and the sum of what `score` gives for them."""
+    """Return the ids of each translation, and the sum of what `score` gives for them."""
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
@@ -201,17 +201,17 @@ def _gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
     return lambda tokens: log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
 
 
-def _nothing_gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
+def _nothing_gained(_logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
     return lambda tokens: [0.0] * len(tokens)
 
 
 def is_forced(model: Transformer, prefix: Ids, step: int) -> bool:
-    """True where a step's token is forced on the model and counts in no score: a first one, such as a language."""
+    """Return True where a step's token is forced on the model and in no score: a first one, such as a language."""
     return step < model.config.num_forced and len(prefix) > step
 
 
 def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[Ids] | None) -> list[list[int]]:
-    """The prefixes as lists, or empty ones; raises ValueError for sources or prefixes that do not fit the model."""
+    """Return the prefixes as lists, or empty ones; raises ValueError where sources or prefixes do not fit the model."""
     if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
         raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
     given = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
@@ -223,7 +223,7 @@ def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[I
 
 
 def _chooser(model: Transformer, strategy: Greedy | Sampling):
-    """The function [rows, vocab] logits -> [rows] ids of a strategy."""
+    """Return the function [rows, vocab] logits -> [rows] ids of a strategy."""
     if isinstance(strategy, Greedy):
         return lambda logits: most_probable(forbid_specials(logits, model))
     generator = torch.Generator(device=model.device).manual_seed(strategy.seed)
@@ -239,14 +239,14 @@ def _chooser(model: Transformer, strategy: Greedy | Sampling):
 
 
 def most_probable(scores: Tensor) -> Tensor:
-    """The first of the greatest in each row: [rows, vocab] -> [rows]. NumPy finds it five times sooner on a CPU."""
+    """Find the first of the greatest in each row: [rows, vocab] -> [rows]. NumPy is five times as fast on a CPU."""
     if scores.device.type != "cpu" or scores.dtype != torch.float32:
         return scores.argmax(dim=-1)
     return torch.from_numpy(scores.numpy().argmax(axis=-1))
 
 
 def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]], step: int) -> Tensor:
-    """The chosen tokens, replaced by the prefix where a sentence is still within it."""
+    """Return the chosen tokens, replaced by the prefix where a sentence is still within it."""
     for row, sentence in enumerate(running):
         if sentence is not None and step < len(prefixes[sentence]):
             tokens[row] = prefixes[sentence][step]
@@ -277,11 +277,7 @@ class Truncation:
 
 
 def truncate(
-    logits: np.ndarray,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    forbidden: Sequence[int] = (),
+    logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, forbidden: Sequence[int] = ()
 ) -> Truncation:
     """Divide by the temperature, keep the `top_k` best (0: all), then of these the fewest that hold `top_p` of them.
 

@@ -65,7 +65,7 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         "pad_token_id": config.pad_id,
         "eos_token_id": config.end_id,
         "decoder_start_token_id": config.begin_id,
-        "bad_words_ids": [[id] for id in config.never_chosen],
+        "bad_words_ids": [[token_id] for token_id in config.never_chosen],
         "max_length": config.max_length,
         "num_beams": 1,
     }
@@ -102,5 +102,5 @@ def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
 def _tokenizer_files(tokenizer) -> dict[str, bytes]:
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer.files
-    vocabulary = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
+    vocabulary = {tokenizer.piece_text(token_id): token_id for token_id in range(len(tokenizer))}
     return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: object_bytes(vocabulary)}

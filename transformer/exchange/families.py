@@ -29,35 +29,25 @@ class Family:
     config: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _form(**true: bool) -> Mapping[str, bool]:
+    names = ("normalize_before", "normalize_embedding", "add_final_layer_norm", "static_position_embeddings")
+    return dict.fromkeys(names, False) | true
+
+
 _LEARNED = {"positions": Positions.LEARNED, "embedding_norm": True, "output_bias": True}
 FAMILIES = {
     "marian": Family(
-        only={
-            "normalize_before": False,
-            "normalize_embedding": False,
-            "add_final_layer_norm": False,
-            "static_position_embeddings": True,
-        },
+        only=_form(static_position_embeddings=True),
         otherwise={"activation_function": "gelu", "scale_embedding": False},
         config={"output_bias": True},
     ),
     "bart": Family(
-        only={
-            "normalize_before": False,
-            "normalize_embedding": True,
-            "add_final_layer_norm": False,
-            "static_position_embeddings": False,
-        },
+        only=_form(normalize_embedding=True),
         otherwise={"activation_function": "gelu", "scale_embedding": False, "decoder_start_token_id": 2},
         config=_LEARNED,
     ),
     "mbart": Family(
-        only={
-            "normalize_before": True,
-            "normalize_embedding": True,
-            "add_final_layer_norm": True,
-            "static_position_embeddings": False,
-        },
+        only=_form(normalize_before=True, normalize_embedding=True, add_final_layer_norm=True),
         otherwise={"activation_function": "gelu", "scale_embedding": False},
         config={**_LEARNED, "norm": Norm.PRE},
     ),
@@ -78,7 +68,7 @@ class Description:
     stored: Mapping[str, Any]  # as JSON has it: `ModelConfig` checks what is what
 
     def shape(self) -> ModelConfig:
-        """The shape of the model; raises CheckpointError for one that this engine cannot be."""
+        """Return the shape of the model; raises CheckpointError for one that this engine cannot be."""
         self._require_one_form()
         family = FAMILIES[self.kind]
         activation = self._said("activation_function")
@@ -111,7 +101,7 @@ class Description:
             raise CheckpointError(f"{self.folder / CONFIG} describes no model: {error}") from error
 
     def first_token(self) -> int | None:
-        """The id that a translation is to begin with, where the folder names one (`forced_bos_token_id`)."""
+        """Return the id that a translation is to begin with, where the folder names one (`forced_bos_token_id`)."""
         forced = self.stored.get("forced_bos_token_id")
         if forced is not None and type(forced) is not int:
             raise CheckpointError(f"{self.folder} has forced_bos_token_id = {forced!r}, which is no id.")
@@ -147,7 +137,7 @@ class Description:
 
 
 def read_description(folder: Path) -> Description:
-    """What a folder says of its model; raises CheckpointError for a type that cannot be imported."""
+    """Return what a folder says of its model; raises CheckpointError for a type that cannot be imported."""
     stored = read_object(folder / CONFIG)
     kind = stored.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
@@ -183,7 +173,7 @@ _PREFERRED = ("eng_Latn", "en_XX", "en", "fra_Latn", "fr_XX", "fr")  # where a f
 
 
 def read_tokenizer(description: Description, config: ModelConfig) -> TextTokenizer:
-    """The tokenizer beside the weights; raises CheckpointError where it is missing, damaged or of another make."""
+    """Read the tokenizer beside the weights; raises CheckpointError where it is missing, damaged or of another make."""
     folder = description.folder
     if description.kind == "marian":
         return MarianTokenizer.load(folder, config.begin_id)
@@ -203,8 +193,8 @@ def _languages(description: Description, config: ModelConfig) -> Languages:
     said = _object(folder / TOKENIZER_CONFIG)
     begins_with_end = config.begin_id == config.end_id  # mBART's first form begins with the target language instead
     ids = _language_ids(folder, said, [] if begins_with_end or description.kind != "mbart" else _MBART)
-    codes = {code.strip("_"): id for code, id in ids.items()}
-    forced = {id: code for code, id in codes.items()}.get(description.first_token(), "")  # type: ignore[arg-type]
+    codes = {code.strip("_"): token_id for code, token_id in ids.items()}
+    forced = {token_id: code for code, token_id in codes.items()}.get(description.first_token(), "")  # type: ignore[arg-type]
     source = _first([said.get("src_lang"), *_PREFERRED, *codes], codes)
     target = _first([forced, said.get("tgt_lang"), *_PREFERRED, *codes], codes, source if not forced else None)
     try:
@@ -222,7 +212,7 @@ def _languages(description: Description, config: ModelConfig) -> Languages:
 
 
 def _language_ids(folder: Path, said: Mapping[str, object], otherwise: list[str]) -> dict[str, int]:
-    """The id of each language's token: as a file says, or after the other pieces, in the order of a list."""
+    """Return the id of each language's token: as a file says, or after the other pieces, in the order of a list."""
     added = _object(folder / _WHOLE).get("added_tokens", [])
     with_ids = {each.get("content"): each.get("id") for each in added if isinstance(each, dict)}
     found = _known(with_ids or _object(folder / _ADDED))
@@ -248,7 +238,7 @@ def _pieces_before(folder: Path) -> int:
 
 
 def _contents(listed: object) -> list[object]:
-    """The texts of tokens that a list holds as texts or as descriptions."""
+    """Return the texts of tokens that a list holds as texts or as descriptions."""
     each = listed if isinstance(listed, list) else []
     return [token.get("content") if isinstance(token, dict) else token for token in each]
 
@@ -258,7 +248,7 @@ def _known(pieces: Iterable[object]) -> list[str]:
 
 
 def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str | None = None) -> str:
-    """The first of the wanted codes that is there and is not `but`; a code may be written as its token."""
+    """Return the first of the wanted codes that is there and is not `but`; a code may be written as its token."""
     plain = (code.strip("_") for code in wanted if isinstance(code, str))
     return next((code for code in plain if code in codes and code != but), next(iter(codes)))
 

@@ -42,7 +42,7 @@ _NO_WEIGHT = re.compile(r"model\.(en|de)coder\.(version|embed_positions\.(weight
 
 
 def import_checkpoint(name: str | Path) -> Checkpoint:
-    """A model of Marian (opus-mt), BART, mBART, M2M100 or NLLB from a folder in Hugging Face's layout or from its hub.
+    """Read a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or on its hub.
 
     Nothing of transformers is needed, and no code that comes with the weights is run. Raises CheckpointError for what
     is missing, damaged or another architecture, in a sentence that says what differs, and DownloadError where a name
@@ -68,7 +68,7 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
 
 
 def exact_dtype(model: Transformer) -> torch.dtype:
-    """The smallest type in which a file can hold these weights without changing a number."""
+    """Return the smallest type in which a file can hold these weights without changing a number."""
     for dtype in (torch.float16, torch.bfloat16):
         if all(torch.equal(weight.to(dtype).to(weight.dtype), weight) for weight in model.parameters()):
             return dtype
@@ -76,7 +76,7 @@ def exact_dtype(model: Transformer) -> torch.dtype:
 
 
 def _downloaded(name: str) -> Path:
-    """The folder of a model of the hub, once it is here."""
+    """Return the folder of a model of the hub, once it is here."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise CheckpointError(f"There is no folder {name}; a name on the hub looks like Helsinki-NLP/opus-mt-en-de.")
     try:
@@ -91,7 +91,7 @@ def _downloaded(name: str) -> Path:
 
 
 def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights under this engine's names; raises CheckpointError where one is missing, left over, or no sinusoid."""
+    """Rename the weights for this engine; raises CheckpointError where one is missing, left over, or no sinusoid."""
     left = {name: weight for name, weight in found.items() if not _NO_WEIGHT.fullmatch(name)}
     for alias, name in _aliases(config):
         same = left.pop(alias, None)
@@ -140,7 +140,7 @@ def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: 
 
 
 def _origin(name: str, description: Description) -> dict[str, str]:
-    """What is known of the model: its name, its languages, the licence that its card names."""
+    """Return what is known of the model: its name, its languages, the licence that its card names."""
     folder, said = description.folder, description.stored.get("_name_or_path")
     data = {"name": said if isinstance(said, str) and said else name}
     languages = read_object(folder / TOKENIZER_CONFIG) if (folder / TOKENIZER_CONFIG).exists() else {}

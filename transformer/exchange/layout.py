@@ -23,12 +23,7 @@ OUTPUT_BIAS = "final_logits_bias"
 SOURCE_EMBEDDING, TARGET_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT = "lm_head.weight"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-ACTIVATIONS = {
-    "relu": Activation.RELU,
-    "gelu": Activation.GELU,
-    "swish": Activation.SILU,
-    "silu": Activation.SILU,
-}
+ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SILU, "silu": Activation.SILU}
 
 
 @dataclass(frozen=True)
@@ -56,14 +51,14 @@ def parts(config: ModelConfig) -> Iterator[Part]:
         if config.embedding_norm:
             yield from _norm(f"{stack}_embedding_norm", f"model.{stack}.layernorm_embedding")
         for number in range(layers):
-            yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}", stack == "decoder")
+            yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}")
         if config.norm == Norm.PRE:
             yield from _norm(f"{stack}_norm", f"model.{stack}.layer_norm")
 
 
-def _layer(ours: str, theirs: str, has_cross_attention: bool) -> Iterator[Part]:
+def _layer(ours: str, theirs: str) -> Iterator[Part]:
     attentions = [("self_attention", "self_attn"), ("cross_attention", "encoder_attn")]
-    for kind, name in attentions[: 1 + has_cross_attention]:
+    for kind, name in attentions[: 2 if ours.startswith("decoder") else 1]:
         projections = [f"{theirs}.{name}.{each}_proj" for each in "qkv"]
         yield Part(f"{ours}.{kind}.query_key_value.weight", tuple(f"{p}.weight" for p in projections), columns=True)
         yield Part(f"{ours}.{kind}.query_key_value.bias", tuple(f"{p}.bias" for p in projections))
@@ -89,23 +84,19 @@ def in_turn(d_model: int) -> Tensor:
 
 
 def by_halves(d_model: int) -> Tensor:
-    """The inverse of `in_turn`."""
+    """Return the inverse of `in_turn`."""
     return in_turn(d_model).argsort()
 
 
 def reordered(weight: Tensor, part: Part, order: Tensor) -> Tensor:
-    """A weight with the axes that lie along the residual stream in another order."""
+    """Return a weight with the axes that lie along the residual stream in another order."""
     if part.rows:
         weight = weight[order]
     return weight[:, order] if part.columns else weight
 
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
-WEIGHTS, INDEX, PICKLED = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-)
+WEIGHTS, INDEX, PICKLED = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 
 
 def read_weights(folder: Path) -> dict[str, torch.Tensor]:

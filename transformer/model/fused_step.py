@@ -23,7 +23,7 @@ _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
 
 
 def decoding_step(model: Transformer) -> Step:
-    """The function from each sentence's newest token [rows], caches and source mask to the logits [rows, vocab].
+    """Return the function from each sentence's newest token [rows], caches and source mask to the logits [rows, vocab].
 
     It holds the weights as they are now, so it is to be made anew for each translation.
     """

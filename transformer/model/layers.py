@@ -26,7 +26,7 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
 
 
 def multiplied_positions(length: int, d_model: int) -> Tensor:
-    """The sinusoids with a slip: pos times 10000^(2i/d_model), where it should be divided by it.
+    """Return the sinusoids with a slip: pos times 10000^(2i/d_model), where it should be divided by it.
 
     -> [length, d_model], float32. A reader of the Annotated Transformer made it and found copying learned the sooner
     (harvardnlp/annotated-transformer, issue 131). Neighbours are no longer alike: the law of rotation still holds, but
@@ -36,7 +36,7 @@ def multiplied_positions(length: int, d_model: int) -> Tensor:
 
 
 def position_table(config: ModelConfig) -> Tensor:
-    """What a model whose positions are computed adds to its embeddings: [max_length, d_model], float32."""
+    """Return what a model whose positions are computed adds to its embeddings: [max_length, d_model], float32."""
     first, length, d_model = config.first_position, config.max_length, config.d_model
     if config.positions == Positions.NONE:
         return torch.zeros(length, d_model)
@@ -75,7 +75,7 @@ class PositionalEncoding(nn.Module):
 class TokenEmbedding(nn.Module):
     """Rows of a matrix by token id, times sqrt(d_model) (paper, 3.4), or as they are."""
 
-    def __init__(self, vocab_size: int, d_model: int, scaled: bool = True):
+    def __init__(self, vocab_size: int, d_model: int, *, scaled: bool = True):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.scale = math.sqrt(d_model) if scaled else 1.0
@@ -177,7 +177,7 @@ class DecoderLayer(nn.Module):
         return LayerCache(*self.cross_attention.project_memory(memory), capacity)
 
     def step(self, x: Tensor, cache: LayerCache, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
-        """The same computation for the newest tokens alone, earlier keys and values taken from the cache."""
+        """Compute the same for the newest tokens alone, earlier keys and values taken from the cache."""
         x = self.self_attention_residual(x, lambda y: self._attend_so_far(y, cache, target_mask))
         x = self.cross_attention_residual(x, lambda y: self._attend_memory(y, cache, source_mask))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -231,7 +231,7 @@ class OutputProjection(nn.Linear):
     takes 0.3, 0.3, 0.8 and 3.0 ms instead of 0.7, 2.3, 2.7 and 4.4.
     """
 
-    def __init__(self, d_model: int, vocab_size: int, bias: bool = False):
+    def __init__(self, d_model: int, vocab_size: int, *, bias: bool = False):
         super().__init__(d_model, vocab_size, bias=bias)
         self._copies: _Copies | None = None
 

@@ -17,7 +17,7 @@ class Task(StrEnum):
     SORT = "sort"
 
     def answer(self, sequence: Sequence) -> list:
-        """The sequence that is to be written."""
+        """Return the sequence that is to be written."""
         if self is Task.SORT:
             return sorted(sequence)
         return list(sequence) if self is Task.COPY else list(reversed(sequence))
@@ -36,7 +36,7 @@ class ToyTokenizer:
 
     def __init__(self, symbols: str, vocabulary: int):
         self._texts = ["<pad>", "<s>", "</s>", *SYMBOLS[symbols][:vocabulary]]
-        self._ids = {text: id for id, text in enumerate(self._texts)}
+        self._ids = {text: token_id for token_id, text in enumerate(self._texts)}
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -46,12 +46,12 @@ class ToyTokenizer:
         return [self._ids[symbol] for symbol in text.split()]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The symbols with spaces between; special tokens leave nothing behind."""
-        return " ".join(self._texts[id] for id in ids if id >= self.first_id)
+        """Return the symbols with spaces between; special tokens leave nothing behind."""
+        return " ".join(self._texts[token_id] for token_id in ids if token_id >= self.first_id)
 
-    def piece_text(self, id: int) -> str:
-        """The text of one token."""
-        return self._texts[id]
+    def piece_text(self, token_id: int) -> str:
+        """Return the text of one token."""
+        return self._texts[token_id]
 
 
 STATUS_FILE = "status.json"
@@ -115,7 +115,7 @@ class ToySettings:
         self.model_config()  # refuses an unknown norm, heads that do not divide d_model, an odd d_model
 
     def model_config(self) -> ModelConfig:
-        """The model's shape; its dropout is 0, for there is always a new example."""
+        """Return the model's shape; its dropout is 0, for there is always a new example."""
         tokenizer = self.tokenizer()
         return ModelConfig(
             vocab_size=len(tokenizer),
@@ -134,7 +134,7 @@ class ToySettings:
         )
 
     def tokenizer(self) -> ToyTokenizer:
-        """The tokens of its task."""
+        """Return the tokens of its task."""
         return ToyTokenizer(self.symbols, self.vocabulary)
 
     def _check_number_of_sequences(self) -> None:

@@ -65,7 +65,7 @@ class ToyData:
         )
 
     def sources(self, number: int) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-        """The first of the held-out sequences as the model reads them, each with the answer's ids, its end included."""
+        """Yield the first held-out sequences as the model reads them, each with its answer's ids, end included."""
         end = ToyTokenizer.end_id
         for row in self.held_out[:number]:
             yield [*row, end], (*self.settings.task.answer(row), end)
@@ -133,7 +133,7 @@ class ToyTraining:
                 raise UserError(message) from error
 
     def replay(self) -> TrainingReplay:
-        """The replay so far."""
+        """Return the replay so far."""
         return self.recorder.replay(self.losses, self.scores, SCORE_NAME)
 
     def _measure(self, update: int) -> tuple[float, int]:
@@ -161,7 +161,7 @@ class ToyTraining:
 
 
 def toy_rate(update: int, settings: ToySettings) -> float:
-    """The learning rate of an update, from 1; all schedules have the same peak."""
+    """Return the learning rate of an update, from 1; all schedules have the same peak."""
     warmup = settings.warmup_steps
     if settings.schedule is ToySchedule.NOAM:
         return settings.rate_factor * noam_rate(update, settings.d_model, warmup)

@@ -76,7 +76,7 @@ class UpdateLoader:
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
     def _epoch(self, progress: Progress) -> list[list[list[Example]]]:
-        """The batches of each update that is left of the epoch."""
+        """Return the batches of each update that is left of the epoch."""
         settings = self._settings
         seed, longest = settings.seed * EPOCH_SEED + progress.epoch, self._model.max_length
         examples = self.mixture.of_epoch(progress.epoch, settings.seed)
@@ -119,7 +119,7 @@ def _collate_share(batch: Examples, pad_id: int, processes: Processes) -> Tensor
     return source, fed, predicted
 
 
-def _leave_signals_to_the_run(worker: int) -> None:
-    """An interruption reaches every process of a terminal; the run alone answers it, when its step is done."""
+def _leave_signals_to_the_run(_worker: int) -> None:
+    """Ignore interruptions, which reach every process of a terminal: the run answers them when its step is done."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

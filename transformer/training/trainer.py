@@ -219,7 +219,7 @@ def interruptions_held() -> Iterator[threading.Event]:
     asked = threading.Event()
     last = time.monotonic()
 
-    def hold(number, frame) -> None:
+    def hold(*_: object) -> None:
         nonlocal last
         if not asked.is_set():
             logger.info("stopping after this step; interrupt again to stop at once")
@@ -246,8 +246,8 @@ def train(
     valid_pairs: TextPairs,
     out: Path,
     device: torch.device,
-    resume: bool = False,
     *,
+    resume: bool = False,
     warm_start: Path | None = None,
     tensorboard: Path | None = None,
     processes: Processes | None = None,
@@ -311,7 +311,7 @@ def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | M
 
 
 def _load_start(folder: Path, config: ModelConfig) -> Checkpoint:
-    """The checkpoint to begin with; raises CheckpointError when it is not of this shape."""
+    """Return the checkpoint to begin with; raises CheckpointError when it is not of this shape."""
     checkpoint = load_checkpoint(folder, torch.device("cpu"))
     given, wanted = dataclasses.asdict(checkpoint.model.config), dataclasses.asdict(config)
     for name in ("dropout", "max_length"):  # no weight depends on these

@@ -72,7 +72,7 @@ class RunCheckpoint:
         note_training(self.folder, "stopped_early", {"step": step, "patience": patience})
 
     def _describe(self, progress: Progress, score: Score) -> dict:
-        """The training.json of the newest validation's weights."""
+        """Return the training.json of the newest validation's weights."""
         row, configuration = progress.history[-1], self.experiment.as_dict()
         return {
             "data": configuration["data"],

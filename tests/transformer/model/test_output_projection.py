@@ -22,7 +22,7 @@ def projection():
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (16,), (2, 70), (300,), (0,), (2, 0)])
 def test_it_is_a_linear_map(shape, bias):
     torch.manual_seed(3)
-    projection, x = OutputProjection(10, 31, bias), torch.randn(*shape, 10)
+    projection, x = OutputProjection(10, 31, bias=bias), torch.randn(*shape, 10)
     with torch.inference_mode():
         torch.testing.assert_close(projection(x), F.linear(x, projection.weight, projection.bias))
 
