@@ -129,9 +129,9 @@ def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[s
         measured[f"bytes: {name}"].append(visitor.bytes - before)
 
     for number in range(rounds):
-        for place, name in enumerate(tour):
+        for index, name in enumerate(tour):
             measure(name, partial(_switch, visitor, name, APP))
-            measured["bare"].append(_switch(other, ("Second", "First")[(number + place) % 2], BARE))
+            measured["bare"].append(_switch(other, ("Second", "First")[(number + index) % 2], BARE))
         measure("sentence", partial(_sentence, visitor, number))
     visitor.page.context.close()
     other.page.context.close()

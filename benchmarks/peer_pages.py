@@ -35,7 +35,7 @@ def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HE
     shape = (layers, heads, tokens, tokens)
     scores = [2 * random.standard_normal(shape, dtype=np.float32) for _ in range(3)]
     scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
-    source, fed, following = (tuple(f"{side}{number}.{place}" for place in range(tokens)) for side in "sft")
+    source, fed, following = (tuple(f"{side}{number}.{index}" for index in range(tokens)) for side in "sft")
     texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
     tokens_of_sides = {"source_tokens": source, "decoder_input_tokens": fed, "target_tokens": following}
     maps = dict(

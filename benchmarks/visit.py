@@ -56,12 +56,12 @@ class Server:
 
     def _read(self, name: str) -> list[str]:
         """Return a file of /proc of the server and of each process that it has started."""
-        own = Path(f"/proc/{self.process.pid}")
+        process = Path(f"/proc/{self.process.pid}")
         started: list[str] = []
-        for thread in (own / "task").iterdir():
+        for thread in (process / "task").iterdir():
             with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
                 started += (thread / "children").read_text().split()
-        texts = [(own / name).read_text()]
+        texts = [(process / name).read_text()]
         for number in started:
             with contextlib.suppress(OSError):  # a process that has ended meanwhile
                 texts.append(Path("/proc", number, name).read_text())

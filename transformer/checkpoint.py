@@ -10,8 +10,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
-from .data.byte_level_tokenizer import BYTE_LEVEL_FILES, FIRST_TOKEN, MERGES, ByteLevelTokenizer
-from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokenizer
+from .data.byte_level_tokenizer import MERGES, ByteLevelTokenizer
+from .data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
@@ -22,16 +22,6 @@ WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
-# What any make of tokenizer keeps in a checkpoint's folder.
-TOKENIZER_FILES = (
-    TOKENIZER_FILE,
-    *MARIAN_FILES,
-    TARGET_VOCABULARY,
-    SENTENCEPIECE,
-    LANGUAGES,
-    *BYTE_LEVEL_FILES,
-    FIRST_TOKEN,
-)
 
 
 @dataclass
@@ -58,11 +48,11 @@ class Checkpoint:
     def bleu(self) -> dict[str, float]:
         """What `training` says of BLEU, by test set and decoding."""
         scores = self.training.get("scores")
-        found = {}
+        scored = {}
         for name, score in scores.items() if isinstance(scores, dict) else ():
             if isinstance(score, dict) and isinstance(score.get("bleu"), float):
-                found[name] = score["bleu"]
-        return found
+                scored[name] = score["bleu"]
+        return scored
 
     @property
     def probes(self) -> list[tuple[str, str]]:
@@ -168,12 +158,12 @@ def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: P
     """
     with torch.device("meta"), _Uninitialised():
         expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
+    actual = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    for name in sorted(expected.keys() | actual.keys()):
+        if expected.get(name) != actual.get(name):
             raise CheckpointError(
                 f"The weights in {folder} do not fit its config.json: {name} should be "
-                f"{_shape_text(expected.get(name))} and is {_shape_text(found.get(name))}."
+                f"{_shape_text(expected.get(name))} and is {_shape_text(actual.get(name))}."
             )
     if not all(tensor.is_floating_point() and tensor.float().isfinite().all() for tensor in weights.values()):
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")

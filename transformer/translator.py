@@ -129,8 +129,8 @@ class Translator(TextReader):
         translations: dict[int, str] = {}
         for indices in batches_by_length([each.source_ids for each in readings], batch):
             with apply_interventions(self.model, asked.interventions, asked.means):
-                found = self._best_ids([readings[index] for index in indices], asked.strategy)
-            for index, ids in zip(indices, found, strict=True):
+                best = self._best_ids([readings[index] for index in indices], asked.strategy)
+            for index, ids in zip(indices, best, strict=True):
                 translations[index] = self.tokenizer.decode(ids)
             if progress:
                 progress(len(translations))
@@ -220,8 +220,8 @@ class Translator(TextReader):
         readings = [self._read(text, asked, target) for text, target in zip(texts, each_target, strict=True)]
         traces: dict[int, Trace] = {}
         for indices in batches_by_length([each.source_ids for each in readings], _TRACED):
-            found, _ = self._record([readings[index] for index in indices], asked, Request())
-            traces.update(zip(indices, found, strict=True))
+            batch, _ = self._record([readings[index] for index in indices], asked, Request())
+            traces.update(zip(indices, batch, strict=True))
             if progress:
                 progress(len(traces))
         return [traces[index] for index in range(len(texts))]

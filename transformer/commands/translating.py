@@ -71,8 +71,8 @@ def _translate(options: argparse.Namespace) -> int:
             print(f"headlight: line {number}: {error}", file=sys.stderr)
             status = 1
     texts = [lines[i] for i in usable]
-    found = translator.translate(texts, strategy=strategy_of(options), progress=reporter(len(usable)))
-    translations = dict(zip(usable, found, strict=True))
+    translated = translator.translate(texts, strategy=strategy_of(options), progress=reporter(len(usable)))
+    translations = dict(zip(usable, translated, strict=True))
     _write_utf8()
     for index in range(len(lines)):
         print(translations.get(index, ""))
@@ -163,8 +163,8 @@ def _heads(options: argparse.Namespace) -> None:
         for layer, head in np.ndindex(labelled.shape[:2]):
             counts = labelled[layer, head]
             labels = [f"{list(Pattern)[each]} in {counts[each]}" for each in np.argsort(-counts) if counts[each]]
-            found = f"{', '.join(labels)} of {roles.sentences} sentences" if labels else "no label in any sentence"
-            print(f"{kind} layer {layer + 1} head {head + 1}: {found}")
+            text = f"{', '.join(labels)} of {roles.sentences} sentences" if labels else "no label in any sentence"
+            print(f"{kind} layer {layer + 1} head {head + 1}: {text}")
 
 
 def _outputs(options: argparse.Namespace) -> None:
@@ -187,10 +187,12 @@ def _importance(options: argparse.Namespace) -> None:
     from ..model.distributed import joined
 
     with joined(choose_device(options.device)) as (processes, device):
-        own = Translator.load(options.checkpoint, device)
-        pairs = _pairs(options, own)
+        translator = Translator.load(options.checkpoint, device)
+        pairs = _pairs(options, translator)
         try:
-            write_importance(options.out, own.model, own.tokenizer, pairs, options.resume, processes, reporter)
+            write_importance(
+                options.out, translator.model, translator.tokenizer, pairs, options.resume, processes, reporter
+            )
         except KeyboardInterrupt:
             logger.info("stopped; --resume goes on from the sentences that are measured")
             raise

@@ -21,7 +21,7 @@ def _letters_of_bytes() -> dict[int, str]:
     """Return the letter that stands for each byte in a vocabulary: itself where it can be seen, otherwise another."""
     seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in seen]
-    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + index) for index, byte in enumerate(hidden)}
 
 
 _LETTERS = _letters_of_bytes()
@@ -98,15 +98,15 @@ class ByteLevelTokenizer(TextTokenizer):
     def pieces(self, text: str) -> list[Piece]:
         """Return a text's pieces with the characters that each covers; a character of several is in all of them."""
         ends = []  # the character of each byte
-        for place, character in enumerate(text):
-            ends += [place] * len(character.encode())
-        found, at = [], 0
+        for index, character in enumerate(text):
+            ends += [index] * len(character.encode())
+        pieces, at = [], 0
         for word in _words(text):
             for piece in self._merged(word):
                 token_id = self._ids.get(piece, self.unknown_id)
-                found.append(Piece(token_id, self.piece_text(token_id), ends[at], ends[at + len(piece) - 1] + 1))
+                pieces.append(Piece(token_id, self.piece_text(token_id), ends[at], ends[at + len(piece) - 1] + 1))
                 at += len(piece)
-        return found
+        return pieces
 
     def decode(self, ids: Sequence[int]) -> str:
         letters = "".join(self._pieces[int(token_id)] for token_id in ids if int(token_id) not in self._special)
@@ -131,11 +131,11 @@ class ByteLevelTokenizer(TextTokenizer):
             best = min(pairs, key=lambda pair: self._ranks.get(pair, len(self._ranks)))
             if best not in self._ranks:
                 break
-            merged, place = [], 0
-            while place < len(parts):
-                both = place < len(pairs) and pairs[place] == best
-                merged.append("".join(best) if both else parts[place])
-                place += 1 + both
+            merged, index = [], 0
+            while index < len(parts):
+                both = index < len(pairs) and pairs[index] == best
+                merged.append("".join(best) if both else parts[index])
+                index += 1 + both
             parts = merged
         return tuple(parts)
 
@@ -145,16 +145,16 @@ def _words(text: str) -> Iterator[str]:
 
     As the pattern of Radford et al. has them: 's|'t|… | ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
     """
-    place = 0
-    while place < len(text):
-        contraction = _CONTRACTIONS.match(text, place)
-        end = contraction.end() if contraction else _end_of_word(text, place)
-        yield text[place:end]
-        place = end
+    index = 0
+    while index < len(text):
+        contraction = _CONTRACTIONS.match(text, index)
+        end = contraction.end() if contraction else _end_of_word(text, index)
+        yield text[index:end]
+        index = end
 
 
-def _end_of_word(text: str, place: int) -> int:
-    start = place + (text[place] == " " and place + 1 < len(text) and _class(text[place + 1]) != "blank")
+def _end_of_word(text: str, index: int) -> int:
+    start = index + (text[index] == " " and index + 1 < len(text) and _class(text[index + 1]) != "blank")
     kind, end = _class(text[start]), start
     while end < len(text) and _class(text[end]) == kind:
         end += 1

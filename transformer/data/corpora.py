@@ -204,8 +204,8 @@ def random_text(generator: random.Random) -> str:
 def _word(generator: random.Random) -> str:
     letters = generator.choices(string.ascii_lowercase, k=generator.randint(1, _LONGEST_WORD))
     if generator.random() < 0.25:
-        place = generator.randrange(len(letters))
-        letters[place] = generator.choice(string.ascii_uppercase + string.digits)
+        index = generator.randrange(len(letters))
+        letters[index] = generator.choice(string.ascii_uppercase + string.digits)
     if generator.random() < 0.25:
         letters.append(generator.choice(_MARKS))
     return "".join(letters)

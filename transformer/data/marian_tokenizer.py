@@ -75,11 +75,11 @@ class MarianTokenizer(TextTokenizer):
     def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a source text with the characters that each covers; its language code is the first."""
         length = text.find("<<") + 2 if text.startswith(">>") and "<<" in text else 0
-        found = self._source.encode(text[length:], return_type="offset_mapping")
+        encoded = self._source.encode(text[length:], return_type="offset_mapping")
         code = [Piece(self._id(text[:length]), text[:length], 0, length)] if length else []
         return code + [
             Piece(self._id(piece), piece, length + begin, length + end)
-            for piece, (begin, end) in zip(found["pieces"], found["offsets"], strict=True)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:

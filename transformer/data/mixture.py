@@ -118,7 +118,9 @@ class MixedExamples:
     def describe(self) -> list[dict]:
         """For training.json: of each file its name, its weight and its pairs."""
         both = zip(self._mixture.parts, self._parts, strict=True)
-        return [{"file": Path(part.name).name, "weight": part.weight, "pairs": len(found)} for part, found in both]
+        return [
+            {"file": Path(part.name).name, "weight": part.weight, "pairs": len(examples)} for part, examples in both
+        ]
 
 
 def turns(count: int, weight: float, epoch: int, seed: str) -> list[int]:

@@ -142,10 +142,10 @@ class MultilingualTokenizer(TextTokenizer):
     def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a source text with the characters that each covers, without its languages."""
         *_, start = self._read_address(text)
-        found = self._processor.encode(text[start:], return_type="offset_mapping")
+        encoded = self._processor.encode(text[start:], return_type="offset_mapping")
         return [
             Piece(self._id(piece), piece, start + begin, start + end)
-            for piece, (begin, end) in zip(found["pieces"], found["offsets"], strict=True)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -178,7 +178,7 @@ class MultilingualTokenizer(TextTokenizer):
     def _read_address(self, text: str) -> tuple[str, str, int]:
         """Return the source language, the target language, and where the text itself begins."""
         source, target = self._languages.source, self._languages.target
-        found = _ADDRESS.match(text)
-        if not found or any(code and code not in self._languages.ids for code in found.groups()):
+        match = _ADDRESS.match(text)
+        if not match or any(code and code not in self._languages.ids for code in match.groups()):
             return source, target, 0
-        return found["source"] or source, found["target"] or target, found.end()
+        return match["source"] or source, match["target"] or target, match.end()

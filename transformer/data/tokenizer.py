@@ -204,8 +204,8 @@ class Tokenizer(TextTokenizer):
 
     def pieces(self, text: str) -> list[Piece]:
         """Return a text's pieces with the characters that each covers; the space before a piece counts as its own."""
-        found = self._processor.encode(text, return_type="offset_mapping")
-        columns = zip(found["ids"], found["pieces"], found["offsets"], strict=True)
+        encoded = self._processor.encode(text, return_type="offset_mapping")
+        columns = zip(encoded["ids"], encoded["pieces"], encoded["offsets"], strict=True)
         return [Piece(token_id, piece, begin, end) for token_id, piece, (begin, end) in columns]
 
     def decode(self, ids: Sequence[int]) -> str:

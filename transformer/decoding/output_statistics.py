@@ -76,8 +76,10 @@ def measure_outputs(
     means, shares = [], []
     for start in range(0, len(sources), _SENTENCES_A_BATCH):
         batch = sources[start : start + _SENTENCES_A_BATCH]
-        found = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
-        means += [one.log_probability / (len(one.ids) - model.config.num_forced) for one in found]
+        hypotheses = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
+        means += [
+            hypothesis.log_probability / (len(hypothesis.ids) - model.config.num_forced) for hypothesis in hypotheses
+        ]
         for ids, _, _ in batch:
             split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in ids])
             shares.append(split / max(1, words))

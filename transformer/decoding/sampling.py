@@ -4,7 +4,7 @@ Beam search, which keeps several translations at once, stands in `beam`.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,6 @@ from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.fused_step import decoding_step
 from ..model.transformer import Transformer
-
-# Of a step's logits [rows, vocab]: what each row gains by its token, asked for once the tokens [rows] are chosen.
-_Score = Callable[[Tensor], Callable[[Tensor], Sequence[float]]]
 
 LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
 
@@ -132,7 +129,7 @@ def decode(
     sources, [batch, source, d_model], where they are already there; companions: which ends stop which others.
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
-    outputs, totals = _decode(model, sources, strategy, prefixes, memory, _gained, companions)
+    outputs, totals = _decode(model, sources, strategy, prefixes, memory, companions)
     return [
         Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
         for ids, total in zip(outputs, totals, strict=True)
@@ -148,7 +145,7 @@ def decode_ids(
     memory: Tensor | None = None,
 ) -> list[list[int]]:
     """Decode to ids alone, without the probabilities that `decode` gives, which take a twelfth of a batch's time."""
-    return _decode(model, sources, strategy, prefixes, memory, _nothing_gained)[0]
+    return _decode(model, sources, strategy, prefixes, memory, scored=False)[0]
 
 
 def _decode(
@@ -157,10 +154,11 @@ def _decode(
     strategy: Greedy | Sampling,
     prefixes: Sequence[Ids] | None,
     memory: Tensor | None,
-    score: _Score,
     companions: Companions | None = None,
+    *,
+    scored: bool = True,
 ) -> tuple[list[list[int]], list[float]]:
-    """Return the ids of each translation, and the sum of what `score` gives for them."""
+    """Return the ids of each translation and, where it is `scored`, its log-probability."""
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
@@ -171,15 +169,15 @@ def _decode(
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
         logits = state.step(tokens)
-        gained_by = score(logits)  # of all tokens, before some are forbidden
+        log_probabilities = logits.log_softmax(dim=1) if scored else None  # of all, before some are forbidden
         tokens = _force(choose(logits), running, prefixes, step)
-        gained = gained_by(tokens)
+        gained = [] if log_probabilities is None else log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
         for row, token in enumerate(tokens.tolist()):
             sentence = running[row]
             if sentence is None:
                 continue
             outputs[sentence].append(token)
-            if not is_forced(model, prefixes[sentence], step):
+            if scored and not is_forced(model, prefixes[sentence], step):
                 totals[sentence] += gained[row]
             if token == model.config.end_id or step + 1 == limits[sentence]:
                 running[row] = None
@@ -194,15 +192,6 @@ def _decode(
             state.select(selected)
             tokens, running = tokens[selected], [running[row] for row in rows]
     return outputs, totals
-
-
-def _gained(logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
-    log_probabilities = logits.log_softmax(dim=1)
-    return lambda tokens: log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
-
-
-def _nothing_gained(_logits: Tensor) -> Callable[[Tensor], Sequence[float]]:
-    return lambda tokens: [0.0] * len(tokens)
 
 
 def is_forced(model: Transformer, prefix: Ids, step: int) -> bool:
@@ -269,11 +258,6 @@ class Truncation:
     final: np.ndarray
     order: np.ndarray
     forbidden: tuple[int, ...] = ()
-
-    @property
-    def kept_mass(self) -> float:
-        """What the kept tokens have of the distribution scaled by temperature."""
-        return float(self.scaled[self.kept].sum())
 
 
 def truncate(

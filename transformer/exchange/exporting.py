@@ -82,18 +82,18 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 
 def _has_papers_positions(config: ModelConfig) -> bool:
-    own = config.positions, config.position_base, config.first_position
-    return own == (Positions.SINUSOIDAL, ModelConfig.position_base, ModelConfig.first_position)
+    encoding = config.positions, config.position_base, config.first_position
+    return encoding == (Positions.SINUSOIDAL, ModelConfig.position_base, ModelConfig.first_position)
 
 
 def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
-    config, own = checkpoint.model.config, dict(checkpoint.model.named_parameters())
+    config, parameters = checkpoint.model.config, dict(checkpoint.model.named_parameters())
     order = by_halves(config.d_model)
     weights: dict[str, torch.Tensor] = {}
     for part in parts(config):
-        weight = reordered(own[part.ours].detach().to("cpu", torch.float32), part, order)
+        weight = reordered(parameters[part.ours].detach().to("cpu", torch.float32), part, order)
         weights |= zip(part.theirs, weight.chunk(len(part.theirs)), strict=True)
-    bias = own.get("output_projection.bias")
+    bias = parameters.get("output_projection.bias")
     zeros = torch.zeros(config.vocab_size)
     weights[OUTPUT_BIAS] = (zeros if bias is None else bias.detach().to("cpu", torch.float32))[None]
     return {name: weight.contiguous() for name, weight in weights.items()}

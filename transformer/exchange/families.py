@@ -215,9 +215,9 @@ def _language_ids(folder: Path, said: Mapping[str, object], otherwise: list[str]
     """Return the id of each language's token: as a file says, or after the other pieces, in the order of a list."""
     added = _object(folder / _WHOLE).get("added_tokens", [])
     with_ids = {each.get("content"): each.get("id") for each in added if isinstance(each, dict)}
-    found = _known(with_ids or _object(folder / _ADDED))
-    if found:
-        return {piece: (with_ids or _object(folder / _ADDED))[piece] for piece in found}  # type: ignore[misc]
+    pieces = _known(with_ids or _object(folder / _ADDED))
+    if pieces:
+        return {piece: (with_ids or _object(folder / _ADDED))[piece] for piece in pieces}  # type: ignore[misc]
     lists = [
         source.get(name) or []
         for source in (_object(folder / _SPECIAL), said)
@@ -227,7 +227,7 @@ def _language_ids(folder: Path, said: Mapping[str, object], otherwise: list[str]
     if not named:
         raise CheckpointError(f"{folder} names no languages, in {_WHOLE}, {_SPECIAL} or {TOKENIZER_CONFIG}.")
     first = _pieces_before(folder)
-    return {piece: first + place for place, piece in enumerate(named)}
+    return {piece: first + index for index, piece in enumerate(named)}
 
 
 def _pieces_before(folder: Path) -> int:

@@ -34,9 +34,7 @@ from .layout import (
 _CARD = "README.md"
 _WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)
 _POSITIONS_DIFFER = 2e-3  # what half precision may round off a sine
-_OFFSET = (
-    2  # rows of BART's tables of positions that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
-)
+_OFFSET = 2  # rows of BART's tables that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
 # What older files hold besides weights: versions, and M2M100's positions, which are computed.
 _NO_WEIGHT = re.compile(r"model\.(en|de)coder\.(version|embed_positions\.(weights|_float_tensor))")
 
@@ -90,9 +88,9 @@ def _downloaded(name: str) -> Path:
         raise DownloadError(f"{name} cannot be fetched from the hub: {str(error).splitlines()[0]}") from error
 
 
-def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
+def _weights(stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
     """Rename the weights for this engine; raises CheckpointError where one is missing, left over, or no sinusoid."""
-    left = {name: weight for name, weight in found.items() if not _NO_WEIGHT.fullmatch(name)}
+    left = {name: weight for name, weight in stored.items() if not _NO_WEIGHT.fullmatch(name)}
     for alias, name in _aliases(config):
         same = left.pop(alias, None)
         if same is not None and not torch.equal(same, left.setdefault(name, same)):
@@ -134,8 +132,8 @@ def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: 
         return
     del left[name]
     fits = table.shape == (config.max_length, config.d_model)
-    own = table.float()[:, in_turn(config.d_model)] if fits else table
-    if not fits or not torch.allclose(own, position_table(config), atol=_POSITIONS_DIFFER):
+    reordered_table = table.float()[:, in_turn(config.d_model)] if fits else table
+    if not fits or not torch.allclose(reordered_table, position_table(config), atol=_POSITIONS_DIFFER):
         raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
 
 

@@ -67,9 +67,9 @@ class Processes:
         """Each process's tensor, all of one shape and on the CPU, under one another: [processes, ...]."""
         if self.count == 1:
             return tensor[None]
-        found = [torch.empty_like(tensor) for _ in range(self.count)]
-        distributed.all_gather(found, tensor)
-        return torch.stack(found)
+        gathered = [torch.empty_like(tensor) for _ in range(self.count)]
+        distributed.all_gather(gathered, tensor)
+        return torch.stack(gathered)
 
 
 @contextlib.contextmanager

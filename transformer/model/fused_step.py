@@ -57,10 +57,10 @@ class _Layer:
 
     @classmethod
     def of(cls, layer: DecoderLayer) -> "_Layer":
-        own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        attention, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         return cls(
-            _weights(own.query_key_value),
-            _weights(own.output),
+            _weights(attention.query_key_value),
+            _weights(attention.output),
             _norm(layer.self_attention_residual.norm),
             _query(cross),
             _weights(cross.output),

@@ -185,8 +185,8 @@ class Jobs:
                 self._end(job, "left")
                 job.forget_replay()
         over = sorted((job.looked, name) for name, job in self._jobs.items() if not job.active)
-        for place, (looked, name) in enumerate(over):
-            if now - looked > _KEPT or place < len(over) - _MOST_KEPT:
+        for index, (looked, name) in enumerate(over):
+            if now - looked > _KEPT or index < len(over) - _MOST_KEPT:
                 shutil.rmtree(self._jobs.pop(name).folder, ignore_errors=True)
 
     def _start(self, job: _Job) -> None:

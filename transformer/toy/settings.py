@@ -25,8 +25,8 @@ class Task(StrEnum):
     def positions(self, sequence: Sequence) -> list[set[int]]:
         """For each symbol of the answer, where it may be read from: several places where a sorted symbol recurs."""
         if self is Task.SORT:
-            return [{place for place, symbol in enumerate(sequence) if symbol == wanted} for wanted in sorted(sequence)]
-        return [{place} for place in self.answer(range(len(sequence)))]
+            return [{index for index, symbol in enumerate(sequence) if symbol == wanted} for wanted in sorted(sequence)]
+        return [{index} for index in self.answer(range(len(sequence)))]
 
 
 class ToyTokenizer:

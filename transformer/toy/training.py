@@ -150,7 +150,7 @@ class ToyTraining:
     def _exact_match(self, number: int) -> float:
         sources, answers = zip(*self.data.sources(number), strict=True)
         written = decode(self.model, sources, Greedy())
-        return sum(found.ids == right for found, right in zip(written, answers, strict=True)) / number
+        return sum(hypothesis.ids == right for hypothesis, right in zip(written, answers, strict=True)) / number
 
     def _record(self, update: int) -> None:
         """Take a snapshot; of too many, keep every second one, the first and the newest among them."""

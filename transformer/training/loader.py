@@ -39,8 +39,8 @@ class Update:
 
     def describe(self, number: int) -> str:
         """Where its batch of this number, from 0, is to be found: step, epoch, batch, and lines of the corpus."""
-        places = sorted(place for example in self.batches[number] for place in example.places)
-        lines = [f"{file}:{line}" if file else line for file, line in places]
+        origins = sorted(origin for example in self.batches[number] for origin in example.places)
+        lines = [f"{file}:{line}" if file else line for file, line in origins]
         shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
         return f"step {self.step} (epoch {self.epoch}, batch {self.first + number}{shown})"
 
@@ -108,15 +108,13 @@ def load_updates(
 
 
 def _collate_shares(batches: Sequence[Examples], pad_id: int, processes: Processes) -> list[Tensors]:
-    return [_collate_share(batch, pad_id, processes) for batch in batches]
-
-
-def _collate_share(batch: Examples, pad_id: int, processes: Processes) -> Tensors:
-    rows = processes.share(batch)
-    source, fed, predicted = collate(rows or batch[:1], pad_id)
-    if not rows:
-        predicted = torch.full_like(predicted, pad_id)  # nothing to predict: its loss and its gradients are 0
-    return source, fed, predicted
+    shares = []
+    for batch in batches:
+        rows = processes.share(batch)
+        source, fed, predicted = collate(rows or batch[:1], pad_id)
+        # Without a row there is nothing to predict: its loss and its gradients are 0.
+        shares.append((source, fed, predicted if rows else torch.full_like(predicted, pad_id)))
+    return shares
 
 
 def _leave_signals_to_the_run(_worker: int) -> None:

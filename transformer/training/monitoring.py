@@ -52,8 +52,8 @@ class Throughput:
         minutes_left = (self._max_steps - progress.step) * elapsed / steps / 60
         used = f", model FLOPs utilisation {self._flops / elapsed / self._peak_flops:.1%}" if self._peak_flops else ""
         line = "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s%s  %.0f min left"
-        place = progress.step, self._max_steps, progress.epoch + 1
-        logger.info(line, *place, self._losses / steps, rate, tokens_a_second, used.replace("%", " %"), minutes_left)
+        position = progress.step, self._max_steps, progress.epoch + 1
+        logger.info(line, *position, self._losses / steps, rate, tokens_a_second, used.replace("%", " %"), minutes_left)
         self._reset()
         return tokens_a_second
 

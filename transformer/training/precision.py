@@ -64,13 +64,13 @@ def choose_precision(
     if processes.sums(has_bfloat16()) != [processes.count]:
         return Precision.FLOAT32
     try:
-        found = try_precisions(model, settings, updates)
+        trial = try_precisions(model, settings, updates)
     except NotFiniteError:
-        found = Trial(0.0, 0.0, 1.0)  # the run itself comes to that batch, and says where it is
-    float32, bfloat16 = processes.sums(found.float32, found.bfloat16)
+        trial = Trial(0.0, 0.0, 1.0)  # the run itself comes to that batch, and says where it is
+    float32, bfloat16 = processes.sums(trial.float32, trial.bfloat16)
     chosen = faster(float32, bfloat16)
     if float32:
-        speeds = found.tokens * processes.count / float32, found.tokens * processes.count / bfloat16
+        speeds = trial.tokens * processes.count / float32, trial.tokens * processes.count / bfloat16
         logger.info("tried: float32 %.0f, bfloat16 %.0f target tokens/s; training in %s", *speeds, chosen)
     return chosen
 

@@ -62,9 +62,9 @@ class Progress:
 
     def add_validation(self, seconds: float, rate: float, loss: float, bleu: float) -> bool:
         """Add a row to the history; True when its BLEU is the best so far."""
-        place = {"step": self.step, "epoch": self.epoch + 1, "seconds": round(seconds), "rate": rate}
+        row = {"step": self.step, "epoch": self.epoch + 1, "seconds": round(seconds), "rate": rate}
         measured = {"train_loss": self.take_mean_loss(), "valid_loss": loss, "valid_bleu": bleu}
-        self.history.append(place | measured)
+        self.history.append(row | measured)
         better = bleu > self.best_bleu
         self.best_bleu = max(bleu, self.best_bleu)
         return better

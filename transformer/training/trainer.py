@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from ..checkpoint import Checkpoint, load_checkpoint
+from ..checkpoint import Checkpoint, load_checkpoint, note_training, save_history
 from ..config import Experiment, ModelConfig, Precision, current_names
 from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
@@ -62,8 +62,8 @@ class Trainer:
         self.model = Transformer(experiment.model).to(device)
         self.validator = Validator(Transformer(experiment.model).to(device), tokenizer, valid_pairs, self.settings)
         self.updater = Updater(self.model, self.settings, self.processes)
-        place = self.processes.describe(device)
-        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, place, self.loader.mixture)
+        where = self.processes.describe(device)
+        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, where, self.loader.mixture)
         self.saved_run = SavedRun(Path(out) / "resume")
         self.replay = RunReplay(experiment, tokenizer, self.saved_run.folder)
         self.events: Events | None = None
@@ -102,8 +102,8 @@ class Trainer:
     def run(self) -> None:
         """Train to the end; an interruption ends the step under way, saves, and raises KeyboardInterrupt."""
         keep_freed_memory()
-        pairs, place = len(self.loader.examples), self.processes.describe(self.device)
-        logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, place)
+        pairs, where = len(self.loader.examples), self.processes.describe(self.device)
+        logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, where)
         self.model.train()
         peak_flops = device_peak_flops(self.device) if self.updater.objective.in_bfloat16 else None
         throughput = Throughput(self.progress, self.settings.max_steps, peak_flops)
@@ -172,7 +172,7 @@ class Trainer:
             self.checkpoint.save(self.validator.model, progress, score)  # type: ignore[arg-type]
             self.replay.publish(self.checkpoint.folder, progress)
         elif first:
-            self.checkpoint.save_history(progress)
+            save_history(self.checkpoint.folder, progress.history)
 
     def _save(self, throughput: Throughput) -> None:
         """Save where the run stands, unless that was just done."""
@@ -192,7 +192,7 @@ class Trainer:
         step, patience = self.progress.step, self.settings.patience
         if step < self.settings.max_steps:
             logger.info("no better BLEU in %d validations: stopped early, at step %d", patience, step)
-            self.checkpoint.note_early_stop(step, patience)
+            note_training(self.checkpoint.folder, "stopped_early", {"step": step, "patience": patience})
             self.replay.steps.add(step)
             self._record_replay()
         self.replay.publish(self.checkpoint.folder, self.progress)
@@ -269,7 +269,8 @@ def train(
         raise ConfigError(f"{out} already holds a checkpoint and no unfinished run; give another --out.")
     start = _load_start(warm_start, experiment.model) if warm_start and not unfinished else None
     if processes.first:
-        _tidy(out)
+        for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
+            part.unlink()  # what a run that was killed while it wrote has left half written
         if not unfinished:
             _save_tokenizer(saved_run.folder, start, pairs, experiment)
     processes.wait()
@@ -289,12 +290,6 @@ def train(
     finally:
         if trainer.events:
             trainer.events.close()
-
-
-def _tidy(out: Path) -> None:
-    """Delete what a run that was killed while it wrote has left half written."""
-    for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
-        part.unlink()
 
 
 def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
