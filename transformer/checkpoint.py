@@ -10,8 +10,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
-from .data.byte_level_tokenizer import MERGES, ByteLevelTokenizer
-from .data.marian_tokenizer import MARIAN_FILES, MarianTokenizer
+from .data.byte_level_tokenizer import BYTE_LEVEL_FILES, FIRST_TOKEN, MERGES, ByteLevelTokenizer
+from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokenizer
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
@@ -22,6 +22,11 @@ WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
+# What any make of tokenizer keeps in a checkpoint's folder.
+TOKENIZER_FILES = (
+    *(TOKENIZER_FILE, *MARIAN_FILES, TARGET_VOCABULARY),
+    *(SENTENCEPIECE, LANGUAGES, *BYTE_LEVEL_FILES, FIRST_TOKEN),
+)
 
 
 @dataclass
