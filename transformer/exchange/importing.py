@@ -12,27 +12,11 @@ from ..errors import CheckpointError, DownloadError
 from ..files import read_object
 from ..model.layers import position_table
 from ..model.transformer import Transformer
+from . import layout
 from .families import NEEDED, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
-from .layout import (
-    CONFIG,
-    GENERATION,
-    INDEX,
-    OUTPUT,
-    OUTPUT_BIAS,
-    PICKLED,
-    POSITIONS,
-    SHARED,
-    SOURCE_EMBEDDING,
-    TARGET_EMBEDDING,
-    WEIGHTS,
-    in_turn,
-    parts,
-    read_weights,
-    reordered,
-)
 
 _CARD = "README.md"
-_WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)
+_WEIGHTS = (layout.WEIGHTS, "model-*.safetensors", layout.INDEX, layout.PICKLED)
 _POSITIONS_DIFFER = 2e-3  # what half precision may round off a sine
 _OFFSET = 2  # rows of BART's tables that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
 # What older files hold besides weights: versions, and M2M100's positions, which are computed.
@@ -57,10 +41,10 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     if not fits or special != (config.pad_id, config.end_id):
         raise CheckpointError(
             f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
-            f"{CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
+            f"{layout.CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
         )
     config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
-    model = build_model(config, _weights(read_weights(folder), config, folder), folder).eval()
+    model = build_model(config, _weights(layout.read_weights(folder), config, folder), folder).eval()
     origin = {"data": _origin(Path(name).name, description), "imported": {"type": description.kind}}
     return Checkpoint(model, tokenizer, origin)
 
@@ -83,7 +67,9 @@ def _downloaded(name: str) -> Path:
         needed = "one more package: pip install huggingface_hub"
         raise DownloadError(f"{name} is no folder here, and fetching it from the hub needs {needed}.") from error
     try:
-        return Path(snapshot_download(name, allow_patterns=[CONFIG, GENERATION, *NEEDED, _CARD, *_WEIGHTS]))
+        return Path(
+            snapshot_download(name, allow_patterns=[layout.CONFIG, layout.GENERATION, *NEEDED, _CARD, *_WEIGHTS])
+        )
     except Exception as error:  # the hub's library raises its own, its client's and the system's
         raise DownloadError(f"{name} cannot be fetched from the hub: {str(error).splitlines()[0]}") from error
 
@@ -95,18 +81,18 @@ def _weights(stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path)
         same = left.pop(alias, None)
         if same is not None and not torch.equal(same, left.setdefault(name, same)):
             raise CheckpointError(f"{folder} has two embeddings: {alias} is not {name}. Only one can be imported.")
-    for name in POSITIONS:
+    for name in layout.POSITIONS:
         _take_positions(left, config, folder, name)
     learned = config.positions == Positions.LEARNED
-    order, weights = torch.arange(config.d_model) if learned else in_turn(config.d_model), {}
+    order, weights = torch.arange(config.d_model) if learned else layout.in_turn(config.d_model), {}
     try:
-        for part in parts(config):
-            weights[part.ours] = reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
-        bias = left.pop(OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
+        for part in layout.parts(config):
+            weights[part.ours] = layout.reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
+        bias = left.pop(layout.OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
     except KeyError as error:
         raise CheckpointError(f"{folder} lacks the weights {error}.") from error
     except (RuntimeError, IndexError, TypeError) as error:
-        raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {CONFIG}.") from error
+        raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}.") from error
     if config.output_bias:
         weights["output_projection.bias"] = bias
     if left:
@@ -117,8 +103,8 @@ def _weights(stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path)
 def _aliases(config: ModelConfig) -> list[tuple[str, str]]:
     """Names under which a matrix stands again, and where it is read from: each user of an embedding may have it."""
     if config.target_vocab_size:
-        return [(SHARED, SOURCE_EMBEDDING), (OUTPUT, TARGET_EMBEDDING)]
-    return [(name, SHARED) for name in (SOURCE_EMBEDDING, TARGET_EMBEDDING, OUTPUT)]
+        return [(layout.SHARED, layout.SOURCE_EMBEDDING), (layout.OUTPUT, layout.TARGET_EMBEDDING)]
+    return [(name, layout.SHARED) for name in (layout.SOURCE_EMBEDDING, layout.TARGET_EMBEDDING, layout.OUTPUT)]
 
 
 def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: Path, name: str) -> None:
@@ -132,7 +118,7 @@ def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: 
         return
     del left[name]
     fits = table.shape == (config.max_length, config.d_model)
-    reordered_table = table.float()[:, in_turn(config.d_model)] if fits else table
+    reordered_table = table.float()[:, layout.in_turn(config.d_model)] if fits else table
     if not fits or not torch.allclose(reordered_table, position_table(config), atol=_POSITIONS_DIFFER):
         raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
 
