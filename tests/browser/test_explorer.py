@@ -297,34 +297,35 @@ def test_what_the_server_answers_draws_nothing_anew(page, address):
 def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_is_silent(browser, address):
     """What it would say before the other page has come, Streamlit takes for a wish to be back: a page without content.
 
-    The network is slow: what the server sends is held until the test has looked at what the page sent.
+    The server is busy: what it sends is held while for the page minutes pass.
     """
-    sent, held, slow = [], [], threading.Event()
+    sent, held, busy = [], [], threading.Event()
 
     def between(page_side: WebSocketRoute) -> None:
         server = page_side.connect_to_server()
-        page_side.on_message(lambda message: (sent.append(message), server.send(message)))
-        server.on_message(lambda message: held.append(message) if slow.is_set() else page_side.send(message))
+        page_side.on_message(lambda message: (sent.append(BackMsg.FromString(message)), server.send(message)))
+        server.on_message(lambda message: held.append(message) if busy.is_set() else page_side.send(message))
         sides.append(page_side)
 
     sides: list[WebSocketRoute] = []
     with contextlib.closing(browser.new_page(viewport={"width": 1366, "height": 768})) as page:
         page.set_default_timeout(PATIENCE)
+        page.clock.install()
         page.route_web_socket(re.compile("_stcore/stream"), between)
         open_explorer(page, address, heads="1.1")
-        slow.set()
+        busy.set()
         sent.clear()
         page.locator(".overview canvas").click(position=thumbnail(page, 2, 5))
         page.get_by_role("link", name="Decoding", exact=True).click()
-        page.wait_for_timeout(200)
+        page.clock.run_for(120_000)
         page.locator(".overview canvas").click(position=thumbnail(page, 3, 2))
-        page.wait_for_timeout(3500)  # longer than the page waits for the head's run to be over
-        asked = [BackMsg.FromString(message).rerun_script for message in sent]
-        assert [bool(each.fragment_id) for each in asked] == [True, False], "the head, then the page"
-        slow.clear()
+        page.clock.run_for(120_000)
+        assert [bool(each.rerun_script.fragment_id) for each in sent if each.HasField("rerun_script")] == [True]
+        busy.clear()
         for message in held:
             sides[-1].send(message)
         expect(page.locator(".place")).to_contain_text("Step 1 of")
+        assert [bool(each.rerun_script.fragment_id) for each in sent if each.HasField("rerun_script")] == [True, False]
         expect(page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5")).to_be_checked()
 
 

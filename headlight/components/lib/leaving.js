@@ -2,10 +2,9 @@
 // what they report then for a wish to be back: it clears the new page, and draws nothing in its place.
 
 const AT_MOST = { link: 5000, back: 1000 }; // ms; if the other page has not come by then, nothing led there
-// Of a last report and the next page the server makes one run if both come before it has begun, and forgets the report:
-// the page is left when that run is over. It is looked for every so many ms, and waited for no longer than so many.
-const LOOK = 50, RUN_AT_MOST = 3000;
-const RUNS = "[data-testid=stApp]:not([data-test-script-state=notRunning])";
+// Streamlit forgets a last report if another page is asked for before the server has taken it up, which changes the
+// address: the link is followed then, however busy the server is, or with another click. It looks every so many ms.
+const LOOK = 50;
 const KEY = Symbol.for("leaving the page"); // one state for all components: each is a bundle of its own
 
 const state = (globalThis[KEY] ??= listening({
@@ -13,6 +12,7 @@ const state = (globalThis[KEY] ??= listening({
   until: 0,
   path: globalThis.location?.pathname,
   pending: new Set(),
+  reported: undefined, // the address when a report was made that will change it
   timer: undefined, // of a link that is followed after a last report
 }));
 
@@ -49,9 +49,14 @@ export function reportIn(milliseconds, report) {
   return cancel;
 }
 
+// Something is reported that will change the address.
+export function reported() {
+  state.reported = globalThis.location?.search;
+}
+
 function wait(path, atMost) {
   clearTimeout(state.timer); // what leads elsewhere now counts, not the link before
-  Object.assign(state, { target: path, until: performance.now() + atMost });
+  Object.assign(state, { target: path, until: performance.now() + atMost, reported: undefined, timer: undefined });
 }
 
 function followed(event) {
@@ -60,19 +65,18 @@ function followed(event) {
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;
   const { origin, pathname } = new URL(link.href, location.href);
   if (origin !== location.origin || pathname === location.pathname) return;
-  if (!state.pending.size) {
+  for (const now of [...state.pending]) now();
+  const { reported, timer } = state;
+  if (timer || reported === undefined || reported !== location.search) {
     wait(pathname, AT_MOST.link);
     return;
   }
   event.preventDefault();
   event.stopImmediatePropagation();
-  for (const now of [...state.pending]) now();
-  wait(pathname, RUN_AT_MOST + AT_MOST.link);
-  let looks = RUN_AT_MOST / LOOK;
+  wait(pathname, Infinity);
   const look = () => {
-    const stays = (looks -= 1) > 0 && globalThis.document?.querySelector(RUNS);
-    state.timer = stays ? setTimeout(look, LOOK) : undefined;
-    if (!stays) link.click();
+    state.timer = location.search === reported ? setTimeout(look, LOOK) : undefined;
+    if (!state.timer) link.click();
   };
-  state.timer = setTimeout(look, LOOK);
+  look();
 }

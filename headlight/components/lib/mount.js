@@ -1,7 +1,7 @@
 // How a component stands on its page: made once for each place, given data whenever they come, and reporting back
 // without being moved by the echo of its own report.
 
-import { isLeaving, received, reportIn } from "./leaving.js";
+import { isLeaving, received, reported, reportIn } from "./leaving.js";
 
 const REPORT_AFTER = 350; // ms after the last key or click, so that moving quickly asks the server once
 
@@ -71,6 +71,7 @@ export class Echo {
   isWorthReporting(text) {
     if (text === (this.sent.at(-1) ?? this.address)) return false;
     this.sent.push(text);
+    reported();
     return true;
   }
 

@@ -14,7 +14,7 @@ from transformer.interpret.trace import Trace
 
 from .explorer_content import DEFAULTS, OPTIONS, explorer_blob, explorer_page
 
-_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+_PREFIX = "explorer_"  # of the names in the address: other pages have a kind and a head of their own
 _FIRST = "1.1"
 _KINDS = ("cross", "encoder", "decoder")  # the first is the default
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
@@ -76,14 +76,14 @@ def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
     To be called in a callback.
     """
     kind = written["kind"]
+    ((layer, head), *others) = heads_in(written["heads"])
+    if not others:  # before the address changes: from then on the page may be left, which ends the callback
+        note_head(Head(kind, layer, head))
+        st.session_state[_FOLLOWED] = noted_head()
     for name in (*OPTIONS, "tokens"):
         url_state.write(f"explorer_{name}", written[name])
     url_state.write("explorer_kind", kind, _linked_kind())
     url_state.write("explorer_heads", written["heads"], _first_heads(trace, written, best))
-    ((layer, head), *others) = heads_in(written["heads"])
-    if not others:
-        note_head(Head(kind, layer, head))
-        st.session_state[_FOLLOWED] = noted_head()
 
 
 def heads_in(written: str) -> list[tuple[int, int]]:
