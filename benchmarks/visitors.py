@@ -210,11 +210,15 @@ async def load(
 
 async def _until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> float | None:
     """Look until the whole page is there; seconds from the question, None where the next sentence was due before."""
-    while not visitor.is_whole and time.monotonic() < due:
-        last = await visitor.look_again()
-        run.exceptions.extend(last.exceptions)
-        run.marks |= last.marks
-    return last.ended - run.asked if visitor.is_whole else None
+    try:
+        async with asyncio.timeout_at(due - time.monotonic() + asyncio.get_running_loop().time()):
+            while not visitor.is_whole:
+                last = await visitor.look_again()
+                run.exceptions.extend(last.exceptions)
+                run.marks |= last.marks
+    except TimeoutError:
+        return None
+    return last.ended - run.asked
 
 
 async def wander(server: Server, visitors: int, every: float, seconds: float) -> None:

@@ -55,6 +55,7 @@ class WebsocketVisitor:
         self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
         self._kept: dict[str, int] = {}  # large messages by their hash -> the run in which they last came
         self._runs = 0
+        self._unfinished = False  # a run has begun and is not over, also one that nobody waits for any more
         self.title = ""  # of the page that came
 
     async def __aenter__(self) -> "WebsocketVisitor":
@@ -98,7 +99,10 @@ class WebsocketVisitor:
         return self._again is None
 
     async def look_again(self) -> Run:
-        """Run a part that is still to come again, as a browser does, after the time that the server named."""
+        """Run a part that is still to come again, as a browser does, after the time that the server named.
+
+        Whoever asks for something else meanwhile may cancel it.
+        """
         part, seconds = self._again
         await asyncio.sleep(seconds)
         message = BackMsg()
@@ -123,6 +127,7 @@ class WebsocketVisitor:
     async def _run(self, message: BackMsg) -> Run:
         run = Run(time.monotonic())
         self._of_part = bool(message.rerun_script.fragment_id)
+        self._of_another = self._unfinished
         if not self._of_part:
             self._asked, self._again = message, None
             self._runs += 1
@@ -148,6 +153,12 @@ class WebsocketVisitor:
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         self._note_element(message.delta.new_element, run)
         kind, finished = message.WhichOneof("type"), message.script_finished
+        if kind in ("new_session", "script_finished"):
+            self._unfinished = kind == "new_session"
+        if kind == "script_finished" and self._of_another:
+            self._of_another = False
+            run.marks.clear()
+            return False
         if kind == "auto_rerun":
             self._again = message.auto_rerun.fragment_id, message.auto_rerun.interval
         if kind != "script_finished":
