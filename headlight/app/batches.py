@@ -44,7 +44,7 @@ class CheckpointFiles:
     @classmethod
     def now(cls, folder: Path) -> "CheckpointFiles":
         """Look when they were written."""
-        return cls(str(folder), tuple(_last_written(folder / name) for name in FILES))
+        return cls(str(folder.absolute()), tuple(_last_written(folder / name) for name in FILES))
 
     @property
     def name(self) -> str:

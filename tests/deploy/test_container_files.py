@@ -2,9 +2,10 @@
 
 import re
 
-from headlight.app.results.ahead import SWITCH
 from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
+
+from headlight.app.model_queue import SWITCH
 
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 

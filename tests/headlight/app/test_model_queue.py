@@ -1,0 +1,350 @@
+"""The queue's laws: order, batches, slow tasks that let others go first, a process that may fail, and nobody gets
+another's result.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from support.until import until
+
+from headlight.app import model_queue
+from headlight.app.model_queue import BATCH, CROWD, KEPT, ModelQueue, Request
+from transformer import UserError
+
+
+@pytest.fixture
+def queue() -> ModelQueue:
+    return ModelQueue()
+
+
+@pytest.fixture
+def log() -> list:
+    return []
+
+
+def come(queue: ModelQueue, log: list, *names: str, **how) -> list[threading.Thread]:
+    """Visitors who note their names when served; each waits when the next comes: the caller has a turn."""
+
+    def visit(name: str) -> None:
+        with queue.turn(**how):
+            log.append(name)
+
+    visitors = [threading.Thread(target=visit, args=(name,), daemon=True) for name in names]
+    before = len(queue._line) + len(queue._slow)
+    for number, visitor in enumerate(visitors, 1):
+        visitor.start()
+        until(lambda waiting=before + number: len(queue._line) + len(queue._slow) == waiting)
+    return visitors
+
+
+def all_served(visitors: list[threading.Thread]) -> bool:
+    for visitor in visitors:
+        visitor.join(60)
+    return not any(visitor.is_alive() for visitor in visitors)
+
+
+# ----- order
+
+
+def test_one_at_a_time_and_all_are_served(queue):
+    inside, seen = [], []
+
+    def visit(number: int) -> None:
+        with queue.turn():
+            inside.append(number)
+            time.sleep(0)  # lets another thread run
+            seen.append(list(inside))
+            inside.remove(number)
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(visit, range(240)))
+    assert sorted(seen) == [[number] for number in range(240)]
+
+
+def test_first_come_first_served_also_after_an_error(queue, log):
+    with pytest.raises(ZeroDivisionError), queue.turn():
+        visitors = come(queue, log, *"abcd")
+        assert log == []
+        raise ZeroDivisionError
+    assert all_served(visitors) and log == list("abcd")
+
+
+def test_who_has_a_turn_may_ask_again(queue, log):
+    with queue.turn():
+        with queue.turn():
+            pass
+        visitors = come(queue, log, "other")
+        assert log == [] and queue.has_turn(), "the inner turn has not ended the outer one"
+    assert all_served(visitors) and log == ["other"] and not queue.has_turn()
+
+
+def test_who_waits_hears_how_many_are_ahead_and_at_last_that_nobody_is(queue, log, monkeypatch):
+    monkeypatch.setattr(model_queue, "_TELL", 0.0)
+    heard = []
+    with queue.turn():
+        visitors = come(queue, log, "first") + come(queue, log, "second", tell=heard.append)
+        until(lambda: len(heard) > 1)
+    assert all_served(visitors) and heard[:2] == [2, 2] and heard[-1] == 0
+    with queue.turn(tell=lambda ahead: pytest.fail("who need not wait hears nothing")):
+        pass
+
+
+@pytest.mark.parametrize("when", ["while waiting", "as the turn comes"])
+def test_who_leaves_does_not_take_the_turn_along(when, queue, log, monkeypatch):
+    monkeypatch.setattr(model_queue, "_TELL", 0.0)
+    passed_on = threading.Event()
+
+    def leave(ahead: int) -> None:
+        if when == "while waiting" or passed_on.wait(60):
+            raise ConnectionError
+
+    def visit() -> None:
+        with pytest.raises(ConnectionError), queue.turn(tell=leave):
+            log.append("leaver")
+
+    with queue.turn():
+        leaver = threading.Thread(target=visit, daemon=True)
+        leaver.start()
+        until(lambda: queue._line if when == "as the turn comes" else not leaver.is_alive())
+        visitors = come(queue, log, "stayer")
+    passed_on.set()
+    assert all_served([leaver, *visitors]) and log == ["stayer"] and queue._free
+
+
+def test_between_the_parts_of_something_long_the_line_moves_on(queue, log):
+    queue.submit()  # without a turn there is none to pass on
+    with queue.turn():
+        queue.submit()  # nobody is there
+        visitors = come(queue, log, *"ab")
+        queue.submit()
+        assert log == ["a", "b"]
+        visitors += come(queue, log, "late")
+        assert log == ["a", "b"] and queue.has_turn()
+    assert all_served(visitors) and log == ["a", "b", "late"]
+
+
+# ----- slow tasks
+
+
+def test_a_slow_task_goes_after_all_others_those_who_come_later_too_and_is_not_mixed_with_the_next(queue, log):
+    def work() -> None:
+        with queue.turn(slow=True):
+            log.append("part 1")
+            visitors.extend(come(queue, log, "during"))
+            queue.submit()
+            log.append("part 2")
+
+    visitors: list[threading.Thread] = []
+    with queue.turn():
+        assert queue.is_calm()
+        visitors.append(threading.Thread(target=work, daemon=True))
+        visitors[0].start()
+        until(lambda: queue._slow)
+        assert not queue.is_calm()
+        visitors += [*come(queue, log, "next task", slow=True), *come(queue, log, *"ab")]
+    until(lambda: len(log) == 6)
+    assert all_served(visitors) and log == ["a", "b", "part 1", "during", "part 2", "next task"]
+
+
+def test_a_slow_task_stands_in_nobodys_way_for_ever_nor_others_in_its(queue, log, monkeypatch):
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
+    with queue.turn():
+        visitors = come(queue, log, *"ab") + come(queue, log, "slow", slow=True)
+    assert all_served(visitors) and log == ["slow", "a", "b"]
+
+
+def test_who_waited_for_another_makes_a_crowd_for_a_while_but_not_who_waited_for_a_slow_task(queue, log, monkeypatch):
+    monkeypatch.setattr(model_queue, "_CROWDED", 600.0)
+    with queue.turn(slow=True):
+        visitors = come(queue, log, "a")
+        assert not queue.is_calm()
+    assert all_served(visitors) and queue.is_calm()
+    with queue.turn():
+        visitors = come(queue, log, "b")
+    assert all_served(visitors) and not queue.is_calm()
+    monkeypatch.setattr(model_queue, "_CROWDED", 0.0)
+    assert queue.is_calm()
+
+
+# ----- batches
+
+
+def computing(log: list, fails: tuple[str, ...] = (), error: type[Exception] = ValueError):
+    """What computes batches, and notes them."""
+
+    def compute(model, items):
+        log.append(list(items))
+        for item in items:
+            if item in fails:
+                raise error(item)
+            yield None if item == "nothing" else f"{model}: {item}"
+
+    return compute
+
+
+def test_a_batch_is_of_those_in_the_line_first_come_first_each_once_and_is_not_computed_again(queue, log):
+    compute, other = computing(log), computing(log)
+    first, *others = (Request(compute, "m", item) for item in ("a", "b", "nothing", "c"))
+    with queue.turn(first):
+        assert queue.result(None) is None and queue.result(first) is None and log == [], "alone it is the caller's"
+        first = Request(compute, "m", "first")
+        waiting = [*others, others[0], Request(compute, "another model", "a"), Request(other, "m", "a"), first, None]
+        visitors = [one for request in waiting for one in come(queue, [], "visitor", request=request)]
+        assert queue.result(first) == "m: first" and log == [["first", "b", "nothing", "c"]]
+        assert [queue.result(request) for request in others] == ["m: b", None, "m: c"] and len(log) == 1
+    assert all_served(visitors)
+
+
+def test_a_batch_holds_no_more_than_it_may_and_the_oldest_results_go(queue, log):
+    first, *others = (Request(computing, "m", str(number)) for number in range(2 * BATCH))
+    assert queue._batch([first, *others]) == [first, *others[: BATCH - 1]]
+    requests = [Request(computing, "m", number) for number in range(KEPT + 1)]
+    for request in requests:
+        assert queue.result(request) is None
+    assert requests[0] not in queue._results and len(queue._results) == KEPT
+
+
+@pytest.mark.parametrize("error", [ValueError, UserError])
+def test_after_a_failure_in_a_batch_each_tries_alone_and_what_was_there_before_is_kept(queue, log, error, caplog):
+    compute = computing(log, fails=("b",), error=error)
+    requests = [Request(compute, "m", item) for item in "abc"]
+    with queue.turn():
+        visitors = [one for request in requests for one in come(queue, [], "visitor", request=request)]
+        assert [queue.result(request) for request in requests] == ["m: a", None, None] and log == [["a", "b", "c"]]
+    assert all_served(visitors) and ("a batch failed" in caplog.text) == (error is ValueError)
+
+
+def test_nobody_gets_anothers_result(queue):
+    compute = computing([])
+
+    def ask(number: int) -> bool:
+        request = Request(compute, number % 2, number % 40)
+        with queue.turn(request):
+            queue.submit(early := Request(computing([]), "m", number))
+            return queue.result(request) in (None, f"{number % 2}: {number % 40}") and queue.result(early) is None
+
+    with ThreadPoolExecutor(12) as pool:
+        assert all(pool.map(ask, range(240)))
+
+
+# ----- the process
+
+
+@pytest.fixture
+def helps(monkeypatch) -> None:
+    """A process would help, and may be slow."""
+    monkeypatch.setattr(model_queue, "_WAIT", 60.0)
+    monkeypatch.setattr(model_queue, "usable_cores", lambda: 2)
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    monkeypatch.delenv(model_queue.SWITCH, raising=False)
+
+
+def upper(*texts: str) -> list[Request]:
+    return [Request(map, str.upper, text) for text in texts]
+
+
+def wait_with(queue: ModelQueue, requests: list[Request]) -> list[threading.Thread]:
+    return [one for request in requests for one in come(queue, [], "visitor", request=request)]
+
+
+def test_the_process_computes_for_those_next_in_the_line_and_ends_when_nobody_comes(queue, helps, monkeypatch):
+    requests = upper(*(f"text {number} 😀\ud800" for number in range(BATCH + 2)))
+    with queue.turn():
+        visitors = wait_with(queue, requests)
+        until(lambda: all(each in queue._results for each in requests[:BATCH]))
+        assert not any(each in queue._results for each in requests[BATCH:]), "they have time"
+        assert [queue.result(each) for each in requests[:BATCH]] == [each.item.upper() for each in requests[:BATCH]]
+        assert queue.result(*upper("late")) is None, "who has not waited computes it, and nobody else"
+        monkeypatch.setattr(model_queue, "_IDLE", 0.0)
+    assert all_served(visitors)
+    until(lambda: not queue._has_thread)
+    assert queue._failures == 0 and queue.result(requests[-1]) == requests[-1].item.upper()
+
+
+@pytest.mark.parametrize("why_not", ["few wait", "forbidden", "one core", "a GPU"])
+def test_no_process_is_started_where_it_would_not_help(why_not, queue, helps, monkeypatch):
+    if why_not == "forbidden":
+        monkeypatch.setenv(model_queue.SWITCH, "0")
+    if why_not == "one core":
+        monkeypatch.setattr(model_queue, "usable_cores", lambda: 1)
+    if why_not == "a GPU":
+        monkeypatch.setattr(model_queue, "choose_device", lambda: torch.device("cuda"))
+    texts = "abc"[: CROWD - 1] if why_not == "few wait" else "abc"
+    with queue.turn():
+        visitors = wait_with(queue, upper(*texts, *texts))  # who want the same are no crowd
+        assert not queue._has_thread
+    assert all_served(visitors)
+
+
+def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(queue, helps, monkeypatch):
+    monkeypatch.setattr(model_queue, "_FAILURES", 1)
+    with queue.turn():
+        deadly = [Request(map, os._exit, number) for number in range(CROWD)]
+        visitors = wait_with(queue, deadly)
+        until(lambda: queue._failures and not queue._has_thread)
+        assert [queue.result(request) for request in deadly] == [None] * CROWD
+        visitors += wait_with(queue, upper("a", "b", "c"))
+        assert not queue._has_thread and queue.result(*upper("b")) == "B", "it is computed here"
+    assert all_served(visitors)
+
+
+def test_who_waits_for_a_process_that_hangs_goes_on_alone(queue, helps, tmp_path, monkeypatch):
+    monkeypatch.setattr(model_queue, "_WAIT", 0.0)
+    monkeypatch.setattr(model_queue, "_FAILURES", 1)
+    for name in "abc":
+        os.mkfifo(tmp_path / name)  # who reads it waits until something is written
+    slow, *hanging = (Request(map, Path.read_text, tmp_path / name) for name in "abc")
+    with queue.turn():
+        visitors = wait_with(queue, [slow, *hanging])
+        until(lambda: slow in queue._results)
+        assert queue.result(slow) is None and queue._has_process, "it may only be slow"
+        monkeypatch.setattr(model_queue, "_HANGS", 0.0)
+        slow.item.write_text("at last")
+        until(lambda: not queue._has_thread)
+        assert queue.result(slow) == "at last" and [queue.result(each) for each in hanging] == [None, None]
+    assert all_served(visitors) and queue._failures == 1
+
+
+@pytest.mark.parametrize("what", ["Pipe", "_COMMAND", "thread"])
+def test_a_machine_with_nothing_to_spare_goes_on_as_before(what, queue, helps, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError
+
+    with queue.turn():
+        visitors = wait_with(queue, upper("a", "b"))
+        if what == "thread":
+            monkeypatch.setattr(model_queue.threading, "Thread", refuse)
+            queue._line.append(model_queue._Place(*upper("c")))
+            queue._start_process()
+            queue._line.pop()
+        else:
+            monkeypatch.setattr(model_queue, what, refuse if what == "Pipe" else ["/nowhere"])
+            visitors += wait_with(queue, upper("c"))
+            until(lambda: queue._failures == 1)
+        until(lambda: not queue._has_thread)
+        assert queue.result(*upper("b")) == "B"
+    assert all_served(visitors)
+
+
+def test_the_process_ends_with_the_server():
+    ours, theirs = model_queue.Pipe()
+    thread = threading.Thread(target=model_queue._serve, args=(theirs,), daemon=True)
+    thread.start()
+    assert ours.recv() is None
+    ours.send(upper("a", "b"))
+    assert [ours.recv(), ours.recv()] == ["A", "B"]
+    ours.close()
+    assert all_served([thread])
+
+
+def test_the_process_reads_of_the_app_nothing_but_the_model():
+    code = "import sys, headlight.app.batches, headlight.app.model_queue as queue; print(*sys.modules)"
+    read = subprocess.run([sys.executable, "-c", code], cwd=model_queue._FOLDER, capture_output=True, text=True).stdout
+    assert "transformer" in read.split() and not {"streamlit", "plotly", "pandas"} & set(read.split())
