@@ -12,6 +12,4 @@ def _page(title: str, weights: list[list[float]]) -> st.Page:
     return st.Page(show, title=title, url_path=title.lower(), default=title == "First")
 
 
-st.navigation(
-    [_page("First", [[0.1, 0.9], [0.5, 0.2]]), _page("Second", [[0.7, 0.3, 0.1], [0.2, 0.4, 0.6]])],
-).run()
+st.navigation([_page("First", [[0.1, 0.9], [0.5, 0.2]]), _page("Second", [[0.7, 0.3, 0.1], [0.2, 0.4, 0.6]])]).run()

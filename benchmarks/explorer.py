@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from .bertviz_page import model_view_html, serve_views
-from .random_maps import HEADS, LAYERS, random_trace
+from .peer_pages import HEADS, LAYERS, model_view_html, random_trace, serve_views
 from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
 
@@ -140,9 +139,9 @@ def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
     own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
     size, peer_size = statistics.median(sent), statistics.median(map(len, views.values()))
     rows = [
-        ["explorer", spread(ours[1:], 3), verdict(own, BARS["drawn 32"], True), f"{size / 1000:,.0f}"],
+        ["explorer", spread(ours[1:], 3), verdict(own, BARS["drawn 32"]), f"{size / 1000:,.0f}"],
         ["BertViz", spread(theirs[1:], 3), "", f"{peer_size / 1000:,.0f}"],
-        ["ratio", verdict(other / own, BARS["sooner"], False), "", verdict(size / peer_size, BARS["bytes"], True)],
+        ["ratio", verdict(other / own, BARS["sooner"], at_most=False), "", verdict(size / peer_size, BARS["bytes"])],
     ]
     head = ["32 tokens a side", "seconds: median (least - most)", "bar", "kB"]
     print_table("From the data's arrival to all heads drawn", head, rows)
@@ -152,7 +151,7 @@ def _long_sentences(browser: Browser, playwright, server: Server) -> None:
     """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
     explorer = Explorer(browser, server, SIDES[1])
     seconds = [explorer.next_sentence() for _ in range(3)]
-    bar, size = verdict(statistics.median(seconds), BARS["drawn 128"], True), f"{explorer.bytes / 1000:,.0f}"
+    bar, size = verdict(statistics.median(seconds), BARS["drawn 128"]), f"{explorer.bytes / 1000:,.0f}"
     explorer.page.context.close()
     view = model_view_html(random_trace(SIDES[1], 1))
     other = launch(playwright)
@@ -175,7 +174,7 @@ def _wide(browser: Browser, server: Server, rounds: int) -> None:
     """12 layers of 16 heads, without the peer."""
     explorer = Explorer(browser, server, SIDES[0], WIDE)
     seconds = [explorer.next_sentence() for _ in range(rounds)]
-    bar, size = verdict(statistics.median(seconds), BARS["drawn wide"], True), f"{explorer.bytes / 1000:,.0f}"
+    bar, size = verdict(statistics.median(seconds), BARS["drawn wide"]), f"{explorer.bytes / 1000:,.0f}"
     explorer.page.context.close()
     head = ["12 x 16 heads of three kinds", "seconds: median (least - most)", "bar", "kB"]
     print_table("The same", head, [[f"{SIDES[0]} tokens a side", spread(seconds, 3), bar, size]])
@@ -188,7 +187,7 @@ def _hover(browser: Browser, server: Server, cases: Sequence[tuple[int, tuple[in
         explorer.page.wait_for_timeout(SETTLE)
         for name, selector in TARGETS.items():
             found = _moves(explorer.page, selector)
-            bar = verdict(statistics.median(found), BARS["hover"], True)
+            bar = verdict(statistics.median(found), BARS["hover"])
             where = f"{name}, {side} tokens a side" + f", {shape[0]} x {shape[1]} heads" * (shape == WIDE)
             rows.append([where, bar, f"{max(found):.0f}", len(found)])
         explorer.page.context.close()
@@ -233,7 +232,7 @@ def _memory(browser: Browser, server: Server) -> None:
             rows.append([f"{explorer.number} sentences", f"{held[-1]:.1f}", f"{nodes:,}", ""])
     sent = (SENTENCES - 5) * explorer.bytes / 1e6
     explorer.page.context.close()
-    rows[-1][-1] = verdict(held[1] / held[0], BARS["memory"], True)
+    rows[-1][-1] = verdict(held[1] / held[0], BARS["memory"])
     print_table("Memory of the page", ["after", "MB, arrays included", "elements", "ratio"], rows)
     print(f"\nthe sentences between weighed {sent:.0f} MB")
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from benchmarks.random_maps import HEADS, LAYERS, random_trace
+from benchmarks.peer_pages import HEADS, LAYERS, random_trace
 from headlight.components.show import attention_explorer
 from headlight.views.attention.explorer import read_choice, write_choice
 from headlight.views.attention.explorer_content import explorer_blob

@@ -17,9 +17,7 @@ from headlight.views.attention.explorer_content import explorer_blob, explorer_p
 from transformer import Translator
 from transformer.interpret.trace import Trace
 
-from .bertviz_page import model_view_html
-from .inseq_page import inseq_page
-from .random_maps import random_trace
+from .peer_pages import inseq_page, model_view_html, random_trace
 from .timing import describe_machine, print_table, spread, time_interleaved
 
 CHECKPOINT = Path(__file__).parents[1] / "checkpoints" / "en-de"
@@ -45,7 +43,7 @@ def main() -> None:
 
 
 def measure(name: str, trace: Trace, **others: Callable[[], bytes]) -> list[list[str]]:
-    """A row of the table for each of the two pages of a trace, and for what makes others."""
+    """Return a row of the table for each of the two pages of a trace, and for what makes others."""
     makers: dict[str, Callable[[], bytes]] = {
         "explorer": lambda: explorer_page(trace).encode(),
         "BertViz": partial(model_view_html, trace),

@@ -46,7 +46,7 @@ class TranslationRequest:
     options: tuple[str | int, ...]  # texts, of tokens their places
 
     def option(self, page: Page, number: int) -> Locator:
-        """What is clicked in this round."""
+        """Return what is clicked in this round."""
         group, option = page.get_by_role(self.group, name=self.name), self.options[number % len(self.options)]
         if isinstance(option, int):
             return group.get_by_role("button").nth(option)
@@ -79,7 +79,7 @@ def main() -> None:
             place = {"kind": "cross", "layer": 1, "head": 1, "at_query": 2, "at_key": 1, "at_step": "all"}
             query = urlencode({"text": sentence, **place})
             visitor.page.goto(f"{server.address}/inside?{query}")
-            _wait(visitor.page, LAST, "", True)
+            _wait(visitor.page, LAST, "")
             for name, choice in CHOICES.items():
                 choice.option(visitor.page, 1).click()  # once untimed
                 timed = [_timed(visitor, choice, number) for number in range(rounds)]
@@ -101,15 +101,15 @@ def _timed(visitor: Visitor, request: TranslationRequest, number: int) -> tuple[
     option, started, sight = request.option(page, number), time.perf_counter(), None
     option.click()
     if request.group == "radiogroup":  # of another token only the sums below change
-        _wait(page, IN_SIGHT, before[IN_SIGHT], False)
+        _wait(page, IN_SIGHT, before[IN_SIGHT], every=False)
         sight = time.perf_counter() - started
-    _wait(page, LAST, before[LAST], True)
+    _wait(page, LAST, before[LAST])
     seconds = time.perf_counter() - started
     page.wait_for_timeout(SETTLE)
     return sight, seconds, visitor.bytes - sent
 
 
-def _wait(page: Page, step: str, before: str, every: bool) -> None:
+def _wait(page: Page, step: str, before: str, *, every: bool = True) -> None:
     page.wait_for_function(_FOLLOWED, arg=[step, before, every], polling="raf", timeout=60_000)
 
 
@@ -125,7 +125,7 @@ def _row(name: str, timed: list[tuple[float | None, float, float]], floor: list[
     middle, bare = statistics.median(first), statistics.median(floor)
     ratio = f"{middle / bare:.2f} x"
     kilobytes = f"{statistics.median(sent) / 1000:,.0f}"
-    return [name, verdict(middle, BAR, True), spread(first), spread(seconds), f"{bare:.2f}", ratio, kilobytes]
+    return [name, verdict(middle, BAR), spread(first), spread(seconds), f"{bare:.2f}", ratio, kilobytes]
 
 
 if __name__ == "__main__":

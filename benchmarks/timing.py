@@ -65,7 +65,7 @@ def milliseconds(seconds: Sequence[float]) -> str:
     return spread([1e3 * each for each in seconds], digits=1)
 
 
-def verdict(value: float, bar: float, at_most: bool) -> str:
+def verdict(value: float, bar: float, *, at_most: bool = True) -> str:
     """ "1.20 (at most 1.30: met)" """
     met = value <= bar if at_most else value >= bar
     return f"{value:.2f} ({'at most' if at_most else 'at least'} {bar:g}: {'met' if met else 'MISSED'})"

@@ -14,8 +14,7 @@ from benchmarks.timing import describe_machine, milliseconds, print_table, time_
 from benchmarks.train import PyTorchTransformer
 from transformer.model.device import keep_freed_memory
 from transformer.model.distributed import Processes
-from transformer.toy.settings import ToySettings
-from transformer.toy.tasks import Task
+from transformer.toy.settings import Task, ToySettings
 from transformer.toy.training import ToyTraining
 from transformer.training.updates import Updater
 

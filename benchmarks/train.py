@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def make_batches(path: Path, tokenizer: Tokenizer, experiment: Experiment, count: int) -> list[list[Example]]:
-    """The first batches of a run on a random sample of the corpus, epoch after epoch."""
+    """Return the first batches of a run on a random sample of the corpus, epoch after epoch."""
     settings, max_length = experiment.training, experiment.model.max_length
     pairs = read_pairs(path)
     sample = random.Random(settings.seed).sample(pairs, min(SAMPLE, len(pairs)))
@@ -127,7 +127,7 @@ def make_contenders(experiment: Experiment, batches: Sequence[list[Example]]) ->
 
 
 def updates(model: nn.Module, experiment: Experiment, batches: Sequence[list[Example]], kernel: Callable) -> Callable:
-    """The trainer's next update of a model at each call, from the pairs' ids to the changed weights."""
+    """Return the trainer's next update of a model at each call, from the pairs' ids to the changed weights."""
     config, settings, numbered = experiment.model, experiment.training, enumerate(batches, start=1)
     updater = Updater(model.train(), settings, Processes())
 

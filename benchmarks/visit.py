@@ -55,13 +55,13 @@ class Server:
         return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
     def _read(self, name: str) -> list[str]:
-        """A file of /proc of the server and of each process that it has started."""
-        own = Path(f"/proc/{self.process.pid}")
+        """Return a file of /proc of the server and of each process that it has started."""
+        process = Path(f"/proc/{self.process.pid}")
         started: list[str] = []
-        for thread in (own / "task").iterdir():
+        for thread in (process / "task").iterdir():
             with contextlib.suppress(FileNotFoundError):  # a thread that has ended meanwhile
                 started += (thread / "children").read_text().split()
-        texts = [(own / name).read_text()]
+        texts = [(process / name).read_text()]
         for number in started:
             with contextlib.suppress(OSError):  # a process that has ended meanwhile
                 texts.append(Path("/proc", number, name).read_text())
@@ -95,7 +95,7 @@ def serve(script: str, **environment: str) -> Iterator[Server]:
 
 
 def launch(playwright: Playwright) -> Browser:
-    """The system's Chromium, else Playwright's own."""
+    """Return the system's Chromium, else Playwright's own."""
     names = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

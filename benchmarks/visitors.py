@@ -150,7 +150,7 @@ def _later_words(measured: Load) -> str:
 
 
 async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
-    """The median of one visitor's seconds, nobody else there."""
+    """Return the median of one visitor's seconds, nobody else there."""
     async with WebsocketVisitor(address, page) as visitor:
         await visitor.arrive()
         if page.replace("_", " ")[:8] not in visitor.title.lower():
@@ -187,7 +187,7 @@ async def load(
                         if (seconds_until := await _until_whole(visitor, run, due)) is not None:
                             found.whole.append(seconds_until)
                     found.strangers += bool(run.marks - {mark})
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever ends a session is counted)
             if not over.is_set():
                 found.broken += 1
                 print(f"    a visitor's session ended: {type(error).__name__}: {error}")
@@ -245,7 +245,7 @@ async def wander(server: Server, visitors: int, every: float, seconds: float) ->
     ]
     quarter = len(megabytes) // 4
     quarters = [statistics.median(megabytes[start * quarter : (start + 1) * quarter]) for start in range(4)]
-    ratio = verdict(quarters[3] / quarters[1], MEMORY_BAR, True)
+    ratio = verdict(quarters[3] / quarters[1], MEMORY_BAR)
     print(f"memory by quarters {', '.join(f'{each:.0f}' for each in quarters)} MB; last / second {ratio}")
     print(
         f"{runs} runs, {len(faults)} exceptions, {len(broken)} broken visitors {sorted({*faults, *map(str, broken)})}"

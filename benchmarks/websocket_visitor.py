@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 FIELD = "Sentence to translate"
@@ -34,7 +35,7 @@ class Run:
 
 
 def marked(sentence: str, mark: int) -> str:
-    """A sentence that no one else asks for, and that can be told from all others in whatever the server sends."""
+    """Return a sentence that no one else asks for, to be told from all others in whatever the server sends."""
     return f"{sentence} Ask {mark}."
 
 
@@ -97,7 +98,7 @@ class WebsocketVisitor:
         return self._again is None
 
     async def look_again(self) -> Run:
-        """What a browser does while a part is still to come: run it again after the time that the server named."""
+        """Run a part that is still to come again, as a browser does, after the time that the server named."""
         part, seconds = self._again
         await asyncio.sleep(seconds)
         message = BackMsg()
@@ -107,7 +108,7 @@ class WebsocketVisitor:
         return await self._run(message)
 
     async def send(self, text: str) -> None:
-        """The same without waiting."""
+        """Send a text as `ask` does, without waiting."""
         await self._socket.send(self._question(text).SerializeToString())
 
     def _question(self, text: str) -> BackMsg:
@@ -145,13 +146,7 @@ class WebsocketVisitor:
         if message.WhichOneof("type") == "navigation":
             self._script = message.navigation.page_script_hash
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
-        element = message.delta.new_element
-        if element.HasField("heading") and element.heading.tag == "h1":
-            self.title = element.heading.body
-        if element.HasField("exception"):
-            run.exceptions.append(element.exception.message)
-        if element.HasField("text_input") and element.text_input.label == FIELD:
-            self._field = element.text_input.id
+        self._note_element(message.delta.new_element, run)
         kind, finished = message.WhichOneof("type"), message.script_finished
         if kind == "auto_rerun":
             self._again = message.auto_rerun.fragment_id, message.auto_rerun.interval
@@ -164,3 +159,11 @@ class WebsocketVisitor:
         if finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
             run.exceptions.append("the script could not be compiled")
         return finished in (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR)
+
+    def _note_element(self, element: Element, run: Run) -> None:
+        if element.HasField("heading") and element.heading.tag == "h1":
+            self.title = element.heading.body
+        if element.HasField("exception"):
+            run.exceptions.append(element.exception.message)
+        if element.HasField("text_input") and element.text_input.label == FIELD:
+            self._field = element.text_input.id

@@ -42,16 +42,16 @@ class Case:
         self.translator.trace(self.trace.source_text, interventions=[Zero.of(every_head(self.translator.model)[-1])])
 
     def all_at_once(self) -> None:
-        """What the translation loses without each head, in one batch."""
+        """Measure what the translation loses without each head, in one batch."""
         head_importance(self.translator.model, self.trace.source_ids, self.trace.target_ids)
 
     def one_at_a_time(self) -> None:
-        """The same by toggling every head in turn."""
+        """Measure the same by toggling every head in turn."""
         for head in every_head(self.translator.model):
             self.translator.trace(self.trace.source_text, interventions=[Zero.of(head)])
 
     def one_bare_pass_at_a_time(self) -> None:
-        """The same by one pass a head over the given translation, nothing decoded and no map computed."""
+        """Measure the same by one pass a head over the given translation, nothing decoded and no map computed."""
         model, nothing = self.translator.model, Request(keep=())
         for head in every_head(model):
             with apply_interventions(model, [Zero.of(head)]):
@@ -65,7 +65,7 @@ class Case:
             patching_map(self.translator.model, self.question, "residual", stack)
 
     def patching_one_at_a_time(self) -> None:
-        """The same by one bare pass a cell."""
+        """Compute the same by one bare pass a cell."""
         model = self.translator.model
         cells = (len(model.encoder) + 1) * len(self.question.clean) + (len(model.decoder) + 1) * len(self.question.fed)
         for _ in range(cells):
@@ -101,12 +101,12 @@ def main() -> None:
 
 
 def make_case(translator: Translator, texts: list[str]) -> Case:
-    """The first sentence of the length to measure, and its first token replaced for the corrupted run."""
+    """Return the first sentence of the length to measure, and its first token replaced for the corrupted run."""
     text = next((each for each in texts if len(translator.pieces(each)) + 1 == SOURCE_LENGTH), None)
     if text is None:
         raise SystemExit(f"The pairs hold no sentence of {SOURCE_LENGTH} tokens.")
     trace = translator.trace(text)
-    other = next(id for id in trace.source_ids[1:] if id != trace.source_ids[0])
+    other = next(token_id for token_id in trace.source_ids[1:] if token_id != trace.source_ids[0])
     corrupted, tokens = (other, *trace.source_ids[1:]), (trace.target_ids[-1], trace.target_ids[0])
     return Case(translator, trace, Question(trace.source_ids, corrupted, trace.decoder_input_ids, tokens))
 
@@ -119,19 +119,19 @@ def print_sentence(seconds: dict[str, list[float]]) -> None:
     )
     plain, toggle, all_heads, toggles, passes, patching, cells = middle.values()
     rows = [
-        ["a head toggled, seconds", verdict(toggle, TOGGLE, at_most=True)],
+        ["a head toggled, seconds", verdict(toggle, TOGGLE)],
         ["a head toggled / nothing changed", f"{toggle / plain:.2f}"],
-        ["importance of all heads, seconds", verdict(all_heads, IMPORTANCE, at_most=True)],
+        ["importance of all heads, seconds", verdict(all_heads, IMPORTANCE)],
         ["each head toggled / all at once", verdict(toggles / all_heads, SOONER, at_most=False)],
         ["a bare pass a head / all at once", f"{passes / all_heads:.1f}"],
-        ["patching map, seconds", verdict(patching, PATCHING, at_most=True)],
+        ["patching map, seconds", verdict(patching, PATCHING)],
         ["a bare pass a cell / patching map", f"{cells / patching:.1f}"],
     ]
     print_table("Bars and ratios of medians", ["", ""], rows)
 
 
 def print_corpus(translator: Translator, examples: list[Example]) -> None:
-    """Importance over sentences beside one plain forward pass of the same batches."""
+    """Print importance over sentences beside one plain forward pass of the same batches."""
     model, heads = translator.model, len(every_head(translator.model))
     batches = epoch_batches(examples, BATCH_TOKENS, 0.0, model.config.max_length, seed=0)
 

@@ -26,7 +26,7 @@ from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import Tokenizer
 from transformer.model.transformer import Transformer
-from transformer.training.run import train
+from transformer.training.trainer import train
 from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from support.pages import ROOT
 from headlight.app import main
 
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
-TRAINERS = ("run", "trainer", "updates", "loader", "monitoring", "state")
+TRAINERS = ("trainer", "updates", "loader", "monitoring", "state")
 TRAINING = {f"transformer.training.{name}" for name in TRAINERS} | {"transformer.model.distributed"}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from . import __version__
-from .commands import making, measuring, translating
+from .commands import making, translating
 from .commands.options import AddCommand
 from .errors import UserError
 
@@ -28,7 +28,7 @@ def run(program: str, more: Iterable[Commands], arguments: list[str] | None) -> 
     """Run one command of this package or of `more` modules, for the program of this name; return the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill saves like Ctrl-C
-    options = _parser(program, (*more, translating, measuring, making)).parse_args(arguments)
+    options = _parser(program, (*more, translating, making)).parse_args(arguments)
     try:
         return options.run(options) or 0
     except BrokenPipeError:
@@ -46,8 +46,8 @@ def _parser(program: str, modules: Iterable[Commands]) -> argparse.ArgumentParse
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int | None], help: str) -> argparse.ArgumentParser:
-        subparser = commands.add_parser(name, help=help)
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], told: str) -> argparse.ArgumentParser:
+        subparser = commands.add_parser(name, help=told)
         subparser.set_defaults(run=run)
         return subparser
 

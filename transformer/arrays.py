@@ -5,13 +5,13 @@ from torch import Tensor
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The array itself, made read-only: a trace is shared by all who look at it."""
+    """Return the array itself, made read-only: a trace is shared by all who look at it."""
     array.setflags(write=False)
     return array
 
 
 def to_array(tensor: Tensor) -> np.ndarray:
-    """A tensor's values on the CPU, read-only and contiguous; a tensor that is there already is not copied."""
+    """Return a tensor's values on the CPU, read-only and contiguous; a tensor that is there already is not copied."""
     return read_only(np.ascontiguousarray(tensor.detach().cpu().numpy()))
 
 
@@ -43,7 +43,7 @@ def entropy(probabilities: np.ndarray) -> np.ndarray:
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The cosine between vectors along the last axis, in float64; 0 where one has the length 0."""
+    """Return the cosine between vectors along the last axis, in float64; 0 where one has the length 0."""
     one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
     return (one * other).sum(axis=-1) / np.maximum(lengths, 1e-300)

@@ -15,15 +15,7 @@ from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokeni
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .files import (
-    load_tensors,
-    object_bytes,
-    read_object,
-    reading,
-    save_tensors,
-    shipped_checkpoints,
-    write_atomically,
-)
+from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
 from .model.transformer import Transformer
 
 WEIGHTS_FILE = "model.safetensors"
@@ -32,13 +24,8 @@ VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
 # What any make of tokenizer keeps in a checkpoint's folder.
 TOKENIZER_FILES = (
-    TOKENIZER_FILE,
-    *MARIAN_FILES,
-    TARGET_VOCABULARY,
-    SENTENCEPIECE,
-    LANGUAGES,
-    *BYTE_LEVEL_FILES,
-    FIRST_TOKEN,
+    *(TOKENIZER_FILE, *MARIAN_FILES, TARGET_VOCABULARY),
+    *(SENTENCEPIECE, LANGUAGES, *BYTE_LEVEL_FILES, FIRST_TOKEN),
 )
 
 
@@ -66,11 +53,11 @@ class Checkpoint:
     def bleu(self) -> dict[str, float]:
         """What `training` says of BLEU, by test set and decoding."""
         scores = self.training.get("scores")
-        found = {}
+        scored = {}
         for name, score in scores.items() if isinstance(scores, dict) else ():
             if isinstance(score, dict) and isinstance(score.get("bleu"), float):
-                found[name] = score["bleu"]
-        return found
+                scored[name] = score["bleu"]
+        return scored
 
     @property
     def probes(self) -> list[tuple[str, str]]:
@@ -83,7 +70,7 @@ class Checkpoint:
         return self._recorded(TrainingConfig, "training", *needed)
 
     def _recorded(self, kind: type, table: str, *needed: str):
-        """A table of the configuration that `training` has, as a `kind`; None where it is not whole or sound."""
+        """Return a table of the configuration that `training` has, as a `kind`; None where it is not whole or sound."""
         configuration = self.training.get("configuration")
         recorded = configuration.get(table) if isinstance(configuration, dict) else None
         if not isinstance(recorded, dict) or not recorded.keys() >= set(needed):
@@ -121,7 +108,7 @@ def save_history(folder: Path, history: list[dict]) -> None:
 
 
 def locate(name: str | Path) -> Path:
-    """The checkpoint folder that is meant: the folder of this path, else the shipped checkpoint of this name.
+    """Return the checkpoint folder that is meant: the folder of this path, else the shipped checkpoint of this name.
 
     Where there is neither, the path as it was given: `load_checkpoint` says that it is missing.
     """
@@ -170,18 +157,18 @@ def place(model: Transformer, device: torch.device | str) -> Transformer:
 
 
 def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
-    """A model of this shape with exactly these weights; names and shapes are compared before memory is taken.
+    """Return a model of this shape with exactly these weights; names and shapes are compared before memory is taken.
 
     Raises CheckpointError, naming the `folder` that they came from.
     """
     with torch.device("meta"), _Uninitialised():
         expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
+    actual = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    for name in sorted(expected.keys() | actual.keys()):
+        if expected.get(name) != actual.get(name):
             raise CheckpointError(
                 f"The weights in {folder} do not fit its config.json: {name} should be "
-                f"{_shape_text(expected.get(name))} and is {_shape_text(found.get(name))}."
+                f"{_shape_text(expected.get(name))} and is {_shape_text(actual.get(name))}."
             )
     if not all(tensor.is_floating_point() and tensor.float().isfinite().all() for tensor in weights.values()):
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
@@ -192,12 +179,12 @@ def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: P
 
 
 def weights_digest(folder: Path) -> str:
-    """The SHA-256 of a checkpoint's weights, in hexadecimal: two with the same compute the same.
+    """Return the SHA-256 of a checkpoint's weights, in hexadecimal: two with the same compute the same.
 
     Raises CheckpointError where there are none.
     """
     path = Path(folder) / WEIGHTS_FILE
-    with reading(path, "cannot be read"), open(path, "rb") as file:
+    with reading(path, "cannot be read"), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -208,12 +195,12 @@ def note_training(folder: Path, name: str, value: object) -> None:
 
 
 def find_checkpoints(folder: Path) -> list[Path]:
-    """The checkpoint folders directly under `folder`, by name; empty when there is none."""
+    """Return the checkpoint folders directly under `folder`, by name; empty when there is none."""
     return sorted(path.parent for path in Path(folder).glob("*/config.json"))
 
 
 def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
-    """The tokenizer of the make whose own file is there."""
+    """Return the tokenizer of the make whose own file is there."""
     if (folder / TOKENIZER_FILE).exists():
         return Tokenizer.load(folder / TOKENIZER_FILE)
     if (folder / SENTENCEPIECE).exists() or (folder / LANGUAGES).exists():
@@ -244,7 +231,7 @@ def _shape_text(shape: tuple[int, ...] | None) -> str:
 
 def _read_history(path: Path) -> list[dict]:
     complaint = reading(path, "is not a table of numbers", ValueError, TypeError, csv.Error)
-    with complaint, open(path, encoding="utf-8", newline="") as file:
+    with complaint, path.open(encoding="utf-8", newline="") as file:
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 

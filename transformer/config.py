@@ -135,7 +135,7 @@ class ModelConfig:
     @property
     def never_chosen(self) -> tuple[int, ...]:
         """Padding and begin of sentence, which may be one; not the end, with which some decoders begin."""
-        return tuple(id for id in dict.fromkeys((self.pad_id, self.begin_id)) if id != self.end_id)
+        return tuple(token_id for token_id in dict.fromkeys((self.pad_id, self.begin_id)) if token_id != self.end_id)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,8 @@ class TrainingConfig:
     The weights that are validated and kept are the mean of the last `average_last` validations' (paper, 6.1); after
     `patience` validations in a row without a better BLEU the run ends early (0: never). `join_probability` is the share
     of pairs that are read together with the next one as one longer example, so that a corpus of short sentences also
-    teaches later positions. Times are in optimiser steps.
+    teaches later positions. `segmentation_dropout` is the probability with which each merge of byte-pair encoding is
+    left out in the sources, anew each epoch (Provilkov et al. 2020). Times are in optimiser steps.
     """
 
     max_steps: int = 100_000
@@ -174,6 +175,7 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     clip_norm: float = 1.0
     join_probability: float = 0.0
+    segmentation_dropout: float = 0.0
     validate_every: int = 500
     validate_sentences: int = 500
     save_every: int = 100
@@ -193,6 +195,7 @@ class TrainingConfig:
         require(0 <= self.label_smoothing < 1, f"label_smoothing must be in [0, 1), not {self.label_smoothing}.")
         require(self.rate_factor > 0 and self.clip_norm > 0, "rate_factor and clip_norm must be positive.")
         require(0 <= self.join_probability <= 1, "join_probability must be in [0, 1].")
+        require(0 <= self.segmentation_dropout < 1, "segmentation_dropout must be in [0, 1).")
 
 
 @dataclass(frozen=True)
@@ -271,7 +274,7 @@ def current_names(settings: dict) -> dict:
 
 
 def build(kind: type, settings, table: str, apart: tuple[str, ...] = ()):
-    """A `kind` of a dictionary's settings, those `apart` left out; raises ConfigError for an unknown or missing one."""
+    """Make a `kind` of a dictionary's settings but those `apart`; raises ConfigError for an unknown or missing one."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
     settings = current_names(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}
@@ -304,7 +307,7 @@ def check_bounds(config, bounds: dict[str, tuple[int, int]]) -> None:
         require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value}.")
 
 
-def require(condition: bool, message: str) -> None:
+def require(condition: object, message: str) -> None:
     """Raise ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)

@@ -53,8 +53,11 @@ class Confidence:
     def calibration(self, bins: int = 10) -> list[tuple[float, float, int]]:
         """Tokens by the probability of the best: mean probability, share right, number; no empty bins."""
         numbers = np.minimum((self.best * bins).astype(int), bins - 1)
-        chosen = [own for own in (numbers == number for number in range(bins)) if own.any()]
-        return [(float(self.best[own].mean()), float(self.right[own].mean()), int(own.sum())) for own in chosen]
+        chosen = [selected for selected in (numbers == number for number in range(bins)) if selected.any()]
+        return [
+            (float(self.best[selected].mean()), float(self.right[selected].mean()), int(selected.sum()))
+            for selected in chosen
+        ]
 
 
 @torch.inference_mode()
@@ -69,18 +72,11 @@ def measure_confidence(model: Transformer, examples: Examples) -> Confidence:
         real[:, : model.config.num_forced] = False
         reference = probabilities.gather(-1, target[..., None])[..., 0]
         right = best.indices == target
-        parts.append(
-            Confidence(
-                best=to_array(best.values[real]), right=to_array(right[real]), reference=to_array(reference[real])
-            )
-        )
+        parts.append(Confidence(*(to_array(each[real]) for each in (best.values, right, reference))))
     return concatenate(parts)
 
 
 def concatenate(parts: Sequence[Confidence]) -> Confidence:
     """Several measurements as one."""
-    return Confidence(
-        best=read_only(np.concatenate([part.best for part in parts])),
-        right=read_only(np.concatenate([part.right for part in parts])),
-        reference=read_only(np.concatenate([part.reference for part in parts])),
-    )
+    columns = zip(*((part.best, part.right, part.reference) for part in parts), strict=True)
+    return Confidence(*(read_only(np.concatenate(column)) for column in columns))

@@ -31,8 +31,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
         sync_folder(path.parent)
     except BaseException as error:
         if temporary:
@@ -44,7 +44,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill in the block, which stands at `out` after it, whole; if the block fails, nothing is left.
+    """Return a folder to fill in the block, which stands at `out` after it, whole; if the block fails, nothing is left.
 
     Raises CheckpointError where `out` is there already.
     """
@@ -84,7 +84,7 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
 
 
 def read_object(path: Path) -> dict:
-    """A file that holds a JSON object; raises CheckpointError when it is missing or holds something else."""
+    """Return a file that holds a JSON object; raises CheckpointError when it is missing or holds something else."""
     with reading(path, "is not readable as JSON", ValueError, RecursionError):
         content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
@@ -93,7 +93,7 @@ def read_object(path: Path) -> dict:
 
 
 def object_bytes(content: dict) -> bytes:
-    """A JSON object as people read it, one name a line."""
+    """Return a JSON object as people read it, one name a line."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -113,7 +113,7 @@ def save_json(path: Path, version: int, content: dict) -> None:
 
 
 def stored_name(name: str) -> str:
-    """A parameter's name in files: the output projection keeps its first one, so every version reads every file."""
+    """Return a parameter's name in files: the output projection's is its first, so every version reads every file."""
     return name.replace("output_projection.", "generator.")
 
 
@@ -128,7 +128,7 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """A safetensors file under its own names; raises CheckpointError when it is missing or damaged."""
+    """Return a safetensors file under its own names; raises CheckpointError when it is missing or damaged."""
     with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
         return load_file(path)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 import torch
 
@@ -11,16 +11,63 @@ from .checkpoint import Checkpoint, load_checkpoint, locate, place
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.reading import TextReader
-from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search
-from .decoding.sampling import Hypothesis, decode, length_limits
+from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
+from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import apply_interventions, read_all
+from .interpret.what_if.running import Asked, HeadMeans, apply_interventions, read_all
 from .model.device import choose_device, keep_freed_memory
-from .request import Decoding, DecodingOptions, Strategy
+
+Strategy = Greedy | Sampling | Beam
+
+
+class DecodingOptions(TypedDict, total=False):
+    """The fields of a `Decoding` as keyword arguments; `beam` is short for a strategy, 1 for greedy decoding."""
+
+    beam: int
+    strategy: Strategy
+    prefix: str | Ids
+    target_language: str | None
+    source_language: str | None
+    interventions: Asked
+    means: HeadMeans | None
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a text is decoded. Fields are checked and brought into one form, so that it can be part of a cache's key.
+
+    prefix: a text or ids that the translation begins with; the languages: those of a model that has several, see
+    `TextReader.addressed`; interventions: what the model runs under, given as such or as their texts, and `means`, what
+    mean ablation puts in place of a head's output, see `apply_interventions`. Raises ValueError and InterventionError.
+    """
+
+    strategy: Strategy = Greedy()
+    prefix: str | Ids = ()
+    target_language: str | None = None
+    source_language: str | None = None
+    interventions: Asked = ()
+    means: HeadMeans | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.strategy, Strategy):
+            raise ValueError(f"strategy must be Greedy, Sampling or Beam, got {self.strategy!r}")
+        if not isinstance(self.prefix, str):
+            object.__setattr__(self, "prefix", tuple(self.prefix))
+        object.__setattr__(self, "interventions", read_all(self.interventions))
+
+    @classmethod
+    def read(cls, decoding: "Decoding | Strategy | None", **options: Unpack[DecodingOptions]) -> "Decoding":
+        """Return a decoding, or that of a strategy alone, with some of its fields replaced."""
+        whole = decoding if isinstance(decoding, Decoding) else cls() if decoding is None else cls(strategy=decoding)
+        fields: dict[str, Any] = dict(options)
+        if "beam" in fields:
+            fields.setdefault("strategy", strategy_for(fields.pop("beam")))
+        return replace(whole, **fields)
+
 
 Target = str | Ids | Hypothesis  # a text, ids, or what a search has found
 
@@ -71,7 +118,7 @@ class Translator(TextReader):
         progress: Callable[[int], None] | None = None,
         **options: Unpack[DecodingOptions],
     ) -> list[str]:
-        """The translation of each text, order kept, greedy unless a `decoding` or `options` of one ask for more.
+        """Return the translation of each text, order kept, greedy unless a `decoding` or `options` of one ask for more.
 
         `progress` is called after each batch with the number of texts done. Raises EmptyTextError or TooLongError,
         before anything is translated, for a text that cannot be, and ValueError for one text in place of a list.
@@ -82,8 +129,8 @@ class Translator(TextReader):
         translations: dict[int, str] = {}
         for indices in batches_by_length([each.source_ids for each in readings], batch):
             with apply_interventions(self.model, asked.interventions, asked.means):
-                found = self._best_ids([readings[index] for index in indices], asked.strategy)
-            for index, ids in zip(indices, found, strict=True):
+                best = self._best_ids([readings[index] for index in indices], asked.strategy)
+            for index, ids in zip(indices, best, strict=True):
                 translations[index] = self.tokenizer.decode(ids)
             if progress:
                 progress(len(translations))
@@ -92,7 +139,7 @@ class Translator(TextReader):
     def best_ids(
         self, texts: Sequence[str], decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[tuple[int, ...]]:
-        """The best translation of each of a few texts as token ids, decoded in one batch; raises as `translate`."""
+        """Return the best translation of each of a few texts as ids, decoded in one batch; raises as `translate`."""
         asked = Decoding.read(decoding, **options)
         readings = [self._read(text, asked) for text in self._texts(texts)]
         with apply_interventions(self.model, asked.interventions, asked.means):
@@ -101,7 +148,7 @@ class Translator(TextReader):
     def hypotheses(
         self, text: str, decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[Hypothesis]:
-        """The translations that the search found for one text, best first: one, or up to the beam's size."""
+        """Return the translations that the search found for one text, best first: one, or up to the beam's size."""
         asked = Decoding.read(decoding, **options)
         if isinstance(asked.strategy, Beam):
             return list(self.beam_search(text, asked).ended[: asked.strategy.size])
@@ -148,7 +195,7 @@ class Translator(TextReader):
         decoded: Ids | None = None,
         **options: Unpack[DecodingOptions],
     ) -> tuple[Trace, Activations]:
-        """A `trace`, and the pass that it was read from, which kept the calls of the modules in `keep` as well.
+        """Return a `trace`, and the pass that it was read from, which kept the calls of the modules in `keep` as well.
 
         `decoded`: the ids of the translation, where it has been decoded before. Raises as `trace`.
         """
@@ -167,20 +214,20 @@ class Translator(TextReader):
         progress: Callable[[int], None] | None = None,
         **options: Unpack[DecodingOptions],
     ) -> list[Trace]:
-        """The `trace` of each text, in batches, order kept; targets: one a text. Errors as `translate` and `trace`."""
+        """Trace each text, in batches, order kept; targets: one a text. Raises as `translate` and `trace`."""
         asked, texts = Decoding.read(decoding, **options), self._texts(texts)
         each_target = [None] * len(texts) if targets is None else targets
         readings = [self._read(text, asked, target) for text, target in zip(texts, each_target, strict=True)]
         traces: dict[int, Trace] = {}
         for indices in batches_by_length([each.source_ids for each in readings], _TRACED):
-            found, _ = self._record([readings[index] for index in indices], asked, Request())
-            traces.update(zip(indices, found, strict=True))
+            batch, _ = self._record([readings[index] for index in indices], asked, Request())
+            traces.update(zip(indices, batch, strict=True))
             if progress:
                 progress(len(traces))
         return [traces[index] for index in range(len(texts))]
 
     def head_importance(self, pairs: TextPairs, *, progress: Callable[[int], None] | None = None) -> HeadImportance:
-        """What each head alone is worth over sentence pairs: the loss in log-probability of a target token without it.
+        """Measure what each head alone is worth over pairs: the loss in a target token's log-probability without it.
 
         Raises DataError where no pair fits the model. `progress` is called with the number of sentences done.
         """
@@ -190,7 +237,7 @@ class Translator(TextReader):
         return measure_importance(self.model, examples, progress=progress)
 
     def _read(self, text: str, asked: Decoding, target: Target | None = None) -> "_Reading":
-        """A text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
+        """Read a text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
         if target is not None and len(asked.prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         text = self.addressed(text, asked.target_language, asked.source_language)
@@ -204,7 +251,7 @@ class Translator(TextReader):
     def _target_ids(self, target: str | Ids, text: str) -> list[int]:
         if not isinstance(target, str):
             return self._known_target(target)
-        ids = self._checked_ids(target, "target", self.tokenizer.encode_target)
+        ids = self._checked_ids(target, "target")
         return [*self._given(text), *ids, self.tokenizer.end_id]
 
     def _record(
@@ -227,12 +274,12 @@ class Translator(TextReader):
     def _best_ids(
         self, readings: Sequence["_Reading"], strategy: Strategy, memory: torch.Tensor | None = None
     ) -> Sequence[Ids]:
-        """The best hypothesis' ids of each sentence; `memory` is what the encoder made of them, if it has run."""
+        """Return the best hypothesis' ids of each sentence; `memory` is what the encoder made of them if it has run."""
         sources, prefixes = self._checked_batch(readings)
         return best_ids(self.model, sources, strategy, prefixes, memory)
 
     def _checked_batch(self, readings: Sequence["_Reading"]) -> tuple[list[Ids], list[Ids]]:
-        """Sources and prefixes; a prefix that leaves a translation nothing to add is refused."""
+        """Return the sources and prefixes; a prefix that leaves a translation nothing to add is refused."""
         sources, prefixes = [each.source_ids for each in readings], [each.prefix_ids for each in readings]
         for limit, prefix in zip(length_limits(self.model, sources), prefixes, strict=True):
             if len(prefix) >= limit:

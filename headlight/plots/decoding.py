@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from transformer.arrays import require_index
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
-from transformer.decoding.truncation import Truncation, truncate
+from transformer.decoding.sampling import Truncation, truncate
 from transformer.experiments.training import Comparison
 from transformer.interpret import residual
 from transformer.interpret.activations import Predictions

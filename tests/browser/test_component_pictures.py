@@ -18,8 +18,7 @@ from playwright.sync_api import Page, expect
 from support.rest import follow
 
 from transformer import Beam
-from transformer.decoding.beam import Outcome
-from transformer.decoding.search_tree import search_tree
+from transformer.decoding.beam import Outcome, search_tree
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Uniform
 from transformer.training.replay import REPLAY_FILE, load_replay

@@ -16,7 +16,7 @@ from headlight.views.logits.content import (
     logit_by_hand,
     softmax_by_hand,
 )
-from transformer.decoding.truncation import truncate
+from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.residual import logit_lens

@@ -26,8 +26,7 @@ from transformer.data.batching import (
 )
 from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import ToySettings, ToyStatus
-from transformer.toy.tasks import Task
+from transformer.toy.settings import Task, ToySettings, ToyStatus
 from transformer.training.replay import TrainingReplay
 
 BUDGETS = (16, 256, 2048)

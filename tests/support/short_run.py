@@ -11,7 +11,7 @@ from transformer import files
 from transformer.config import Experiment, ReplayConfig, TokenizerConfig
 from transformer.files import load_checksummed
 from transformer.training import state, trainer, updates, validation
-from transformer.training.run import train
+from transformer.training.trainer import train
 
 CPU = torch.device("cpu")
 PAIRS, VALID = make_pairs(120, 1), make_pairs(8, 2)
@@ -30,7 +30,7 @@ def experiment() -> Experiment:
 
 
 def run(out: Path, resume: bool = False) -> None:
-    train(experiment(), PAIRS, VALID, out, CPU, resume)
+    train(experiment(), PAIRS, VALID, out, CPU, resume=resume)
 
 
 def end_of(out: Path) -> dict:

@@ -12,8 +12,8 @@ from support.short_run import PAIRS, VALID, experiment
 from transformer.__main__ import main
 from transformer.model.distributed import joined
 from transformer.training import trainer
-from transformer.training.run import train
 from transformer.training.state import SavedRun
+from transformer.training.trainer import train
 
 
 def stop_and_resume(folder: Path) -> None:

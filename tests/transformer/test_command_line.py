@@ -2,10 +2,8 @@
 
 import io
 import json
-import re
 import signal
 import sys
-from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
@@ -61,11 +59,6 @@ def test_sentences_on_the_command_line_need_no_checkpoint_and_no_standard_input(
     (tmp_path / "en-fr").mkdir()
     assert main(["translate", *texts, "--checkpoint", "en-fr"]) == 1
     assert "config.json" in capsys.readouterr().err
-
-
-def test_the_app_is_not_started_with_checkpoints_that_are_not_there(capsys, tmp_path):
-    assert main(["app", "--checkpoints", str(tmp_path / "none")]) == 1
-    assert "There is no folder" in capsys.readouterr().err
 
 
 def test_a_line_that_is_too_long_leaves_a_blank_line_and_a_message_with_its_number(monkeypatch, capsys, trained_folder):
@@ -196,16 +189,6 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
         np.testing.assert_allclose(trace["cross"].sum(-1), 1, atol=1e-5)
 
 
-def test_page_writes_the_explorer_with_every_weight_and_what_heads_do_over_a_corpus(capsys, checkpoints, tmp_path):
-    out, sentence = tmp_path / "page.html", "I love my teacher."
-    assert main(["page", sentence, "--checkpoint", str(checkpoints / "en-de"), "--out", str(out)]) == 0
-    text = out.read_text(encoding="utf-8")
-    assert text.startswith("<!doctype html>") and f"Sentence: {sentence}" in text and "checkpoint en-de." in text
-    assert f"Translation: {capsys.readouterr().out.strip()}" in text
-    blob = b64decode(re.search(r'"base64 bytes":"([^"]+)"', text)[1])
-    assert b'"roles":["it has this label in ' in blob
-
-
 def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, tmp_path):
     model, out = ["--checkpoint", str(trained_folder)], ["--out", str(tmp_path / "t.npz")]
     long = write_pairs(tmp_path / "long.tsv", [("red dog.", "rot Hund."), ("red " * 99, "rot")])
@@ -214,7 +197,6 @@ def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, t
         (["trace", " ", *model, *out], "text is empty"),
         (["trace", "red " * 99, *model, *out], "Please shorten it"),
         (["trace", "red", *model, "--out", str(tmp_path)], "cannot be written"),
-        (["page", "red", *model, "--out", str(tmp_path / "none" / "page.html")], "cannot be written"),
         (["trace", "red", "--checkpoint", str(tmp_path / "no"), *out], "There is no checkpoint folder"),
         (["trace", "red", *model, *out, "--device", "abacus"], "There is no device"),
         (["evaluate", *model, "--pairs", str(tmp_path / "no.tsv")], "cannot be read"),

@@ -73,6 +73,8 @@ def test_a_model_that_cannot_be_is_refused_with_its_setting_named(changes, messa
         {"rate_factor": 0.0},
         {"clip_norm": float("nan")},
         {"join_probability": 1.1},
+        {"segmentation_dropout": 1.0},
+        {"segmentation_dropout": -0.1},
         {"seed": "one"},
         {"compile": 1},
         {"accumulate": 0},

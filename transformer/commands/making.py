@@ -72,7 +72,7 @@ def add_commands(command: AddCommand) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     from ..model.distributed import joined
-    from ..training.run import train
+    from ..training.trainer import train
 
     bound_primitive_cache()
     with joined(choose_device(options.device)) as (processes, device):
@@ -80,11 +80,11 @@ def _train(options: argparse.Namespace) -> None:
         files, valid = _corpus(options)
         pairs, valid_pairs = Mixture.read(files), read_pairs(valid)
         extras = {"warm_start": options.warm_start, "tensorboard": options.tensorboard, "processes": processes}
-        train(experiment, pairs, valid_pairs, options.out, device, options.resume, **extras)
+        train(experiment, pairs, valid_pairs, options.out, device, resume=options.resume, **extras)
 
 
 def _corpus(options: argparse.Namespace) -> tuple[list[CorpusFile], Path]:
-    """The files to train on and to validate with: those of the options, else those that the configuration names."""
+    """Return the files to train on and to validate with: of the options, else those that the configuration names."""
     named, valid = named_files(options.config)
     files = [CorpusFile(str(options.data))] if options.data else named
     valid = options.valid or valid

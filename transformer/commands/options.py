@@ -20,15 +20,15 @@ class AddCommand(Protocol):
     """Adds a command of this name to the parser: what it runs, and what `--help` says of it; returns its own parser."""
 
     def __call__(
-        self, name: str, run: Callable[[argparse.Namespace], int | None], help: str
+        self, name: str, run: Callable[[argparse.Namespace], int | None], told: str
     ) -> argparse.ArgumentParser: ...
 
 
-def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
+def add_checkpoint(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add --checkpoint; where it is not required, the shipped English to German one is the default."""
-    help = f"a checkpoint folder, or the name of a shipped one{'' if required else f' ({DEFAULT_CHECKPOINT})'}"
+    told = f"a checkpoint folder, or the name of a shipped one{'' if required else f' ({DEFAULT_CHECKPOINT})'}"
     default = None if required else DEFAULT_CHECKPOINT  # argparse passes a default that is text through `type`
-    parser.add_argument("--checkpoint", type=locate, required=required, default=default, help=help)
+    parser.add_argument("--checkpoint", type=locate, required=required, default=default, help=told)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +36,9 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
 
 
-def add_pairs(parser: argparse.ArgumentParser, help: str = "sentence pairs, TSV or TSV.gz") -> None:
+def add_pairs(parser: argparse.ArgumentParser, told: str = "sentence pairs, TSV or TSV.gz") -> None:
     """Add --pairs."""
-    parser.add_argument("--pairs", type=Path, required=True, help=help)
+    parser.add_argument("--pairs", type=Path, required=True, help=told)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -59,12 +59,12 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
 
 
 def strategy_of(options: argparse.Namespace) -> Greedy | Beam:
-    """The strategy that the options of `add_search` ask for."""
+    """Return the strategy that the options of `add_search` ask for."""
     return Greedy() if options.beam == 1 else Beam(options.beam, options.alpha, options.penalty)
 
 
 def reporter(total: int) -> Callable[[int], None]:
-    """A progress callback that logs at most every two seconds."""
+    """Return a progress callback that logs at most every two seconds."""
     started = reported = time.monotonic()
 
     def report(done: int) -> None:

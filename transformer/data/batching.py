@@ -56,7 +56,7 @@ def make_examples(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -
 
 
 def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tuple[list[tuple[str, str]], list[Example]]:
-    """The pairs that a model of `max_length` positions can be taught, and the same as ids.
+    """Return the pairs that a model of `max_length` positions can be taught, and the same as ids.
 
     The others are reported in the log by reason, with their lines where `pairs` knows them. Raises DataError when
     nothing is left.
@@ -89,7 +89,7 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
 
 
 def read_samples(folder: Path, tokenizer: TextTokenizer, max_length: int) -> list[Example]:
-    """The sentence pairs that a checkpoint's folder brings along, as ids; raises DataError where it has none."""
+    """Return the sentence pairs that a checkpoint's folder brings along, as ids; raises DataError where it has none."""
     path = Path(folder) / SAMPLES
     if not path.is_file():
         raise DataError(
@@ -102,7 +102,7 @@ def read_samples(folder: Path, tokenizer: TextTokenizer, max_length: int) -> lis
 def epoch_batches(
     examples: Examples, batch_tokens: int, join_probability: float, max_length: int, seed: int
 ) -> list[list[Example]]:
-    """The batches of one epoch, bucketed by length and shuffled; the same seed gives the same batches.
+    """Return the batches of one epoch, bucketed by length and shuffled; the same seed gives the same batches.
 
     A batch holds as many examples as fit `batch_tokens` when all are padded to the longest (one, if even that is
     longer). Each example stands next to others of its length, so little is padded; within a length the order, and
@@ -119,7 +119,7 @@ def epoch_batches(
 
 
 def random_batches(examples: Examples, batch_tokens: int, seed: int) -> list[list[Example]]:
-    """The batches of one epoch in random order: those of `epoch_batches` without the bucketing."""
+    """Return the batches of one epoch in random order: those of `epoch_batches` without the bucketing."""
     shuffled = list(examples)
     random.Random(seed).shuffle(shuffled)
     return _fill_batches(shuffled, batch_tokens)
@@ -187,7 +187,7 @@ class Padding:
 
 
 def count_padding(*batches: Examples) -> Padding:
-    """The cells of these batches, each padded on both sides to the longest it holds."""
+    """Return the cells of these batches, each padded on both sides to the longest it holds."""
     tokens = cells = 0
     for batch in batches:
         for lengths in ([len(e.source) for e in batch], [len(e.target) - 1 for e in batch]):
@@ -219,7 +219,7 @@ class BatchView:
 
 
 def view_examples(batch: Examples, tokenizer: TextTokenizer) -> BatchView:
-    """What training makes of a batch: tokens on both sides and all masks."""
+    """Return what training makes of a batch: tokens on both sides and all masks."""
     lengths = [(len(example.source), len(example.target) - 1) for example in batch]
     return view_batch(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
 
@@ -227,7 +227,7 @@ def view_examples(batch: Examples, tokenizer: TextTokenizer) -> BatchView:
 def view_batch(
     source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: TextTokenizer
 ) -> BatchView:
-    """The same of ids, [batch, source] and twice [batch, target], with each sentence's lengths on both sides."""
+    """Do the same for ids, [batch, source] and twice [batch, target], and each sentence's lengths on both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
     return BatchView(
         source_tokens=piece_texts(source.tolist(), tokenizer.source_piece_text),
@@ -243,12 +243,12 @@ def view_batch(
 
 
 def piece_texts(rows: Sequence[Ids], piece_text: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:
-    """The text of each token of each row, by the tokenizer's `piece_text` or `source_piece_text`."""
+    """Return the text of each token of each row, by the tokenizer's `piece_text` or `source_piece_text`."""
     return tuple(tuple(map(piece_text, row)) for row in rows)
 
 
 def batches_by_length(sources: Sequence[Ids], size: int) -> Iterator[list[int]]:
-    """The indices of texts of like length together, shortest first."""
+    """Return the indices of texts of like length together, shortest first."""
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     for start in range(0, len(order), size):
         yield order[start : start + size]

@@ -18,10 +18,10 @@ _CONTRACTIONS = re.compile(r"'(?:s|t|re|ve|m|ll|d)")
 
 
 def _letters_of_bytes() -> dict[int, str]:
-    """The letter that stands for each byte in a vocabulary: itself where it can be seen, another one otherwise."""
+    """Return the letter that stands for each byte in a vocabulary: itself where it can be seen, otherwise another."""
     seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in seen]
-    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + index) for index, byte in enumerate(hidden)}
 
 
 _LETTERS = _letters_of_bytes()
@@ -77,51 +77,45 @@ class ByteLevelTokenizer(TextTokenizer):
         if size is not None:
             ids = read_vocabulary(contents[VOCABULARY], _SPECIAL)
             if len(ids) == size + 1 and ids.get("<mask>") == size:
-                contents[VOCABULARY] = object_bytes({piece: id for piece, id in ids.items() if id < size})
+                del ids["<mask>"]
+                contents[VOCABULARY] = object_bytes(ids)
         return cls(contents[VOCABULARY], contents[MERGES], begin_id, first_id)
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        """What a checkpoint's folder keeps of it, by name."""
-        return dict(self._files)
 
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """<s> before a source text, </s> after it."""
         return (self._start,), (self.end_id,)
 
     def given(self, text: str) -> tuple[int, ...]:
-        """The token that every translation begins with, where the model has one."""
+        """Return the token that every translation begins with, where the model has one."""
         return () if self._first_id is None else (self._first_id,)
 
     def __len__(self) -> int:
         return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text's pieces, without special tokens."""
         return [self._ids.get(piece, self.unknown_id) for word in _words(text) for piece in self._merged(word)]
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a text with the characters that each covers; a character of several is in all of them."""
+        """Return a text's pieces with the characters that each covers; a character of several is in all of them."""
         ends = []  # the character of each byte
-        for place, character in enumerate(text):
-            ends += [place] * len(character.encode())
-        found, at = [], 0
+        for index, character in enumerate(text):
+            ends += [index] * len(character.encode())
+        pieces, at = [], 0
         for word in _words(text):
             for piece in self._merged(word):
-                id = self._ids.get(piece, self.unknown_id)
-                found.append(Piece(id, self.piece_text(id), ends[at], ends[at + len(piece) - 1] + 1))
+                token_id = self._ids.get(piece, self.unknown_id)
+                pieces.append(Piece(token_id, self.piece_text(token_id), ends[at], ends[at + len(piece) - 1] + 1))
                 at += len(piece)
-        return found
+        return pieces
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of these ids; special tokens leave nothing behind."""
-        letters = "".join(self._pieces[int(id)] for id in ids if int(id) not in self._special)
+        letters = "".join(self._pieces[int(token_id)] for token_id in ids if int(token_id) not in self._special)
         return bytes(_BYTES[letter] for letter in letters if letter in _BYTES).decode(errors="replace").strip()
 
-    def piece_text(self, id: int) -> str:
-        """The piece as text: "▁teach", "</s>"; "<0xC3>" for bytes that are a part of a character."""
-        piece = self._pieces[int(id)]
-        if int(id) in self._special or not all(letter in _BYTES for letter in piece):
+    def piece_text(self, token_id: int) -> str:
+        """Return the piece as text: "▁teach", "</s>"; "<0xC3>" for bytes that are a part of a character."""
+        piece = self._pieces[int(token_id)]
+        if int(token_id) in self._special or not all(letter in _BYTES for letter in piece):
             return piece
         content = bytes(_BYTES[letter] for letter in piece)
         try:
@@ -130,18 +124,18 @@ class ByteLevelTokenizer(TextTokenizer):
             return "".join(f"<0x{byte:02X}>" for byte in content)
 
     def _merge(self, word: str) -> tuple[str, ...]:
-        """A word's pieces in the vocabulary's letters: the pair that was learned first is merged first."""
+        """Return a word's pieces in the vocabulary's letters: the pair that was learned first is merged first."""
         parts = [_LETTERS[byte] for byte in word.encode()]
         while len(parts) > 1:
             pairs = list(zip(parts, parts[1:], strict=False))
             best = min(pairs, key=lambda pair: self._ranks.get(pair, len(self._ranks)))
             if best not in self._ranks:
                 break
-            merged, place = [], 0
-            while place < len(parts):
-                both = place < len(pairs) and pairs[place] == best
-                merged.append("".join(best) if both else parts[place])
-                place += 1 + both
+            merged, index = [], 0
+            while index < len(parts):
+                both = index < len(pairs) and pairs[index] == best
+                merged.append("".join(best) if both else parts[index])
+                index += 1 + both
             parts = merged
         return tuple(parts)
 
@@ -151,16 +145,16 @@ def _words(text: str) -> Iterator[str]:
 
     As the pattern of Radford et al. has them: 's|'t|… | ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
     """
-    place = 0
-    while place < len(text):
-        contraction = _CONTRACTIONS.match(text, place)
-        end = contraction.end() if contraction else _end_of_word(text, place)
-        yield text[place:end]
-        place = end
+    index = 0
+    while index < len(text):
+        contraction = _CONTRACTIONS.match(text, index)
+        end = contraction.end() if contraction else _end_of_word(text, index)
+        yield text[index:end]
+        index = end
 
 
-def _end_of_word(text: str, place: int) -> int:
-    start = place + (text[place] == " " and place + 1 < len(text) and _class(text[place + 1]) != "blank")
+def _end_of_word(text: str, index: int) -> int:
+    start = index + (text[index] == " " and index + 1 < len(text) and _class(text[index + 1]) != "blank")
     kind, end = _class(text[start]), start
     while end < len(text) and _class(text[end]) == kind:
         end += 1

@@ -98,14 +98,7 @@ def _fetch(url: str, path: Path) -> None:
                 done = 0  # the server sends all of it
             length = answer.headers.get("Content-Length")
             total = done + int(length) if length else None
-            with open(part, "ab" if done else "wb") as file:
-                reported = done
-                while chunk := answer.read(_CHUNK):
-                    file.write(chunk)
-                    done += len(chunk)
-                    if done - reported >= _REPORT_BYTES:
-                        logger.info("%.1f of %s MB", done / 1e6, f"{total / 1e6:.1f}" if total else "?")
-                        reported = done
+            done = _receive(answer, part, done, total)
     except urllib.error.HTTPError as error:
         if error.code == 416:  # nothing comes after what is on disk: it is all there, or of another file
             if error.headers.get("Content-Range") == f"bytes */{done}":
@@ -124,8 +117,21 @@ def _fetch(url: str, path: Path) -> None:
     part.rename(path)
 
 
+def _receive(answer: http.client.HTTPResponse, part: Path, done: int, total: int | None) -> int:
+    """Append what comes to the file, which has `done` bytes, and return how many it has then."""
+    with part.open("ab" if done else "wb") as file:
+        reported = done
+        while chunk := answer.read(_CHUNK):
+            file.write(chunk)
+            done += len(chunk)
+            if done - reported >= _REPORT_BYTES:
+                logger.info("%.1f of %s MB", done / 1e6, f"{total / 1e6:.1f}" if total else "?")
+                reported = done
+    return done
+
+
 def _read_archive(archive: Path) -> Iterator[tuple[str, str]]:
-    """The pairs of a manythings.org archive: English, tab, other, tab, attribution; its checksums are verified."""
+    """Yield the pairs of a manythings.org archive: English, tab, other, tab, attribution; verifies its checksums."""
     with zipfile.ZipFile(archive) as files:
         damaged = files.testzip()
         if damaged:
@@ -140,7 +146,7 @@ def _read_archive(archive: Path) -> Iterator[tuple[str, str]]:
 
 
 def _connected_groups(pairs: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Groups of pairs that are linked, directly or through others, by an equal side."""
+    """Return groups of pairs that are linked, directly or through others, by an equal side."""
     parent: dict[str, str] = {}
 
     def root(key: str) -> str:
@@ -160,7 +166,7 @@ def _connected_groups(pairs: list[tuple[str, str]]) -> list[list[tuple[str, str]
 
 
 def _plain(text: str) -> str:
-    """The text without case and punctuation, so that "Hi." and "hi!" count as the same sentence."""
+    """Return the text without case and punctuation, so that "Hi." and "hi!" count as the same sentence."""
     return re.sub(r"[\W_]+", " ", text.casefold()).strip()
 
 
@@ -198,8 +204,8 @@ def random_text(generator: random.Random) -> str:
 def _word(generator: random.Random) -> str:
     letters = generator.choices(string.ascii_lowercase, k=generator.randint(1, _LONGEST_WORD))
     if generator.random() < 0.25:
-        place = generator.randrange(len(letters))
-        letters[place] = generator.choice(string.ascii_uppercase + string.digits)
+        index = generator.randrange(len(letters))
+        letters[index] = generator.choice(string.ascii_uppercase + string.digits)
     if generator.random() < 0.25:
         letters.append(generator.choice(_MARKS))
     return "".join(letters)

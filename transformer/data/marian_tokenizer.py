@@ -57,57 +57,45 @@ class MarianTokenizer(TextTokenizer):
         return cls(source, target, vocabulary, begin_id, of_target)
 
     @property
-    def files(self) -> dict[str, bytes]:
-        """What a checkpoint's folder keeps of it, by name."""
-        return dict(self._files)
-
-    @property
     def languages(self) -> tuple[str, ...]:
         """The target languages that a text may begin with, "deu" for ">>deu<<"; empty where there is one language."""
         codes = [piece for piece in self._pieces if piece.startswith(">>") and piece.endswith("<<")]
         return tuple(sorted(code[2:-2] for code in codes))
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
-        """The text with the target language in front, unless it names one itself."""
+        """Return the text with the target language in front, unless it names one itself."""
         return text if not target_language or is_addressed(text) else f">>{target_language}<< {text}"
 
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of a source text's pieces, without special tokens."""
-        return [piece.id for piece in self.pieces(text)]
-
     def encode_target(self, text: str) -> list[int]:
-        """Ids of a target text's pieces, without special tokens."""
         return [self._target_ids.get(piece, self.unknown_id) for piece in self._target.encode(text, out_type=str)]
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a source text with the characters that each covers; its language code is the first."""
+        """Return the pieces of a source text with the characters that each covers; its language code is the first."""
         length = text.find("<<") + 2 if text.startswith(">>") and "<<" in text else 0
-        found = self._source.encode(text[length:], return_type="offset_mapping")
+        encoded = self._source.encode(text[length:], return_type="offset_mapping")
         code = [Piece(self._id(text[:length]), text[:length], 0, length)] if length else []
         return code + [
             Piece(self._id(piece), piece, length + begin, length + end)
-            for piece, (begin, end) in zip(found["pieces"], found["offsets"], strict=True)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of these target ids; special tokens leave nothing behind."""
         special = {self.pad_id, self.unknown_id, self.end_id, self.begin_id}
-        return self._target.decode([self._target_pieces[int(id)] for id in ids if int(id) not in special]).strip()
+        return self._target.decode(
+            [self._target_pieces[int(token_id)] for token_id in ids if int(token_id) not in special]
+        ).strip()
 
-    def piece_text(self, id: int) -> str:
-        """The piece as the target's vocabulary writes it, such as "▁teach" or "</s>"."""
-        return self._target_pieces[int(id)]
+    def piece_text(self, token_id: int) -> str:
+        return self._target_pieces[int(token_id)]
 
-    def source_piece_text(self, id: int) -> str:
-        """The piece as the source's vocabulary writes it: the same where both languages share it."""
-        return self._pieces[int(id)]
+    def source_piece_text(self, token_id: int) -> str:
+        return self._pieces[int(token_id)]
 
     @property
     def target_size(self) -> int:
-        """Pieces of the target's vocabulary."""
         return len(self._target_pieces)
 
     def _id(self, piece: str) -> int:
@@ -115,12 +103,12 @@ class MarianTokenizer(TextTokenizer):
 
 
 def read_vocabulary(content: bytes, needed: Sequence[str] = _SPECIAL) -> dict[str, int]:
-    """The id of each piece; raises CheckpointError unless every id from 0 is there once, and the `needed` pieces."""
+    """Read each piece's id; raises CheckpointError unless every id from 0 is there once, and the `needed` pieces."""
     try:
         ids = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{VOCABULARY} is not readable as JSON: {error}.") from error
-    if not isinstance(ids, dict) or not all(type(id) is int for id in ids.values()):
+    if not isinstance(ids, dict) or not all(type(token_id) is int for token_id in ids.values()):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
     if sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: its ids are not 0 to {len(ids) - 1}, each once.")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..config import build, check_types, require
 from ..errors import ConfigError
-from .batching import Example, make_examples
+from .batching import Example, fitting
 from .pairs import TextPairs, read_pairs
-from .tokenizer import TextTokenizer
+from .tokenizer import Tokenizer
 
 LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
 _COLUMNS = 3  # source, target and, in a corpus of several origins, the name of the line's
@@ -32,7 +32,7 @@ class CorpusFile:
 
 
 def named_files(config: Path) -> tuple[list[CorpusFile], Path | None]:
-    """The files of pairs to train on and to validate with that a CONFIG.toml names; none where it does not.
+    """Return the files of pairs to train on and to validate with that a CONFIG.toml names; none where it does not.
 
     `train` in [data] is the name of one file or a list of tables such as {file = "a.tsv.gz", weight = 2}, `valid` a
     name; names are relative to the folder of `config`, which `load_experiment` has accepted. Raises ConfigError.
@@ -77,28 +77,50 @@ class Mixture:
 
 
 class MixedExamples:
-    """A mixture as ids: `all` examples, each once, and those of an epoch; raises DataError when of a part none fits."""
+    """A mixture as ids: `all` examples, each once, and those of an epoch; raises DataError when of a part none fits.
 
-    def __init__(self, mixture: Mixture, tokenizer: TextTokenizer, max_length: int):
-        self._mixture = mixture
-        self._parts = [make_examples(part.pairs, tokenizer, max_length) for part in mixture.parts]
+    With `segmentation_dropout` the sources of an epoch are cut into pieces anew, at random.
+    """
+
+    def __init__(self, mixture: Mixture, tokenizer: Tokenizer, max_length: int, segmentation_dropout: float = 0.0):
+        self._mixture, self._tokenizer, self._max_length = mixture, tokenizer, max_length
+        self._dropout = segmentation_dropout
+        fitted = [fitting(part.pairs, tokenizer, max_length) for part in mixture.parts]
+        self._sources = [[source for source, _ in pairs] for pairs, _ in fitted]
+        self._parts = [examples for _, examples in fitted]
         if len(self._parts) > 1:
             names = [(Path(part.name).name,) for part in mixture.parts]
             self._parts = [_named(examples, name) for examples, name in zip(self._parts, names, strict=True)]
         self.all = [example for examples in self._parts for example in examples]
 
     def of_epoch(self, epoch: int, seed: int) -> list[Example]:
-        """The examples of this epoch, from 0, in the order of their files; of weight 1 each once."""
-        found = []
+        """Return the examples of this epoch, from 0, in the order of their files; of weight 1 each once."""
+        epoch_examples: list[Example] = []
         for number, (part, examples) in enumerate(zip(self._mixture.parts, self._parts, strict=True)):
             taken = turns(len(examples), part.weight, epoch, f"{seed} {number}")
-            found += [examples[index] for index in taken]
-        return found
+            chosen = [examples[index] for index in taken]
+            if self._dropout:
+                chosen = self._cut_anew(number, taken, chosen, (seed * 1009 + epoch) * 1009 + number)
+            epoch_examples += chosen
+        return epoch_examples
+
+    def _cut_anew(self, part: int, taken: list[int], examples: list[Example], seed: int) -> list[Example]:
+        """Return the examples with their sources in other pieces, but for those that would grow too long."""
+        texts = [self._sources[part][index] for index in taken]
+        sampled = self._tokenizer.sample_all(texts, self._dropout, seed % 2**32)
+        return [
+            dataclasses.replace(example, source=(*ids, self._tokenizer.end_id))
+            if len(ids) < self._max_length
+            else example
+            for example, ids in zip(examples, sampled, strict=True)
+        ]
 
     def describe(self) -> list[dict]:
         """For training.json: of each file its name, its weight and its pairs."""
         both = zip(self._mixture.parts, self._parts, strict=True)
-        return [{"file": Path(part.name).name, "weight": part.weight, "pairs": len(found)} for part, found in both]
+        return [
+            {"file": Path(part.name).name, "weight": part.weight, "pairs": len(examples)} for part, examples in both
+        ]
 
 
 def turns(count: int, weight: float, epoch: int, seed: str) -> list[int]:

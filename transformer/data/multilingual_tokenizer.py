@@ -37,7 +37,10 @@ class Languages:
 
     def __post_init__(self):
         check_types(self)
-        sound = all(isinstance(code, str) and type(id) is int and 0 <= id < self.size for code, id in self.ids.items())
+        sound = all(
+            isinstance(code, str) and type(token_id) is int and 0 <= token_id < self.size
+            for code, token_id in self.ids.items()
+        )
         require(sound and len(set(self.ids.values())) == len(self.ids), "the languages' ids cannot be")
         require(self.source in self.ids, f"there is no source language {self.source!r}")
         require(not self.target or self.target in self.ids, f"there is no target language {self.target!r}")
@@ -70,7 +73,7 @@ class MultilingualTokenizer(TextTokenizer):
             self._pieces = sorted(self._ids, key=self._ids.__getitem__)
         self.pad_id, self.end_id, self.unknown_id = (self._id(piece) for piece in ("<pad>", "</s>", "<unk>"))
         self.begin_id = self.end_id if begin_id is None else begin_id
-        self._marks = {id: languages.mark.format(code) for code, id in languages.ids.items()}
+        self._marks = {token_id: languages.mark.format(code) for code, token_id in languages.ids.items()}
         known = len(self._ids) if self._ids else len(self._processor) + _OFFSET
         if known > languages.size or min(self._marks, default=known) < known:
             raise CheckpointError(f"{LANGUAGES} does not fit the {known} pieces of its vocabulary.")
@@ -101,96 +104,81 @@ class MultilingualTokenizer(TextTokenizer):
         return len(read_processor(SENTENCEPIECE, model)) + _OFFSET
 
     @property
-    def files(self) -> dict[str, bytes]:
-        """What a checkpoint's folder keeps of it, by name."""
-        return dict(self._files)
-
-    @property
     def languages(self) -> tuple[str, ...]:
-        """The target languages to choose among, such as "deu_Latn"; empty where the model writes one."""
         return self.source_languages if self._languages.target_given else ()
 
     @property
     def source_languages(self) -> tuple[str, ...]:
-        """The source languages to choose among."""
         return tuple(sorted(self._languages.ids))
 
     @property
     def default_languages(self) -> tuple[str, str]:
-        """The source and the target language of a text that names none; "" for no target."""
         return self._languages.source, self._languages.target
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
-        """The text with its languages in front, unless it names them itself; unchanged without any."""
+        """Return the text with its languages in front, unless it names them itself; unchanged without any."""
         if not (target_language or source_language) or _ADDRESS.match(text):
             return text
         source = f">>{source_language}" if source_language else ""
         return f"{source}>>{target_language}<< {text}"
 
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The source language before a text and the end of sentence after it, or both after it."""
+        """Return the source language before a text and the end of sentence after it, or both after it."""
         source, _, _ = self._read_address(text)
         language = self._languages.ids[source]
         return ((language,), (self.end_id,)) if self._languages.source_first else ((), (self.end_id, language))
 
     def given(self, text: str) -> tuple[int, ...]:
-        """The token of the target language, with which the translation begins."""
+        """Return the token of the target language, with which the translation begins."""
         _, target, _ = self._read_address(text)
         return (self._languages.ids[target],) if target and self._languages.target_given else ()
 
     def __len__(self) -> int:
         return self._languages.size
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of a source text's pieces, without special tokens."""
-        return [piece.id for piece in self.pieces(text)]
-
     def encode_target(self, text: str) -> list[int]:
-        """Ids of a target text's pieces, without special tokens."""
         return [self._id(piece) for piece in self._processor.encode(text, out_type=str)]
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a source text with the characters that each covers, without its languages."""
+        """Return the pieces of a source text with the characters that each covers, without its languages."""
         *_, start = self._read_address(text)
-        found = self._processor.encode(text[start:], return_type="offset_mapping")
+        encoded = self._processor.encode(text[start:], return_type="offset_mapping")
         return [
             Piece(self._id(piece), piece, start + begin, start + end)
-            for piece, (begin, end) in zip(found["pieces"], found["offsets"], strict=True)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these ids; special tokens and languages leave nothing behind."""
         special = {self.pad_id, self.unknown_id, self.end_id, self.begin_id, *self._marks}
-        return self._processor.decode([self.piece_text(id) for id in ids if int(id) not in special]).strip()
+        return self._processor.decode(
+            [self.piece_text(token_id) for token_id in ids if int(token_id) not in special]
+        ).strip()
 
-    def piece_text(self, id: int) -> str:
-        """The piece as the vocabulary writes it, such as "▁teach" or "__de__"; "<9>" for a row 9 that has none."""
-        id = int(id)
-        if id in self._marks:
-            return self._marks[id]
+    def piece_text(self, token_id: int) -> str:
+        """Return the piece as the vocabulary writes it: "▁teach", "__de__"; "<9>" for a row 9 that has none."""
+        token_id = int(token_id)
+        if token_id in self._marks:
+            return self._marks[token_id]
         if self._ids is not None:
-            return self._pieces[id] if id < len(self._pieces) else f"<{id}>"
-        if id < len(_SPECIAL):
-            return _SPECIAL[id]
-        in_model = id - _OFFSET < len(self._processor)
-        return self._processor.id_to_piece(id - _OFFSET) if in_model else f"<{id}>"
-
-    def source_piece_text(self, id: int) -> str:
-        """The same: all languages have one vocabulary."""
-        return self.piece_text(id)
+            return self._pieces[token_id] if token_id < len(self._pieces) else f"<{token_id}>"
+        if token_id < len(_SPECIAL):
+            return _SPECIAL[token_id]
+        in_model = token_id - _OFFSET < len(self._processor)
+        return self._processor.id_to_piece(token_id - _OFFSET) if in_model else f"<{token_id}>"
 
     def _id(self, piece: str) -> int:
         if self._ids is not None:
             return self._ids.get(piece, self._ids["<unk>"])
         if piece in _SPECIAL:
             return _SPECIAL.index(piece)
-        id = self._processor.piece_to_id(piece)
-        return id + _OFFSET if id >= len(_SPECIAL) - _OFFSET else _SPECIAL.index("<unk>")
+        token_id = self._processor.piece_to_id(piece)
+        return token_id + _OFFSET if token_id >= len(_SPECIAL) - _OFFSET else _SPECIAL.index("<unk>")
 
     def _read_address(self, text: str) -> tuple[str, str, int]:
-        """The source language, the target language, and where the text itself begins."""
+        """Return the source language, the target language, and where the text itself begins."""
         source, target = self._languages.source, self._languages.target
-        found = _ADDRESS.match(text)
-        if not found or any(code and code not in self._languages.ids for code in found.groups()):
+        match = _ADDRESS.match(text)
+        if not match or any(code and code not in self._languages.ids for code in match.groups()):
             return source, target, 0
-        return found["source"] or source, found["target"] or target, found.end()
+        return match["source"] or source, match["target"] or target, match.end()

@@ -90,7 +90,7 @@ class SkippedLines:
 
 
 def first_of(lines: Sequence[int | str], most: int) -> str:
-    """The first line numbers, and that there are more: "2, 5, 8, …"."""
+    """Return the first line numbers, and that there are more: "2, 5, 8, …"."""
     return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
 
 

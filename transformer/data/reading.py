@@ -1,7 +1,7 @@
 """Texts as the ids that a model reads, or a sentence that says why they cannot be."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..config import ModelConfig
 from ..errors import EmptyTextError, TooLongError, UserError
@@ -23,7 +23,7 @@ class TextReader:
         self._special_tokens = max(sum(map(len, tokenizer.frame(""))), 1 + len(tokenizer.given("")))
 
     def addressed(self, text: str, target_language: str | None, source_language: str | None = None) -> str:
-        """The text with the languages that a model of several is told: ">>deu<< A sentence.".
+        """Return the text with the languages that a model of several is told: ">>deu<< A sentence.".
 
         Unchanged without a language, or where the text is empty or names one itself. Raises UserError for a language
         that is not there.
@@ -39,40 +39,40 @@ class TextReader:
         return self.tokenizer.address(text, target_language or "", source_language or "") if text.strip() else text
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
+        """Return the pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""
         self._checked_ids(text, "text")
         return self.tokenizer.pieces(well_formed(text))
 
     def can_read(self, text: str) -> bool:
-        """True for a text that is neither empty nor too long."""
-        return self._is_readable(text)
+        """Return True for a text that is neither empty nor too long."""
+        return self._is_readable(text, "text")
 
     def can_be_given(self, target: str) -> bool:
-        """The same of a text as the `target` of a trace."""
-        return self._is_readable(target, self.tokenizer.encode_target)
+        """Return True for a text that can be the `target` of a trace."""
+        return self._is_readable(target, "target")
 
     def may_begin_with(self, prefix: Ids) -> bool:
-        """True where these ids can begin a translation: pieces of the vocabulary, and the end only as the last."""
+        """Return True where these ids can begin a translation: pieces of the vocabulary, the end only as the last."""
         config = self._config
         return (
             0 < len(prefix) < config.max_length
-            and all(0 <= id < config.output_size and id not in config.never_chosen for id in prefix)
+            and all(0 <= token_id < config.output_size and token_id not in config.never_chosen for token_id in prefix)
             and config.end_id not in prefix[:-1]
         )
 
     def unknown_characters(self, text: str) -> list[str]:
-        """The parts of a text that the tokenizer has never seen, in order, each once: the model reads them as <unk>."""
+        """Return the parts of a text that the tokenizer does not know, read as <unk>, in order, each once."""
         return unknown_parts(self.tokenizer, well_formed(text))
 
     def _texts(self, texts: Sequence[str]) -> list[str]:
-        """The texts as a list; raises ValueError for one text in their place, whose letters would count as texts."""
+        """Return the texts as a list; raises ValueError for one text, whose letters would count as texts."""
         if isinstance(texts, str):
             raise ValueError(f"a list of texts expected, got one text: [{texts!r}]?")
         return list(texts)
 
-    def _is_readable(self, text: str, encode: Callable[[str], list[int]] | None = None) -> bool:
+    def _is_readable(self, text: str, side: str) -> bool:
         try:
-            return bool(self._checked_ids(text, "text", encode))
+            return bool(self._checked_ids(text, side))
         except (EmptyTextError, TooLongError):
             return False
 
@@ -84,17 +84,17 @@ class TextReader:
         return list(self.tokenizer.given(text))
 
     def _known(self, ids: Ids) -> list[int]:
-        """The ids as a list of int; raises ValueError where one is no whole number or not in the vocabulary."""
+        """Return the ids as a list of int; raises ValueError where one is no whole number or not in the vocabulary."""
         try:
             known, size = list(map(operator.index, ids)), self._config.output_size
         except TypeError:
             raise ValueError(f"ids must be whole numbers, got {list(ids)}") from None
-        if not all(0 <= id < size for id in known):
+        if not all(0 <= token_id < size for token_id in known):
             raise ValueError(f"ids must be in 0 to {size - 1}, got {known}")
         return known
 
     def _known_target(self, ids: Ids) -> list[int]:
-        """The same for a whole translation, which has at least one and no more than the model has positions."""
+        """Do the same for a whole translation, which has at least one and no more than the model has positions."""
         if not len(ids):
             raise ValueError("a target given as ids needs at least one")
         if len(ids) > self._config.max_length:
@@ -102,7 +102,7 @@ class TextReader:
         return self._known(ids)
 
     def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
-        """What a translation begins with: what is given, then a text's ids; where ids are asked for, these alone."""
+        """Return what a translation begins with: what is given, then a text's ids; or ids that are asked for, alone."""
         if isinstance(prefix, str):
             ids = [*self._given(text), *self.tokenizer.encode_target(well_formed(prefix))]
         else:
@@ -111,14 +111,15 @@ class TextReader:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self._config.max_length}.")
         return ids
 
-    def _checked_ids(self, text: str, name: str, encode: Callable[[str], list[int]] | None = None) -> list[int]:
-        """The ids of a text, refused when there are none or too many for the model's positions."""
+    def _checked_ids(self, text: str, side: str) -> list[int]:
+        """Return the ids of a "text" or a "target", refused when there are none or too many for the positions."""
         limit = self._config.max_length - self._special_tokens
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
-            raise TooLongError(f"The {name} has {len(text):,} characters; the model reads at most {limit} tokens.")
-        ids = (encode or self.tokenizer.encode)(well_formed(text))
+            raise TooLongError(f"The {side} has {len(text):,} characters; the model reads at most {limit} tokens.")
+        encode = self.tokenizer.encode_target if side == "target" else self.tokenizer.encode
+        ids = encode(well_formed(text))
         if not ids or not text.strip():  # of blanks alone, some tokenizers make tokens
-            raise EmptyTextError(f"The {name} is empty: please write a sentence.")
+            raise EmptyTextError(f"The {side} is empty: please write a sentence.")
         if len(ids) > limit:
-            raise TooLongError(f"The {name} has {len(ids)} tokens; the model reads at most {limit}. Please shorten it.")
+            raise TooLongError(f"The {side} has {len(ids)} tokens; the model reads at most {limit}. Please shorten it.")
         return ids

@@ -40,9 +40,12 @@ class TextTokenizer(Protocol):
     begin_id: int
     end_id: int
 
+    _files: dict[str, bytes]
+
     @property
     def files(self) -> dict[str, bytes]:
         """What a checkpoint's folder keeps of it, by name."""
+        return dict(self._files)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -60,11 +63,11 @@ class TextTokenizer(Protocol):
         return "", ""
 
     def address(self, text: str, target_language: str = "", source_language: str = "") -> str:
-        """The text as it names its languages: ">>deu<< A sentence."; unchanged where it names one itself."""
+        """Return the text as it names its languages: ">>deu<< A sentence."; unchanged where it names one itself."""
         return text
 
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The special tokens that the encoder reads before and after the pieces of a source text."""
+        """Return the special tokens that the encoder reads before and after the pieces of a source text."""
         return (), (self.end_id,)
 
     def given(self, text: str) -> tuple[int, ...]:
@@ -80,31 +83,32 @@ class TextTokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Ids of a source text's pieces, without special tokens."""
+        return [piece.id for piece in self.pieces(text)]
 
     def encode_target(self, text: str) -> list[int]:
         """Ids of a target text's pieces, without special tokens."""
         return self.encode(text)
 
-    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
-        """Either, for many texts at once."""
+    def encode_all(self, texts: Sequence[str], *, target: bool = False) -> list[list[int]]:
+        """Encode many source or target texts at once."""
         return list(map(self.encode_target if target else self.encode, texts))
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a source text with the characters that each covers."""
+        """Return the pieces of a source text with the characters that each covers."""
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these target ids; special tokens leave nothing behind."""
 
-    def piece_text(self, id: int) -> str:
-        """The piece of the target's vocabulary as it is written there, such as "▁lehr" or "</s>"."""
+    def piece_text(self, token_id: int) -> str:
+        """Return the piece of the target's vocabulary as it is written there, such as "▁lehr" or "</s>"."""
 
-    def source_piece_text(self, id: int) -> str:
-        """The piece of the source's vocabulary, mostly the same, as it is written there."""
-        return self.piece_text(id)
+    def source_piece_text(self, token_id: int) -> str:
+        """Return the piece of the source's vocabulary, mostly the same, as it is written there."""
+        return self.piece_text(token_id)
 
 
 def unknown_parts(tokenizer: TextTokenizer, text: str) -> list[str]:
-    """The parts of a text that a tokenizer has no piece for, in order, each once."""
+    """Return the parts of a text that a tokenizer has no piece for, in order, each once."""
     unknown = [piece for piece in tokenizer.pieces(text) if piece.id == tokenizer.unknown_id]
     parts = (text[piece.begin : piece.end].strip() for piece in unknown)
     return list(dict.fromkeys(part for part in parts if part))  # one of "ﬁ"'s two pieces covers nothing
@@ -122,7 +126,7 @@ def source_ids(tokenizer: TextTokenizer, text: str) -> list[int]:
 
 
 def read_processor(name: str, content: bytes) -> sentencepiece.SentencePieceProcessor:
-    """A SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
+    """Return a SentencePiece model of a file; raises CheckpointError, naming the file, for anything else."""
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=content)
         processor.encode("")  # an empty file is taken without a word, and refused here
@@ -138,7 +142,7 @@ class Tokenizer(TextTokenizer):
     """
 
     def __init__(self, model: bytes):
-        self.model = model
+        self.model, self._files = model, {TOKENIZER_FILE: model}
         self._processor = read_processor("The tokenizer", model)
         self.pad_id = self._processor.pad_id()
         self.unknown_id = self._processor.unk_id()
@@ -181,37 +185,36 @@ class Tokenizer(TextTokenizer):
             raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {error}") from error
         return cls(model.getvalue())
 
-    @property
-    def files(self) -> dict[str, bytes]:
-        """What a checkpoint's folder keeps of it, by name."""
-        return {TOKENIZER_FILE: self.model}
-
     def __len__(self) -> int:
         return len(self._processor)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text's pieces, without special tokens."""
         return self._processor.encode(text)
 
-    def encode_all(self, texts: Sequence[str], target: bool = False) -> list[list[int]]:
-        """Like `encode`, for many texts at once."""
+    def encode_all(self, texts: Sequence[str], *, target: bool = False) -> list[list[int]]:  # noqa: ARG002 (alike)
         return self._processor.encode(list(texts))
 
+    def sample_all(self, texts: Sequence[str], dropout: float, seed: int) -> list[list[int]]:
+        """Encode texts with each merge left out with probability `dropout` (BPE-dropout, Provilkov et al. 2020).
+
+        The same seed gives the same pieces: SentencePiece draws in a thread of its own, which begins with that seed.
+        """
+        sentencepiece.set_random_generator_seed(seed)
+        return self._processor.encode(list(texts), enable_sampling=True, alpha=dropout, num_threads=1)
+
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a text with the characters that each covers; a piece's space before it counts as its own."""
-        found = self._processor.encode(text, return_type="offset_mapping")
-        columns = zip(found["ids"], found["pieces"], found["offsets"], strict=True)
-        return [Piece(id, piece, begin, end) for id, piece, (begin, end) in columns]
+        """Return a text's pieces with the characters that each covers; the space before a piece counts as its own."""
+        encoded = self._processor.encode(text, return_type="offset_mapping")
+        columns = zip(encoded["ids"], encoded["pieces"], encoded["offsets"], strict=True)
+        return [Piece(token_id, piece, begin, end) for token_id, piece, (begin, end) in columns]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of these ids; special tokens leave nothing behind."""
         return self._processor.decode([int(i) for i in ids])
 
-    def piece_text(self, id: int) -> str:
-        """The piece as the vocabulary writes it, such as "▁teach" or "</s>"."""
-        return self._processor.id_to_piece(int(id))
+    def piece_text(self, token_id: int) -> str:
+        return self._processor.id_to_piece(int(token_id))
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
+    """Return the text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
     return text.encode("utf-8", "replace").decode("utf-8")

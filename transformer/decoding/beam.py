@@ -58,7 +58,7 @@ class Beam:
         return f"beam {self.size}, {self.penalty}^{self.alpha:g}"
 
     def length_penalty(self, length: int) -> float:
-        """What the log-probability of a translation of `length` tokens is divided by."""
+        """Return what the log-probability of a translation of `length` tokens is divided by."""
         return ((5 + length) / 6) ** self.alpha if self.penalty == Penalty.GNMT else length**self.alpha
 
 
@@ -98,7 +98,7 @@ class SearchRecord:
     log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def outcome_of(self, ids: Ids) -> PathOutcome:
-        """What became of the path with these ids."""
+        """Return what became of the path with these ids."""
         ids = tuple(ids)
         for place, one in enumerate(self.ended, start=1):
             if one.ids == ids:
@@ -129,7 +129,7 @@ class _Search:
         return [score / beam.length_penalty(self.limit) for score in self.scores if score > -math.inf]
 
     def is_decided(self, beam: Beam) -> bool:
-        """True when as many have ended as were asked for and no unfinished one can still win."""
+        """Return True when as many have ended as were asked for and no unfinished one can still win."""
         if len(self.ended) < beam.size:
             return False
         return max(one.score for one in self.ended) >= max(self.score_bounds(beam))
@@ -203,7 +203,7 @@ def record_beam_search(
 
 
 def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer):
-    """The `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
+    """Return the `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab
     forced = {}
@@ -254,7 +254,7 @@ def best_ids(
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
 ) -> list[list[int]]:
-    """The best translation of each source, without its score, which only a beam search has to know."""
+    """Return the best translation of each source, without its score, which only a beam search has to know."""
     if isinstance(strategy, Beam):
         return [list(found[0].ids) for found in beam_search(model, sources, strategy, prefixes, memory)]
     return decode_ids(model, sources, strategy, prefixes, memory)
@@ -263,3 +263,60 @@ def best_ids(
 def strategy_for(beam: int) -> Greedy | Beam:
     """Greedy for 1, beam search of that size for more; raises ValueError below 1."""
     return Greedy() if beam == 1 else Beam(size=beam)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One translation under way, or ended.
+
+    ids: its tokens so far; parent: the number of the branch that it grew from, -1 for the first token's;
+    log_probability: of all its tokens, in nats; place: in the beam after its step, from 1, None for one that ended.
+    outcome: None where it went on, else how it left the search; rank, from 1, and score of one that ended.
+    """
+
+    ids: tuple[int, ...]
+    parent: int
+    log_probability: float
+    place: int | None = None
+    outcome: Outcome | None = None
+    rank: int | None = None
+    score: float | None = None
+
+
+def search_tree(record: SearchRecord) -> tuple[Branch, ...]:
+    """All branches of a recorded search, those of a step after those of the step before."""
+    ended = {one.ids: (rank, one) for rank, one in enumerate(record.ended, start=1)}
+    steps = max([len(record.kept), *map(len, ended)])
+    numbers: dict[tuple[int, ...], int] = {}
+    went_on = {ids[:-1] for kept in record.kept for ids in kept} | {ids[:-1] for ids in ended}
+    branches: list[Branch] = []
+    for step in range(1, steps + 1):
+        here: list[tuple[tuple[int, ...], int | None]] = [(ids, None) for ids in ended if len(ids) == step]
+        if step <= len(record.kept):
+            here += [(ids, place) for place, ids in enumerate(record.kept[step - 1])]
+        for ids, place in here:
+            parent = numbers.get(ids[:-1], -1)
+            if place is None:
+                rank, one = ended[ids]
+                branch = Branch(ids, parent, one.log_probability, None, Outcome.ENDED, rank, one.score)
+            else:
+                last = Outcome.OPEN if step == len(record.kept) else Outcome.FELL_OUT
+                outcome = None if ids in went_on else last
+                branch = Branch(ids, parent, record.log_probabilities[step - 1][place], place + 1, outcome)
+            numbers[ids] = len(branches)
+            branches.append(branch)
+    return tuple(branches)
+
+
+def best_branch(branches: Sequence[Branch]) -> int:
+    """Return the number of the branch that ended with the best score; the first of a search in which none ended."""
+    return next((number for number, branch in enumerate(branches) if branch.rank == 1), 0)
+
+
+def path_to(branches: Sequence[Branch], number: int) -> list[int]:
+    """Return the branches on the way to one of them, the first token's first, itself last."""
+    way = []
+    while number >= 0:
+        way.append(number)
+        number = branches[number].parent
+    return way[::-1]

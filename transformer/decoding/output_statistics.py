@@ -38,15 +38,15 @@ class OutputStatistics:
         return len(self.mean_log_probabilities)
 
     def less_sure(self, mean_log_probability: float) -> float:
-        """The share of the sentences whose mean log-probability is lower."""
+        """Return the share of the sentences whose mean log-probability is lower."""
         return bisect_left(self.mean_log_probabilities, mean_log_probability) / self.sentences
 
     def less_split(self, share: float) -> float:
-        """The share of the sentences of which a smaller share of words is split."""
+        """Return the share of the sentences of which a smaller share of words is split."""
         return bisect_left(self.split_shares, share) / self.sentences
 
     def typical_split(self) -> float:
-        """The mean share of words that are split."""
+        """Return the mean share of words that are split."""
         return sum(self.split_shares) / self.sentences
 
 
@@ -76,10 +76,12 @@ def measure_outputs(
     means, shares = [], []
     for start in range(0, len(sources), _SENTENCES_A_BATCH):
         batch = sources[start : start + _SENTENCES_A_BATCH]
-        found = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
-        means += [one.log_probability / (len(one.ids) - model.config.num_forced) for one in found]
+        hypotheses = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
+        means += [
+            hypothesis.log_probability / (len(hypothesis.ids) - model.config.num_forced) for hypothesis in hypotheses
+        ]
         for ids, _, _ in batch:
-            split, words = split_words([tokenizer.source_piece_text(id) for id in ids])
+            split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in ids])
             shares.append(split / max(1, words))
         if progress:
             progress(len(means))

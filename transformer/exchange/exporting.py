@@ -11,8 +11,7 @@ from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
 from ..files import new_folder, object_bytes, write_atomically
-from .folder import CONFIG, WEIGHTS
-from .layout import ACTIVATIONS, OUTPUT_BIAS, by_halves, parts, reordered
+from .layout import ACTIVATIONS, CONFIG, OUTPUT_BIAS, WEIGHTS, by_halves, parts, reordered
 
 
 def export_marian(checkpoint: Checkpoint, out: Path) -> None:
@@ -66,7 +65,7 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         "pad_token_id": config.pad_id,
         "eos_token_id": config.end_id,
         "decoder_start_token_id": config.begin_id,
-        "bad_words_ids": [[id] for id in config.never_chosen],
+        "bad_words_ids": [[token_id] for token_id in config.never_chosen],
         "max_length": config.max_length,
         "num_beams": 1,
     }
@@ -83,18 +82,18 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 
 def _has_papers_positions(config: ModelConfig) -> bool:
-    own = config.positions, config.position_base, config.first_position
-    return own == (Positions.SINUSOIDAL, ModelConfig.position_base, ModelConfig.first_position)
+    encoding = config.positions, config.position_base, config.first_position
+    return encoding == (Positions.SINUSOIDAL, ModelConfig.position_base, ModelConfig.first_position)
 
 
 def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
-    config, own = checkpoint.model.config, dict(checkpoint.model.named_parameters())
+    config, parameters = checkpoint.model.config, dict(checkpoint.model.named_parameters())
     order = by_halves(config.d_model)
     weights: dict[str, torch.Tensor] = {}
     for part in parts(config):
-        weight = reordered(own[part.ours].detach().to("cpu", torch.float32), part, order)
+        weight = reordered(parameters[part.ours].detach().to("cpu", torch.float32), part, order)
         weights |= zip(part.theirs, weight.chunk(len(part.theirs)), strict=True)
-    bias = own.get("output_projection.bias")
+    bias = parameters.get("output_projection.bias")
     zeros = torch.zeros(config.vocab_size)
     weights[OUTPUT_BIAS] = (zeros if bias is None else bias.detach().to("cpu", torch.float32))[None]
     return {name: weight.contiguous() for name, weight in weights.items()}
@@ -103,5 +102,5 @@ def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
 def _tokenizer_files(tokenizer) -> dict[str, bytes]:
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer.files
-    vocabulary = {tokenizer.piece_text(id): id for id in range(len(tokenizer))}
+    vocabulary = {tokenizer.piece_text(token_id): token_id for token_id in range(len(tokenizer))}
     return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: object_bytes(vocabulary)}

@@ -12,33 +12,19 @@ from ..errors import CheckpointError, DownloadError
 from ..files import read_object
 from ..model.layers import position_table
 from ..model.transformer import Transformer
-from .families import Description, read_description
-from .folder import CONFIG, GENERATION, INDEX, PICKLED, WEIGHTS, read_weights
-from .layout import (
-    OUTPUT,
-    OUTPUT_BIAS,
-    POSITIONS,
-    SHARED,
-    SOURCE_EMBEDDING,
-    TARGET_EMBEDDING,
-    in_turn,
-    parts,
-    reordered,
-)
-from .tokenizers import NEEDED, TOKENIZER_CONFIG, read_tokenizer
+from . import layout
+from .families import NEEDED, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
 
 _CARD = "README.md"
-_WEIGHTS = (WEIGHTS, "model-*.safetensors", INDEX, PICKLED)
+_WEIGHTS = (layout.WEIGHTS, "model-*.safetensors", layout.INDEX, layout.PICKLED)
 _POSITIONS_DIFFER = 2e-3  # what half precision may round off a sine
-_OFFSET = (
-    2  # rows of BART's tables of positions that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
-)
+_OFFSET = 2  # rows of BART's tables that no position has (modeling_bart.py, BartLearnedPositionalEmbedding)
 # What older files hold besides weights: versions, and M2M100's positions, which are computed.
 _NO_WEIGHT = re.compile(r"model\.(en|de)coder\.(version|embed_positions\.(weights|_float_tensor))")
 
 
 def import_checkpoint(name: str | Path) -> Checkpoint:
-    """A model of Marian (opus-mt), BART, mBART, M2M100 or NLLB from a folder in Hugging Face's layout or from its hub.
+    """Read a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or on its hub.
 
     Nothing of transformers is needed, and no code that comes with the weights is run. Raises CheckpointError for what
     is missing, damaged or another architecture, in a sentence that says what differs, and DownloadError where a name
@@ -55,16 +41,16 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     if not fits or special != (config.pad_id, config.end_id):
         raise CheckpointError(
             f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
-            f"{CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
+            f"{layout.CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
         )
     config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
-    model = build_model(config, _weights(read_weights(folder), config, folder), folder).eval()
+    model = build_model(config, _weights(layout.read_weights(folder), config, folder), folder).eval()
     origin = {"data": _origin(Path(name).name, description), "imported": {"type": description.kind}}
     return Checkpoint(model, tokenizer, origin)
 
 
 def exact_dtype(model: Transformer) -> torch.dtype:
-    """The smallest type in which a file can hold these weights without changing a number."""
+    """Return the smallest type in which a file can hold these weights without changing a number."""
     for dtype in (torch.float16, torch.bfloat16):
         if all(torch.equal(weight.to(dtype).to(weight.dtype), weight) for weight in model.parameters()):
             return dtype
@@ -72,7 +58,7 @@ def exact_dtype(model: Transformer) -> torch.dtype:
 
 
 def _downloaded(name: str) -> Path:
-    """The folder of a model of the hub, once it is here."""
+    """Return the folder of a model of the hub, once it is here."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise CheckpointError(f"There is no folder {name}; a name on the hub looks like Helsinki-NLP/opus-mt-en-de.")
     try:
@@ -81,30 +67,32 @@ def _downloaded(name: str) -> Path:
         needed = "one more package: pip install huggingface_hub"
         raise DownloadError(f"{name} is no folder here, and fetching it from the hub needs {needed}.") from error
     try:
-        return Path(snapshot_download(name, allow_patterns=[CONFIG, GENERATION, *NEEDED, _CARD, *_WEIGHTS]))
+        return Path(
+            snapshot_download(name, allow_patterns=[layout.CONFIG, layout.GENERATION, *NEEDED, _CARD, *_WEIGHTS])
+        )
     except Exception as error:  # the hub's library raises its own, its client's and the system's
         raise DownloadError(f"{name} cannot be fetched from the hub: {str(error).splitlines()[0]}") from error
 
 
-def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
-    """The weights under this engine's names; raises CheckpointError where one is missing, left over, or no sinusoid."""
-    left = {name: weight for name, weight in found.items() if not _NO_WEIGHT.fullmatch(name)}
+def _weights(stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path) -> dict[str, torch.Tensor]:
+    """Rename the weights for this engine; raises CheckpointError where one is missing, left over, or no sinusoid."""
+    left = {name: weight for name, weight in stored.items() if not _NO_WEIGHT.fullmatch(name)}
     for alias, name in _aliases(config):
         same = left.pop(alias, None)
         if same is not None and not torch.equal(same, left.setdefault(name, same)):
             raise CheckpointError(f"{folder} has two embeddings: {alias} is not {name}. Only one can be imported.")
-    for name in POSITIONS:
+    for name in layout.POSITIONS:
         _take_positions(left, config, folder, name)
     learned = config.positions == Positions.LEARNED
-    order, weights = torch.arange(config.d_model) if learned else in_turn(config.d_model), {}
+    order, weights = torch.arange(config.d_model) if learned else layout.in_turn(config.d_model), {}
     try:
-        for part in parts(config):
-            weights[part.ours] = reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
-        bias = left.pop(OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
+        for part in layout.parts(config):
+            weights[part.ours] = layout.reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
+        bias = left.pop(layout.OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
     except KeyError as error:
         raise CheckpointError(f"{folder} lacks the weights {error}.") from error
     except (RuntimeError, IndexError, TypeError) as error:
-        raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {CONFIG}.") from error
+        raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}.") from error
     if config.output_bias:
         weights["output_projection.bias"] = bias
     if left:
@@ -115,8 +103,8 @@ def _weights(found: dict[str, torch.Tensor], config: ModelConfig, folder: Path) 
 def _aliases(config: ModelConfig) -> list[tuple[str, str]]:
     """Names under which a matrix stands again, and where it is read from: each user of an embedding may have it."""
     if config.target_vocab_size:
-        return [(SHARED, SOURCE_EMBEDDING), (OUTPUT, TARGET_EMBEDDING)]
-    return [(name, SHARED) for name in (SOURCE_EMBEDDING, TARGET_EMBEDDING, OUTPUT)]
+        return [(layout.SHARED, layout.SOURCE_EMBEDDING), (layout.OUTPUT, layout.TARGET_EMBEDDING)]
+    return [(name, layout.SHARED) for name in (layout.SOURCE_EMBEDDING, layout.TARGET_EMBEDDING, layout.OUTPUT)]
 
 
 def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: Path, name: str) -> None:
@@ -130,13 +118,13 @@ def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: 
         return
     del left[name]
     fits = table.shape == (config.max_length, config.d_model)
-    own = table.float()[:, in_turn(config.d_model)] if fits else table
-    if not fits or not torch.allclose(own, position_table(config), atol=_POSITIONS_DIFFER):
+    reordered_table = table.float()[:, layout.in_turn(config.d_model)] if fits else table
+    if not fits or not torch.allclose(reordered_table, position_table(config), atol=_POSITIONS_DIFFER):
         raise CheckpointError(f"{folder} has positions of its own: {name} are not the paper's sinusoids.")
 
 
 def _origin(name: str, description: Description) -> dict[str, str]:
-    """What is known of the model: its name, its languages, the licence that its card names."""
+    """Return what is known of the model: its name, its languages, the licence that its card names."""
     folder, said = description.folder, description.stored.get("_name_or_path")
     data = {"name": said if isinstance(said, str) and said else name}
     languages = read_object(folder / TOKENIZER_CONFIG) if (folder / TOKENIZER_CONFIG).exists() else {}

@@ -1,5 +1,4 @@
-"""The models of Marian, BART, mBART and M2M100 as Hugging Face's transformers keeps them: how their weights lie beside
-this engine's.
+"""Where Hugging Face's transformers keeps the weights of Marian, BART, mBART and M2M100, and how they lie there.
 
 Two things differ besides names. Query, key and value are three matrices there and one here. And where the positional
 encoding is computed, it has its sines in the first half of the dimensions and its cosines in the second
@@ -10,23 +9,21 @@ and all numbers stay.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ..config import Activation, ModelConfig, Norm, Positions
+from ..errors import CheckpointError
+from ..files import read_object, read_tensors
 
 SHARED = "model.shared.weight"
 OUTPUT_BIAS = "final_logits_bias"
 SOURCE_EMBEDDING, TARGET_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT = "lm_head.weight"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-ACTIVATIONS = {
-    "relu": Activation.RELU,
-    "gelu": Activation.GELU,
-    "swish": Activation.SILU,
-    "silu": Activation.SILU,
-}
+ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SILU, "silu": Activation.SILU}
 
 
 @dataclass(frozen=True)
@@ -54,14 +51,14 @@ def parts(config: ModelConfig) -> Iterator[Part]:
         if config.embedding_norm:
             yield from _norm(f"{stack}_embedding_norm", f"model.{stack}.layernorm_embedding")
         for number in range(layers):
-            yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}", stack == "decoder")
+            yield from _layer(f"{stack}.{number}", f"model.{stack}.layers.{number}")
         if config.norm == Norm.PRE:
             yield from _norm(f"{stack}_norm", f"model.{stack}.layer_norm")
 
 
-def _layer(ours: str, theirs: str, has_cross_attention: bool) -> Iterator[Part]:
+def _layer(ours: str, theirs: str) -> Iterator[Part]:
     attentions = [("self_attention", "self_attn"), ("cross_attention", "encoder_attn")]
-    for kind, name in attentions[: 1 + has_cross_attention]:
+    for kind, name in attentions[: 2 if ours.startswith("decoder") else 1]:
         projections = [f"{theirs}.{name}.{each}_proj" for each in "qkv"]
         yield Part(f"{ours}.{kind}.query_key_value.weight", tuple(f"{p}.weight" for p in projections), columns=True)
         yield Part(f"{ours}.{kind}.query_key_value.bias", tuple(f"{p}.bias" for p in projections))
@@ -87,12 +84,56 @@ def in_turn(d_model: int) -> Tensor:
 
 
 def by_halves(d_model: int) -> Tensor:
-    """The inverse of `in_turn`."""
+    """Return the inverse of `in_turn`."""
     return in_turn(d_model).argsort()
 
 
 def reordered(weight: Tensor, part: Part, order: Tensor) -> Tensor:
-    """A weight with the axes that lie along the residual stream in another order."""
+    """Return a weight with the axes that lie along the residual stream in another order."""
     if part.rows:
         weight = weight[order]
     return weight[:, order] if part.columns else weight
+
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+WEIGHTS, INDEX, PICKLED = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+
+
+def read_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """All weights by name: of model.safetensors, of its shards, or of pytorch_model.bin, no code of which is run.
+
+    Raises CheckpointError where there are none, a file is damaged, or the index names a file elsewhere.
+    """
+    if (folder / WEIGHTS).exists():
+        return read_tensors(folder / WEIGHTS)
+    if (folder / INDEX).exists():
+        return _shards(folder)
+    if (folder / PICKLED).exists():
+        return _pickled(folder / PICKLED)
+    raise CheckpointError(f"{folder} has no weights: neither {WEIGHTS}, nor {INDEX}, nor {PICKLED}.")
+
+
+def _shards(folder: Path) -> dict[str, torch.Tensor]:
+    names = read_object(folder / INDEX).get("weight_map")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise CheckpointError(f"{folder / INDEX} names no shards.")
+    weights: dict[str, torch.Tensor] = {}
+    for name in sorted(set(names.values())):
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise CheckpointError(f"{folder / INDEX} names a file outside of its folder: {name!r}.")
+        weights |= read_tensors(folder / name)
+    missing = sorted(names.keys() - weights.keys())
+    if missing:
+        raise CheckpointError(f"{folder} lacks weights that its index names, {missing[0]} among them.")
+    return weights
+
+
+def _pickled(path: Path) -> dict[str, torch.Tensor]:
+    complaint = "holds more than tensors, which is not read, or is damaged"
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # what a broken or hostile file may raise is not to be foreseen
+        raise CheckpointError(f"{path} {complaint}.") from error
+    if not isinstance(content, dict) or not all(isinstance(each, torch.Tensor) for each in content.values()):
+        raise CheckpointError(f"{path} {complaint}.")
+    return content

@@ -61,7 +61,7 @@ class MultiHeadAttention(nn.Module):
         return self.split(query), self.split(key), self.split(value)
 
     def project_query(self, x: Tensor) -> Tensor:
-        """The query alone, for cross-attention: [batch, queries, d_model] -> [batch, heads, queries, d_k]."""
+        """Return the query alone, for cross-attention: [batch, queries, d_model] -> [batch, heads, queries, d_k]."""
         weight, bias = self.query_key_value.weight, self.query_key_value.bias
         return self.split(F.linear(x, weight[: self.d_model], bias[: self.d_model]))
 
@@ -101,24 +101,24 @@ class MultiHeadAttention(nn.Module):
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """True where a key is a real token: [batch, keys] -> [batch, 1, 1, keys], the same for every head and query."""
+    """Return True where a key is no padding: [batch, keys] -> [batch, 1, 1, keys], for every head and query alike."""
     return (ids != pad_id)[:, None, None, :]
 
 
 def input_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """The same for the decoder's input, whose first token is never padding: Marian's models begin with <pad>."""
+    """Mask the decoder's input so, whose first token is never padding: Marian's models begin with <pad>."""
     real = ids != pad_id
     real[:, 0] = True
     return real[:, None, None, :]
 
 
 def causal_mask(length: int, device: torch.device | str | None = None) -> Tensor:
-    """True where the key is not later than the query: [length, length] (paper, 3.2.3: "masked" self-attention)."""
+    """Return True where a key is not later than the query: [length, length] (paper, 3.2.3: "masked" self-attention)."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
 def target_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Padding and causal mask together: [batch, length] -> [batch, 1, length, length]."""
+    """Combine padding and causal mask: [batch, length] -> [batch, 1, length, length]."""
     return input_mask(ids, pad_id) & causal_mask(ids.shape[1], ids.device)
 
 

@@ -18,7 +18,7 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """The device asked for by `name`, else by HEADLIGHT_DEVICE, else CUDA, else MPS, else the CPU.
+    """Return the device asked for by `name`, else by HEADLIGHT_DEVICE, else CUDA, else MPS, else the CPU.
 
     Raises DeviceError for a name that PyTorch does not know or a device that this machine has not.
     """
@@ -36,7 +36,7 @@ def choose_device(name: str | None = None) -> torch.device:
 
 
 def describe_device(device: torch.device) -> str:
-    """The device in words, with the card's name or the number of threads."""
+    """Return the device in words, with the card's name or the number of threads."""
     if device.type == "cuda":
         return f"GPU ({torch.cuda.get_device_name(device)})"
     if device.type == "mps":

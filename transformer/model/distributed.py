@@ -38,11 +38,11 @@ class Processes:
         return self.rank == 0
 
     def share(self, rows: Sequence) -> Sequence:
-        """The rows of a batch that are this process's; none, where there are fewer rows than processes."""
+        """Return the rows of a batch that are this process's; none, where there are fewer rows than processes."""
         return rows[self.rank :: self.count]
 
     def wrap_ddp(self, module: nn.Module) -> nn.Module:
-        """The module, its gradients after each backward pass the mean over the processes."""
+        """Return the module, its gradients after each backward pass the mean over the processes."""
         # Its one buffer is the table of positions, which never changes.
         return module if self.count == 1 else DistributedDataParallel(module, forward_sync_buffers=False)
 
@@ -52,7 +52,7 @@ class Processes:
         return text if self.count == 1 else f"{self.count} processes, each on {text}"
 
     def sums(self, *values: float) -> list[float]:
-        """The sum of each value over the processes."""
+        """Return the sum of each value over the processes."""
         if self.count == 1:
             return list(values)
         total = torch.tensor(values, dtype=torch.float64)
@@ -67,9 +67,9 @@ class Processes:
         """Each process's tensor, all of one shape and on the CPU, under one another: [processes, ...]."""
         if self.count == 1:
             return tensor[None]
-        found = [torch.empty_like(tensor) for _ in range(self.count)]
-        distributed.all_gather(found, tensor)
-        return torch.stack(found)
+        gathered = [torch.empty_like(tensor) for _ in range(self.count)]
+        distributed.all_gather(gathered, tensor)
+        return torch.stack(gathered)
 
 
 @contextlib.contextmanager

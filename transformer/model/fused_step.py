@@ -23,7 +23,7 @@ _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
 
 
 def decoding_step(model: Transformer) -> Step:
-    """The function from each sentence's newest token [rows], caches and source mask to the logits [rows, vocab].
+    """Return the function from each sentence's newest token [rows], caches and source mask to the logits [rows, vocab].
 
     It holds the weights as they are now, so it is to be made anew for each translation.
     """
@@ -57,10 +57,10 @@ class _Layer:
 
     @classmethod
     def of(cls, layer: DecoderLayer) -> "_Layer":
-        own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        attention, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         return cls(
-            _weights(own.query_key_value),
-            _weights(own.output),
+            _weights(attention.query_key_value),
+            _weights(attention.output),
             _norm(layer.self_attention_residual.norm),
             _query(cross),
             _weights(cross.output),

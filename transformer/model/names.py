@@ -46,5 +46,5 @@ class AttentionKind(Name):
         return SubLayerKind.CROSS_ATTENTION if self is AttentionKind.CROSS else SubLayerKind.SELF_ATTENTION
 
     def block_name(self, layer: int | str) -> str:
-        """The module of this kind in a layer, counted from 0, or "*" for all: "decoder.2.cross_attention"."""
+        """Return the module of this kind in a layer, counted from 0, or "*" for all: "decoder.2.cross_attention"."""
         return f"{self.stack}.{layer}.{self.sublayer}"

@@ -8,9 +8,16 @@ from torch import Tensor, nn
 from ..arrays import require_index
 from ..config import ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
-from .layers import DecoderLayer, EncoderLayer, FeedForward, PositionalEncoding, StackInput, TokenEmbedding
+from .layers import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    OutputProjection,
+    PositionalEncoding,
+    StackInput,
+    TokenEmbedding,
+)
 from .names import Stack
-from .output_projection import OutputProjection
 
 
 class Transformer(nn.Module):
@@ -19,11 +26,13 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.config = config
-        width = config.d_model, config.scale_embeddings
+        width, scaled = config.d_model, config.scale_embeddings
         one_table = config.share_embeddings and not config.target_vocab_size
         # Checkpoints have these parts under these names, which come first; both inputs are made of them.
-        self.source_embedding = TokenEmbedding(config.vocab_size, *width)
-        self.target_embedding = self.source_embedding if one_table else TokenEmbedding(config.output_size, *width)
+        self.source_embedding = TokenEmbedding(config.vocab_size, width, scaled=scaled)
+        self.target_embedding = (
+            self.source_embedding if one_table else TokenEmbedding(config.output_size, width, scaled=scaled)
+        )
         self.positions = PositionalEncoding(config)
         learned = config.positions == Positions.LEARNED  # each side has a table of its own
         self.target_positions = PositionalEncoding(config) if learned else self.positions
@@ -38,7 +47,7 @@ class Transformer(nn.Module):
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm = last_norm(config.d_model)
         self.decoder_norm = last_norm(config.d_model)
-        self.output_projection = OutputProjection(config.d_model, config.output_size, config.output_bias)
+        self.output_projection = OutputProjection(width, config.output_size, bias=config.output_bias)
         if config.share_embeddings:
             self.output_projection.weight = self.target_embedding.embedding.weight
         self.reset_parameters()
@@ -98,7 +107,7 @@ class Transformer(nn.Module):
         return self.output_projection(self.decoder_norm(x[:, -1]))
 
     def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:
-        """A layer, counted from 0; raises ValueError for one that is not there."""
+        """Return a layer, counted from 0; raises ValueError for one that is not there."""
         layers = getattr(self, Stack(stack))
         require_index("layer", number, len(layers))
         return layers[number]
@@ -122,5 +131,5 @@ class Transformer(nn.Module):
         return self.output_projection.weight.device
 
     def count_parameters(self) -> int:
-        """Number of trained values, a shared matrix counted once."""
+        """Return the number of trained values, a shared matrix counted once."""
         return sum(parameter.numel() for parameter in self.parameters())

@@ -80,7 +80,7 @@ class _Job:
         return None
 
     def replay(self) -> TrainingReplay | None:
-        """The replay so far; where it cannot be read, the one before."""
+        """Return the replay so far; where it cannot be read, the one before."""
         with contextlib.suppress(OSError, CheckpointError):
             stamp = (self.folder / REPLAY_FILE).stat().st_mtime_ns
             if stamp != self._replay_stamp:
@@ -134,7 +134,7 @@ class Jobs:
         return names
 
     def look(self, name: str) -> JobView | None:
-        """What is there of a job, which counts as a visit; None for one that is unknown or whose time is up."""
+        """Return what is there of a job, which counts as a visit; None for one that is unknown or whose time is up."""
         with self._lock:
             job = self._jobs.get(name)
             if job is None:
@@ -185,8 +185,8 @@ class Jobs:
                 self._end(job, "left")
                 job.forget_replay()
         over = sorted((job.looked, name) for name, job in self._jobs.items() if not job.active)
-        for place, (looked, name) in enumerate(over):
-            if now - looked > _KEPT or place < len(over) - _MOST_KEPT:
+        for index, (looked, name) in enumerate(over):
+            if now - looked > _KEPT or index < len(over) - _MOST_KEPT:
                 shutil.rmtree(self._jobs.pop(name).folder, ignore_errors=True)
 
     def _start(self, job: _Job) -> None:
@@ -197,7 +197,7 @@ class Jobs:
         if nice := shutil.which("nice"):  # whoever looks at pages comes first
             command = [nice, "-n", "10", *command]
         try:
-            with open(job.folder / "output", "wb") as output:
+            with (job.folder / "output").open("wb") as output:
                 nothing = subprocess.DEVNULL
                 job.process = subprocess.Popen(
                     command, cwd=_ROOT, env=environment, stdin=nothing, stdout=output, stderr=output

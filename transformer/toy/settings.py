@@ -1,10 +1,58 @@
 """What a toy training is asked for, and what it reports: all that a server needs to know of its process."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ..config import ModelConfig, Norm, Positions, check_bounds, check_types, require
-from .tasks import SYMBOLS, Task, ToyTokenizer
+
+SYMBOLS = {"letters": "abcdefghijklmnopqrstuvwxyz", "digits": "0123456789"}
+
+
+class Task(StrEnum):
+    """What is to be made of a sequence."""
+
+    COPY = "copy"
+    REVERSE = "reverse"
+    SORT = "sort"
+
+    def answer(self, sequence: Sequence) -> list:
+        """Return the sequence that is to be written."""
+        if self is Task.SORT:
+            return sorted(sequence)
+        return list(sequence) if self is Task.COPY else list(reversed(sequence))
+
+    def positions(self, sequence: Sequence) -> list[set[int]]:
+        """For each symbol of the answer, where it may be read from: several places where a sorted symbol recurs."""
+        if self is Task.SORT:
+            return [{index for index, symbol in enumerate(sequence) if symbol == wanted} for wanted in sorted(sequence)]
+        return [{index} for index in self.answer(range(len(sequence)))]
+
+
+class ToyTokenizer:
+    """The tokens of a toy task: padding, begin and end of sequence, then the symbols in their order."""
+
+    pad_id, begin_id, end_id, first_id = 0, 1, 2, 3
+
+    def __init__(self, symbols: str, vocabulary: int):
+        self._texts = ["<pad>", "<s>", "</s>", *SYMBOLS[symbols][:vocabulary]]
+        self._ids = {text: token_id for token_id, text in enumerate(self._texts)}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of symbols with spaces between; raises KeyError for another symbol."""
+        return [self._ids[symbol] for symbol in text.split()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the symbols with spaces between; special tokens leave nothing behind."""
+        return " ".join(self._texts[token_id] for token_id in ids if token_id >= self.first_id)
+
+    def piece_text(self, token_id: int) -> str:
+        """Return the text of one token."""
+        return self._texts[token_id]
+
 
 STATUS_FILE = "status.json"
 HELD_OUT = 500  # sequences to measure with, never trained on
@@ -67,7 +115,7 @@ class ToySettings:
         self.model_config()  # refuses an unknown norm, heads that do not divide d_model, an odd d_model
 
     def model_config(self) -> ModelConfig:
-        """The model's shape; its dropout is 0, for there is always a new example."""
+        """Return the model's shape; its dropout is 0, for there is always a new example."""
         tokenizer = self.tokenizer()
         return ModelConfig(
             vocab_size=len(tokenizer),
@@ -86,7 +134,7 @@ class ToySettings:
         )
 
     def tokenizer(self) -> ToyTokenizer:
-        """The tokens of its task."""
+        """Return the tokens of its task."""
         return ToyTokenizer(self.symbols, self.vocabulary)
 
     def _check_number_of_sequences(self) -> None:

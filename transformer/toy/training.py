@@ -23,8 +23,7 @@ from ..training.optimization import noam_rate
 from ..training.replay import REPLAY_FILE, TrainingReplay
 from ..training.replay_recorder import ReplayRecorder
 from ..training.updates import NotFiniteError, Updater, attention_kernel
-from .settings import HELD_OUT, STATUS_FILE, ToySchedule, ToySettings, ToyStatus
-from .tasks import ToyTokenizer
+from .settings import HELD_OUT, STATUS_FILE, ToySchedule, ToySettings, ToyStatus, ToyTokenizer
 
 BATCH = 32  # sequences an update
 SCORE_NAME = "exact match"
@@ -66,7 +65,7 @@ class ToyData:
         )
 
     def sources(self, number: int) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-        """The first of the held-out sequences as the model reads them, each with the answer's ids, its end included."""
+        """Yield the first held-out sequences as the model reads them, each with its answer's ids, end included."""
         end = ToyTokenizer.end_id
         for row in self.held_out[:number]:
             yield [*row, end], (*self.settings.task.answer(row), end)
@@ -134,7 +133,7 @@ class ToyTraining:
                 raise UserError(message) from error
 
     def replay(self) -> TrainingReplay:
-        """The replay so far."""
+        """Return the replay so far."""
         return self.recorder.replay(self.losses, self.scores, SCORE_NAME)
 
     def _measure(self, update: int) -> tuple[float, int]:
@@ -151,7 +150,7 @@ class ToyTraining:
     def _exact_match(self, number: int) -> float:
         sources, answers = zip(*self.data.sources(number), strict=True)
         written = decode(self.model, sources, Greedy())
-        return sum(found.ids == right for found, right in zip(written, answers, strict=True)) / number
+        return sum(hypothesis.ids == right for hypothesis, right in zip(written, answers, strict=True)) / number
 
     def _record(self, update: int) -> None:
         """Take a snapshot; of too many, keep every second one, the first and the newest among them."""
@@ -162,7 +161,7 @@ class ToyTraining:
 
 
 def toy_rate(update: int, settings: ToySettings) -> float:
-    """The learning rate of an update, from 1; all schedules have the same peak."""
+    """Return the learning rate of an update, from 1; all schedules have the same peak."""
     warmup = settings.warmup_steps
     if settings.schedule is ToySchedule.NOAM:
         return settings.rate_factor * noam_rate(update, settings.d_model, warmup)

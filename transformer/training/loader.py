@@ -39,8 +39,8 @@ class Update:
 
     def describe(self, number: int) -> str:
         """Where its batch of this number, from 0, is to be found: step, epoch, batch, and lines of the corpus."""
-        places = sorted(place for example in self.batches[number] for place in example.places)
-        lines = [f"{file}:{line}" if file else line for file, line in places]
+        origins = sorted(origin for example in self.batches[number] for origin in example.places)
+        lines = [f"{file}:{line}" if file else line for file, line in origins]
         shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
         return f"step {self.step} (epoch {self.epoch}, batch {self.first + number}{shown})"
 
@@ -59,7 +59,7 @@ class UpdateLoader:
         self._settings, self._model = experiment.training, experiment.model
         self._device, self._processes = device, processes
         mixture = pairs if isinstance(pairs, Mixture) else Mixture([WeightedPairs(pairs)])
-        self.mixture = MixedExamples(mixture, tokenizer, self._model.max_length)
+        self.mixture = MixedExamples(mixture, tokenizer, self._model.max_length, self._settings.segmentation_dropout)
         self.examples = self.mixture.all
 
     def remaining(self, progress: Progress) -> Iterator[tuple[Update, list[Tensors]]]:
@@ -76,7 +76,7 @@ class UpdateLoader:
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
     def _epoch(self, progress: Progress) -> list[list[list[Example]]]:
-        """The batches of each update that is left of the epoch."""
+        """Return the batches of each update that is left of the epoch."""
         settings = self._settings
         seed, longest = settings.seed * EPOCH_SEED + progress.epoch, self._model.max_length
         examples = self.mixture.of_epoch(progress.epoch, settings.seed)
@@ -108,18 +108,16 @@ def load_updates(
 
 
 def _collate_shares(batches: Sequence[Examples], pad_id: int, processes: Processes) -> list[Tensors]:
-    return [_collate_share(batch, pad_id, processes) for batch in batches]
+    shares = []
+    for batch in batches:
+        rows = processes.share(batch)
+        source, fed, predicted = collate(rows or batch[:1], pad_id)
+        # Without a row there is nothing to predict: its loss and its gradients are 0.
+        shares.append((source, fed, predicted if rows else torch.full_like(predicted, pad_id)))
+    return shares
 
 
-def _collate_share(batch: Examples, pad_id: int, processes: Processes) -> Tensors:
-    rows = processes.share(batch)
-    source, fed, predicted = collate(rows or batch[:1], pad_id)
-    if not rows:
-        predicted = torch.full_like(predicted, pad_id)  # nothing to predict: its loss and its gradients are 0
-    return source, fed, predicted
-
-
-def _leave_signals_to_the_run(worker: int) -> None:
-    """An interruption reaches every process of a terminal; the run alone answers it, when its step is done."""
+def _leave_signals_to_the_run(_worker: int) -> None:
+    """Ignore interruptions, which reach every process of a terminal: the run answers them when its step is done."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -38,7 +38,7 @@ class Throughput:
         self._steps += 1
 
     def due(self) -> bool:
-        """True when the last report is long enough ago."""
+        """Return True when the last report is long enough ago."""
         return time.monotonic() - self._reported >= _REPORT_SECONDS
 
     def seconds(self) -> float:
@@ -50,12 +50,10 @@ class Throughput:
         elapsed, progress, steps = time.monotonic() - self._reported, self._progress, max(1, self._steps)
         tokens_a_second = self._tokens / elapsed
         minutes_left = (self._max_steps - progress.step) * elapsed / steps / 60
-        used = self._flops / elapsed / self._peak_flops if self._peak_flops else None
-        utilisation = "" if used is None else f", model FLOPs utilisation {100 * used:.1f} %"
-        logger.info(
-            f"step {progress.step}/{self._max_steps}  epoch {progress.epoch + 1}  loss {self._losses / steps:.3f}  "
-            f"rate {rate:.2e}  {tokens_a_second:.0f} target tokens/s{utilisation}  {minutes_left:.0f} min left"
-        )
+        used = f", model FLOPs utilisation {self._flops / elapsed / self._peak_flops:.1%}" if self._peak_flops else ""
+        line = "step %d/%d  epoch %d  loss %.3f  rate %.2e  %.0f target tokens/s%s  %.0f min left"
+        position = progress.step, self._max_steps, progress.epoch + 1
+        logger.info(line, *position, self._losses / steps, rate, tokens_a_second, used.replace("%", " %"), minutes_left)
         self._reset()
         return tokens_a_second
 
@@ -101,7 +99,7 @@ def peak_flops(card: str) -> float | None:
 
 
 def device_peak_flops(device: torch.device) -> float | None:
-    """The same for a device; None for all but known GPUs."""
+    """Do the same for a device; None for all but known GPUs."""
     return peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
 
 
@@ -130,7 +128,7 @@ def _attention_products(queries: int, keys: int, d_model: int) -> int:
 
 
 def update_flops(config: ModelConfig, batches: Sequence[Tensors]) -> int:
-    """The same for all batches of an update."""
+    """Do the same for all batches of an update."""
     return sum(training_flops(config, *source.shape, fed.shape[1]) for source, fed, _ in batches)  # type: ignore[call-arg, misc]
 
 

@@ -37,7 +37,7 @@ class Noam:
         return self.factor / math.sqrt(self.d_model * self.warmup_steps)
 
     def rates(self, last_step: int) -> np.ndarray:
-        """The rate of every step from 1 to `last_step`: [last_step], float64."""
+        """Return the rate of every step from 1 to `last_step`: [last_step], float64."""
         steps = np.arange(1, last_step + 1, dtype=np.float64)
         return self.factor * self.d_model**-0.5 * np.minimum(steps**-0.5, steps * self.warmup_steps**-1.5)
 
@@ -50,7 +50,7 @@ def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 def learning_rate(step: int, d_model: int, training: TrainingConfig) -> float:
-    """The rate of this step under the configured schedule, warm-up and cool-down (Zhai et al. 2022)."""
+    """Return the rate of this step under the configured schedule, warm-up and cool-down (Zhai et al. 2022)."""
     if training.schedule == "noam":
         rate = noam_rate(step, d_model, training.warmup_steps)
     else:
@@ -107,5 +107,5 @@ def _require_whole(name: str, value: float, least: int, most: int) -> None:
 
 
 def _shown(value: float) -> str:
-    """A number for a message: a user's may have hundreds of digits."""
+    """Return a number for a message: a user's may have hundreds of digits."""
     return "a number so far away" if abs(value) >= 1e15 else f"{value:,.15g}"

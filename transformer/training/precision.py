@@ -36,7 +36,7 @@ class Trial:
 
 
 def has_bfloat16(cpu_info: Path = _CPU_INFO) -> bool:
-    """True where this CPU multiplies bfloat16 itself: AMX or AVX-512 on x86, BF16 on Arm; False where nothing says so.
+    """Return True where this CPU multiplies bfloat16 itself: AMX or AVX-512 on x86, BF16 on Arm; else False.
 
     PyTorch emulates bfloat16 on any other, more slowly than it computes in float32.
     """
@@ -48,18 +48,15 @@ def has_bfloat16(cpu_info: Path = _CPU_INFO) -> bool:
     return bool(features and _IN_HARDWARE & set(features[1].split()))
 
 
-def faster(in_hardware: bool, float32: float, bfloat16: float) -> Precision:
-    """The precision to train in, by what the CPU has and what the same updates took in each, in seconds."""
-    return Precision.BFLOAT16 if in_hardware and bfloat16 * _GAIN <= float32 else Precision.FLOAT32
+def faster(float32: float, bfloat16: float) -> Precision:
+    """Return the precision to train in by what the same updates took in each, in seconds."""
+    return Precision.BFLOAT16 if bfloat16 * _GAIN <= float32 else Precision.FLOAT32
 
 
 def choose_precision(
-    model: Transformer,
-    settings: TrainingConfig,
-    updates: Iterable[tuple[Update, list[Tensors]]],
-    processes: Processes,
+    model: Transformer, settings: TrainingConfig, updates: Iterable[tuple[Update, list[Tensors]]], processes: Processes
 ) -> Precision:
-    """The precision for a run on a CPU: bfloat16 where all processes have it in hardware and a trial says it is faster.
+    """Choose a run's precision on a CPU: bfloat16 where all processes have it in hardware and it is faster.
 
     updates: the run's first ones, each as examples and as this process's tensors. Weights, gradients and random numbers
     stay as they are. One line in the log has both speeds.
@@ -67,13 +64,13 @@ def choose_precision(
     if processes.sums(has_bfloat16()) != [processes.count]:
         return Precision.FLOAT32
     try:
-        found = try_precisions(model, settings, updates)
+        trial = try_precisions(model, settings, updates)
     except NotFiniteError:
-        found = Trial(0.0, 0.0, 1.0)  # the run itself comes to that batch, and says where it is
-    float32, bfloat16 = processes.sums(found.float32, found.bfloat16)
-    chosen = faster(True, float32, bfloat16)
+        trial = Trial(0.0, 0.0, 1.0)  # the run itself comes to that batch, and says where it is
+    float32, bfloat16 = processes.sums(trial.float32, trial.bfloat16)
+    chosen = faster(float32, bfloat16)
     if float32:
-        speeds = found.tokens * processes.count / float32, found.tokens * processes.count / bfloat16
+        speeds = trial.tokens * processes.count / float32, trial.tokens * processes.count / bfloat16
         logger.info("tried: float32 %.0f, bfloat16 %.0f target tokens/s; training in %s", *speeds, chosen)
     return chosen
 

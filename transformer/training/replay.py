@@ -99,7 +99,7 @@ def load_replay(path: Path) -> TrainingReplay:
 
 
 def snapshot_steps(max_steps: int, count: int = SNAPSHOTS) -> list[int]:
-    """Steps to keep in a run of known length: 0, then each a constant factor after the one before, up to the last.
+    """Return the steps to keep in a run of known length: 0, then each a constant factor after the one before.
 
     Early steps change more than late ones. Fewer than `count` where there are not as many steps.
     """

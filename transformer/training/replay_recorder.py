@@ -30,7 +30,7 @@ class Vocabulary(Protocol):
 
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: Sequence[int]) -> str: ...
-    def piece_text(self, id: int) -> str: ...
+    def piece_text(self, token_id: int) -> str: ...
 
 
 class ReplayRecorder:
@@ -84,7 +84,7 @@ class ReplayRecorder:
         )
 
     def _pass(self, model: Transformer, source: list[int], target: list[int]) -> dict:
-        """A probe in one snapshot: its maps and probabilities, and the model's own output."""
+        """Return a probe in one snapshot: its maps and probabilities, and the model's own output."""
         source = [*source, self.vocabulary.end_id]
         seen = record(model, [source], [[self.vocabulary.begin_id, *target]])
         chosen = torch.tensor([*target, self.vocabulary.end_id], device=seen.logits.device)
@@ -113,7 +113,7 @@ class ReplayRecorder:
 
 
 def _snapshot(trajectory: ProbeTrajectory, number: int) -> dict:
-    """A probe in one snapshot, as a recorder keeps it."""
+    """Return a probe in one snapshot, as a recorder keeps it."""
     arrays = {name: getattr(trajectory, name)[number] for name in (*AttentionKind, "probabilities")}
     return {**arrays, "output": trajectory.outputs[number]}
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -47,7 +46,7 @@ class Progress:
     point_steps: int = 0
 
     def is_over(self, training: TrainingConfig) -> bool:
-        """True when all steps are done, or patience is at its end."""
+        """Return True when all steps are done, or patience is at its end."""
         impatient = 0 < training.patience <= self._validations_without_gain()
         return impatient or self.step >= training.max_steps
 
@@ -63,9 +62,9 @@ class Progress:
 
     def add_validation(self, seconds: float, rate: float, loss: float, bleu: float) -> bool:
         """Add a row to the history; True when its BLEU is the best so far."""
-        place = {"step": self.step, "epoch": self.epoch + 1, "seconds": round(seconds), "rate": rate}
+        row = {"step": self.step, "epoch": self.epoch + 1, "seconds": round(seconds), "rate": rate}
         measured = {"train_loss": self.take_mean_loss(), "valid_loss": loss, "valid_bleu": bleu}
-        self.history.append(place | measured)
+        self.history.append(row | measured)
         better = bleu > self.best_bleu
         self.best_bleu = max(bleu, self.best_bleu)
         return better
@@ -89,7 +88,7 @@ class SavedRun:
         self.folder = Path(folder)
 
     def exists(self) -> bool:
-        """True where a run was saved."""
+        """Return True where a run was saved."""
         return (self.folder / _LAST).exists() or (self.folder / _BEFORE).exists()
 
     def save(self, model: nn.Module, optimizer: Adam, progress: Progress, random: Tensor) -> None:
@@ -109,8 +108,8 @@ class SavedRun:
         save_checksummed(following, tensors)
         # Killed between these two, it leaves the save before as the only one.
         if last.exists():
-            os.replace(last, before)
-        os.replace(following, last)
+            last.replace(before)
+        following.replace(last)
         sync_folder(self.folder)
 
     def load(self, model: nn.Module, optimizer: Adam) -> tuple[Progress, Tensor]:
@@ -142,7 +141,7 @@ class SavedRun:
         save_checksummed(self._weights(step), {name: p.detach() for name, p in model.named_parameters()})
 
     def mean_weights(self, steps: list[int]) -> dict[str, Tensor]:
-        """The mean of these steps' weights (paper, 6.1); raises CheckpointError when one is missing or damaged."""
+        """Average these steps' weights (paper, 6.1); raises CheckpointError when one is missing or damaged."""
         mean: dict[str, Tensor] = {}
         for step in steps:
             for name, weight in load_checksummed(self._weights(step)).items():
@@ -171,7 +170,7 @@ class SavedRun:
         return self.folder / f"snapshot-{step:07d}.safetensors"
 
     def _load_last(self) -> dict[str, Tensor]:
-        """The last save, or the one before it where the last is damaged; the damaged one is put aside."""
+        """Return the last save, or the one before it where the last is damaged; the damaged one is put aside."""
         last, before = self.folder / _LAST, self.folder / _BEFORE
         if not self.exists():
             raise CheckpointError(f"There is no saved run in {self.folder}.")
@@ -188,7 +187,7 @@ class SavedRun:
 
 
 def random_state(device: torch.device) -> Tensor:
-    """What this process draws its next random numbers from: [bytes], the CPU's and on a GPU also the device's."""
+    """Return what this process draws its next random numbers from: [bytes], the CPU's and a GPU's where it is one."""
     states = [torch.get_rng_state()]
     if device.type == "cuda":
         states.append(torch.cuda.get_rng_state(device))

@@ -1,23 +1,25 @@
-"""The trainer: one run from its first update, or the one it was stopped at, to its last."""
+"""A whole run: from a configuration and a corpus, or an unfinished run, to a checkpoint (paper, section 5)."""
 
 import contextlib
+import dataclasses
 import itertools
 import logging
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from ..config import Experiment, Precision, current_names
+from ..checkpoint import Checkpoint, load_checkpoint, note_training, save_history
+from ..config import Experiment, ModelConfig, Precision, current_names
 from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
-from ..data.tokenizer import Tokenizer
-from ..errors import CheckpointError, DataError
+from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
+from ..errors import CheckpointError, ConfigError, DataError
+from ..files import write_atomically
 from ..model.device import keep_freed_memory
 from ..model.distributed import Processes
 from ..model.transformer import Transformer
@@ -60,12 +62,12 @@ class Trainer:
         self.model = Transformer(experiment.model).to(device)
         self.validator = Validator(Transformer(experiment.model).to(device), tokenizer, valid_pairs, self.settings)
         self.updater = Updater(self.model, self.settings, self.processes)
-        place = self.processes.describe(device)
-        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, place, self.loader.mixture)
+        where = self.processes.describe(device)
+        self.checkpoint = RunCheckpoint(Path(out), experiment, tokenizer, where, self.loader.mixture)
         self.saved_run = SavedRun(Path(out) / "resume")
         self.replay = RunReplay(experiment, tokenizer, self.saved_run.folder)
         self.events: Events | None = None
-        self.progress = Progress(model=asdict(experiment.model))
+        self.progress = Progress(model=dataclasses.asdict(experiment.model))
         self._saved_step = 0
         if not self.processes.first:
             self._reseed()
@@ -100,8 +102,8 @@ class Trainer:
     def run(self) -> None:
         """Train to the end; an interruption ends the step under way, saves, and raises KeyboardInterrupt."""
         keep_freed_memory()
-        pairs, place = len(self.loader.examples), self.processes.describe(self.device)
-        logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, place)
+        pairs, where = len(self.loader.examples), self.processes.describe(self.device)
+        logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, where)
         self.model.train()
         peak_flops = device_peak_flops(self.device) if self.updater.objective.in_bfloat16 else None
         throughput = Throughput(self.progress, self.settings.max_steps, peak_flops)
@@ -170,7 +172,7 @@ class Trainer:
             self.checkpoint.save(self.validator.model, progress, score)  # type: ignore[arg-type]
             self.replay.publish(self.checkpoint.folder, progress)
         elif first:
-            self.checkpoint.save_history(progress)
+            save_history(self.checkpoint.folder, progress.history)
 
     def _save(self, throughput: Throughput) -> None:
         """Save where the run stands, unless that was just done."""
@@ -190,7 +192,7 @@ class Trainer:
         step, patience = self.progress.step, self.settings.patience
         if step < self.settings.max_steps:
             logger.info("no better BLEU in %d validations: stopped early, at step %d", patience, step)
-            self.checkpoint.note_early_stop(step, patience)
+            note_training(self.checkpoint.folder, "stopped_early", {"step": step, "patience": patience})
             self.replay.steps.add(step)
             self._record_replay()
         self.replay.publish(self.checkpoint.folder, self.progress)
@@ -217,7 +219,7 @@ def interruptions_held() -> Iterator[threading.Event]:
     asked = threading.Event()
     last = time.monotonic()
 
-    def hold(number, frame) -> None:
+    def hold(*_: object) -> None:
         nonlocal last
         if not asked.is_set():
             logger.info("stopping after this step; interrupt again to stop at once")
@@ -233,3 +235,85 @@ def interruptions_held() -> Iterator[threading.Event]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    experiment: Experiment,
+    pairs: TextPairs | Mixture,
+    valid_pairs: TextPairs,
+    out: Path,
+    device: torch.device,
+    *,
+    resume: bool = False,
+    warm_start: Path | None = None,
+    tensorboard: Path | None = None,
+    processes: Processes | None = None,
+) -> None:
+    """Learn the tokenizer, then the model, into the checkpoint folder `out`; with `resume`, go on with the run there.
+
+    `pairs` may be a mixture of several corpora; the tokenizer learns from each of its pairs once, whatever the weights.
+    `warm_start` is a checkpoint to begin with: its weights and its tokenizer. `tensorboard` is a folder for event
+    files. With several `processes`, all call this alike. Raises ConfigError when `out` holds a run that is not to be
+    resumed, CheckpointError when that or `warm_start` is of another shape or a file cannot be written, and DataError
+    when the corpus cannot be trained on.
+    """
+    out, processes = Path(out), processes or Processes()
+    saved_run = SavedRun(out / "resume")
+    unfinished = saved_run.exists()
+    if unfinished and not resume:
+        raise ConfigError(f"{out} already holds a run; give --resume to go on with it, or another --out.")
+    if (out / "config.json").exists() and not unfinished:
+        raise ConfigError(f"{out} already holds a checkpoint and no unfinished run; give another --out.")
+    start = _load_start(warm_start, experiment.model) if warm_start and not unfinished else None
+    if processes.first:
+        for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
+            part.unlink()  # what a run that was killed while it wrote has left half written
+        if not unfinished:
+            _save_tokenizer(saved_run.folder, start, pairs, experiment)
+    processes.wait()
+    tokenizer = Tokenizer.load(saved_run.folder / TOKENIZER_FILE)
+    trainer = Trainer(experiment, tokenizer, pairs, valid_pairs, out, device, processes)
+    if unfinished:
+        trainer.resume()
+    elif start:
+        trainer.start_from(start.model, str(warm_start))
+    if tensorboard and processes.first:
+        trainer.events = Events(tensorboard, trainer.progress.step)
+    try:
+        trainer.run()
+    except OSError as error:
+        kept = "--resume goes on from the last save" if saved_run.exists() else "nothing was saved yet"
+        raise CheckpointError(f"{error.filename or out} cannot be written: {error.strerror}; {kept}.") from error
+    finally:
+        if trainer.events:
+            trainer.events.close()
+
+
+def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
+    """Put the run's tokenizer where every process, and a resumed run, reads it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if start:
+        tokenizer = start.tokenizer
+        if not isinstance(tokenizer, Tokenizer):
+            raise CheckpointError("An imported checkpoint, with a tokenizer a language, cannot be trained on.")
+    else:
+        logger.info("learning a tokenizer of %d pieces", experiment.tokenizer.vocab_size)
+        tokenizer = Tokenizer.train((side for pair in pairs for side in pair), experiment.tokenizer)
+    write_atomically(folder / TOKENIZER_FILE, tokenizer.model)
+
+
+def _load_start(folder: Path, config: ModelConfig) -> Checkpoint:
+    """Return the checkpoint to begin with; raises CheckpointError when it is not of this shape."""
+    checkpoint = load_checkpoint(folder, torch.device("cpu"))
+    given, wanted = dataclasses.asdict(checkpoint.model.config), dataclasses.asdict(config)
+    for name in ("dropout", "max_length"):  # no weight depends on these
+        del given[name], wanted[name]
+    differing = [
+        f"{name} is {given[name]} there, {wanted[name]} here" for name in wanted if given[name] != wanted[name]
+    ]
+    if differing:
+        raise CheckpointError(f"{folder} cannot be begun with, its shape is another: {'; '.join(differing)}.")
+    return checkpoint

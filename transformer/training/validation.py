@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..checkpoint import Checkpoint, note_training, save_checkpoint, save_history
+from ..checkpoint import Checkpoint, save_checkpoint
 from ..config import Experiment, TrainingConfig
 from ..data.batching import Examples, collate, epoch_batches, fitting
 from ..data.mixture import MixedExamples
@@ -63,16 +63,8 @@ class RunCheckpoint:
         training = self._describe(progress, score)
         save_checkpoint(self.folder, Checkpoint(model, self.tokenizer, training, progress.history))
 
-    def save_history(self, progress: Progress) -> None:
-        """Write the history alone, after a validation that was not the best."""
-        save_history(self.folder, progress.history)
-
-    def note_early_stop(self, step: int, patience: int) -> None:
-        """Add to training.json that the run ended at this step, after so many validations without a better BLEU."""
-        note_training(self.folder, "stopped_early", {"step": step, "patience": patience})
-
     def _describe(self, progress: Progress, score: Score) -> dict:
-        """The training.json of the newest validation's weights."""
+        """Return the training.json of the newest validation's weights."""
         row, configuration = progress.history[-1], self.experiment.as_dict()
         return {
             "data": configuration["data"],

@@ -12,8 +12,8 @@ from headlight.app.batches import early_layers
 from transformer import Beam, Decoding
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
+from transformer.decoding.beam import Branch, path_to, search_tree
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
-from transformer.decoding.search_tree import Branch, path_to, search_tree
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 from transformer.interpret.trace import Trace

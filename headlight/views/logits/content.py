@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.plots.decoding import layer_names
 from headlight.plots.text import format_error, format_probability, percent, pluralize, quoted, signed
-from transformer.decoding.truncation import Truncation
+from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing
 from transformer.interpret.activations import Predictions

@@ -26,7 +26,7 @@ from headlight.plots.decoding import (
     truncation_figure,
 )
 from headlight.plots.text import quoted
-from transformer.decoding.truncation import truncate
+from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.parameters import output_row

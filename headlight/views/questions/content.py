@@ -20,7 +20,7 @@ from headlight.views.inside.scaling_content import describe_random
 from headlight.views.logits.content import logit_by_hand
 from transformer import Translator
 from transformer.config import Positions, Schedule
-from transformer.decoding.truncation import truncate
+from transformer.decoding.sampling import truncate
 from transformer.experiments.attention import fully_masked_row, measure_random_products
 from transformer.experiments.training import Smoothing, SmoothingForm, compare_parallel_and_cached
 from transformer.interpret.head_patterns import measure_heads, representative_heads

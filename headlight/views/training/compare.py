@@ -14,8 +14,7 @@ from headlight.plots.text import sentence_case
 from headlight.plots.training import runs_figure
 from transformer.config import Norm
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import ToySettings
-from transformer.toy.tasks import Task
+from transformer.toy.settings import Task, ToySettings
 
 from . import live
 from .live_content import comparison, model_text, state_text, task_text

@@ -14,8 +14,7 @@ from transformer.config import Norm
 from transformer.errors import BusyError
 from transformer.interpret.head_patterns import best_reader
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import ToySettings
-from transformer.toy.tasks import SYMBOLS, Task
+from transformer.toy.settings import SYMBOLS, Task, ToySettings
 
 from .live_content import exact_match_text, model_text, reading_story, state_text, task_text, time_left_text
 from .replay import show_replay

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from headlight.plots.text import head_name, percent, pluralize, quoted, scientific, sentence_case
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import ToySchedule, ToySettings, ToyStatus
-from transformer.toy.tasks import SYMBOLS, Task
+from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
 from transformer.training.optimization import Noam
 from transformer.training.replay import TrainingReplay
 

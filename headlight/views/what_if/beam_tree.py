@@ -14,8 +14,7 @@ from headlight.app.widgets import one_line, show_attempt, show_finding
 from headlight.components.show import beam_tree
 from headlight.plots.text import format_probability, one_head_name, quoted, signed
 from transformer import Beam
-from transformer.decoding.beam import Outcome
-from transformer.decoding.search_tree import Branch, best_branch, path_to
+from transformer.decoding.beam import Branch, Outcome, best_branch, path_to
 
 _LOOKS: dict[Outcome | None, str] = {Outcome.FELL_OUT: "dropped", Outcome.ENDED: "ended"}
 

@@ -2,6 +2,7 @@
 
 import gzip
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -64,6 +65,30 @@ def test_one_corpus_of_weight_one_is_what_it_is_without_a_mixture(tokenizer):
     mixed = MixedExamples(Mixture([WeightedPairs(pairs)]), tokenizer, 24)
     for epoch in range(3):
         assert mixed.of_epoch(epoch, seed=9) == mixed.all == make_examples(pairs, tokenizer, 24)
+
+
+def test_dropout_cuts_the_sources_alone_anew_in_each_epoch(tokenizer):
+    def sources(epoch: int, seed: int, dropout: float) -> list[tuple[int, ...]]:
+        examples = MixedExamples(mixture(1, 0.5), tokenizer, 48, dropout).of_epoch(epoch, seed)
+        whole = MixedExamples(mixture(1, 0.5), tokenizer, 48).of_epoch(epoch, seed)
+        assert [replace(one, source=()) for one in examples] == [replace(one, source=()) for one in whole]
+        texts = [[tokenizer.decode(one.source) for one in each] for each in (examples, whole)]
+        assert texts[0] == texts[1], "other pieces of the same text"
+        assert all(one.source[-1] == tokenizer.end_id for one in examples)
+        return [one.source for one in examples]
+
+    cut = sources(1, 7, 0.4)
+    assert cut == sources(1, 7, 0.4), "the same seed and epoch give the same pieces"
+    assert cut[:30] != sources(2, 7, 0.4)[:30] and cut[:30] != sources(1, 8, 0.4)[:30]
+    assert sum(map(len, cut)) > sum(map(len, sources(1, 7, 0.0))), "fewer merges leave more pieces"
+
+
+def test_a_source_that_dropout_would_make_too_long_keeps_its_pieces(tokenizer):
+    whole = MixedExamples(mixture(1), tokenizer, 48).all
+    longest = max(example.length for example in whole)
+    cut = MixedExamples(mixture(1), tokenizer, longest, 0.9).of_epoch(0, seed=1)
+    assert all(example.length <= longest for example in cut)
+    assert 0 < sum(one == other for one, other in zip(cut, whole, strict=True)) < len(whole)
 
 
 def test_a_batch_to_blame_is_named_with_the_files_of_its_lines(tokenizer):

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from transformer.decoding.beam import Beam, Outcome, record_beam_search
-from transformer.decoding.search_tree import path_to, search_tree
+from transformer.decoding.beam import Beam, Outcome, path_to, record_beam_search, search_tree
 
 TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
 

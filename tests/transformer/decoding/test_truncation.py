@@ -8,7 +8,7 @@ import torch
 from support.small import unlike_model
 
 from transformer.data.batching import Example
-from transformer.decoding.truncation import truncate
+from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate, measure_confidence
 
 LOGITS = np.array([1.0, 3.0, -2.0, 2.0, 0.0])
@@ -19,7 +19,11 @@ def test_without_a_cut_it_is_softmax():
     expected = torch.tensor(LOGITS).softmax(-1).numpy()
     for array in (result.own, result.scaled, result.final):
         assert np.allclose(array, expected)
-    assert result.kept.all() and result.kept_mass == pytest.approx(1) and result.order.tolist() == [1, 3, 0, 4, 2]
+    assert (
+        result.kept.all()
+        and result.scaled[result.kept].sum() == pytest.approx(1)
+        and result.order.tolist() == [1, 3, 0, 4, 2]
+    )
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.5])
@@ -39,7 +43,7 @@ def test_top_k_keeps_the_best_and_shares_out_what_it_cut_off():
 def test_top_p_keeps_the_fewest_that_reach_it(top_p):
     result = truncate(LOGITS, top_p=top_p)
     kept = [place for place in result.order if result.kept[place]]
-    assert kept == result.order[: len(kept)].tolist() and result.kept_mass >= top_p
+    assert kept == result.order[: len(kept)].tolist() and result.scaled[result.kept].sum() >= top_p
     assert len(kept) == 1 or result.scaled[kept[:-1]].sum() < top_p
 
 

@@ -21,7 +21,7 @@ from transformer.files import load_checksummed
 from transformer.model.distributed import Processes, joined
 from transformer.model.transformer import Transformer
 from transformer.training.loader import load_updates
-from transformer.training.run import train
+from transformer.training.trainer import train
 from transformer.training.updates import Objective
 
 ROOT = Path(__file__).parents[3]

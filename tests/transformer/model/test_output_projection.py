@@ -7,8 +7,8 @@ import torch
 from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.model import output_projection
-from transformer.model.output_projection import OutputProjection
+from transformer.model import layers
+from transformer.model.layers import OutputProjection
 from transformer.model.transformer import Transformer
 
 
@@ -22,7 +22,7 @@ def projection():
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (16,), (2, 70), (300,), (0,), (2, 0)])
 def test_it_is_a_linear_map(shape, bias):
     torch.manual_seed(3)
-    projection, x = OutputProjection(10, 31, bias), torch.randn(*shape, 10)
+    projection, x = OutputProjection(10, 31, bias=bias), torch.randn(*shape, 10)
     with torch.inference_mode():
         torch.testing.assert_close(projection(x), F.linear(x, projection.weight, projection.bias))
 
@@ -33,7 +33,7 @@ def test_in_float64_and_without_onednn_it_is_one_too(projection, monkeypatch, ro
     with torch.inference_mode():
         expected = F.linear(x.double(), projection.weight.double())
         torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()), expected)
-        monkeypatch.setattr(output_projection, "_product", None)
+        monkeypatch.setattr(layers, "_product", None)
         torch.testing.assert_close(projection(x), expected.float())
 
 
@@ -101,6 +101,6 @@ def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
         before = projection(x)
         assert projection._copies is not None
         projection._copies = None
-        monkeypatch.setattr(output_projection, "_MOST_COPIED", 309)
+        monkeypatch.setattr(layers, "_MOST_COPIED", 309)
         torch.testing.assert_close(projection(x), before)
     assert projection._copies is None

@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 
 from transformer.errors import ConfigError
-from transformer.toy.settings import HELD_OUT, ToySettings
-from transformer.toy.tasks import Task, ToyTokenizer
+from transformer.toy.settings import HELD_OUT, Task, ToySettings, ToyTokenizer
 from transformer.toy.training import ToyData
 
 # The smallest task there may be: half of its 2,048 sequences would soon be met by chance.

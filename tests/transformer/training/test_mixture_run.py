@@ -14,10 +14,11 @@ from transformer.__main__ import main
 
 @pytest.fixture
 def config(tmp_path, monkeypatch) -> Path:
-    """A short run on two corpora, one of them half, over several epochs."""
+    """A short run on two corpora, one of them half, over several epochs, each with other pieces."""
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     short = experiment()
-    path = write_toml(tmp_path / "short.toml", replace(short, training=replace(short.training, batch_tokens=400)))
+    training = replace(short.training, batch_tokens=400, segmentation_dropout=0.3)
+    path = write_toml(tmp_path / "short.toml", replace(short, training=training))
     write_pairs(tmp_path / "a.tsv", PAIRS)
     write_pairs(tmp_path / "b.tsv", make_pairs(90, 8))
     write_pairs(tmp_path / "valid.tsv", VALID)

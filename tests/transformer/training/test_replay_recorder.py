@@ -16,8 +16,8 @@ from transformer.errors import ConfigError
 from transformer.files import load_checksummed
 from transformer.model.transformer import Transformer
 from transformer.training.replay import load_replay, snapshot_steps
-from transformer.training.run import train
 from transformer.training.state import Progress
+from transformer.training.trainer import train
 
 CPU = torch.device("cpu")
 PROBES = [["red dog.", "rot Hund."], ["big old tree.", "groß alt Baum."]]

@@ -11,8 +11,8 @@ from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run
 from transformer.config import ModelConfig
 from transformer.errors import CheckpointError, ConfigError
 from transformer.training import trainer, updates
-from transformer.training.run import train
 from transformer.training.state import SavedRun
+from transformer.training.trainer import train
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.errors import ConfigError, DataError
 from transformer.evaluation import Score
 from transformer.training.optimization import learning_rate, smoothed_cross_entropy
-from transformer.training.run import train
-from transformer.training.trainer import Trainer
+from transformer.training.trainer import Trainer, train
 from transformer.training.validation import validation_loss, validation_score
 
 CPU = torch.device("cpu")

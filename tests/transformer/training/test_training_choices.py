@@ -16,7 +16,7 @@ from transformer.config import ReplayConfig
 from transformer.errors import CheckpointError, ConfigError
 from transformer.evaluation import Score
 from transformer.training.replay import load_replay
-from transformer.training.run import train
+from transformer.training.trainer import train
 
 CPU = torch.device("cpu")
 PAIRS, VALID = make_pairs(400, 1), make_pairs(5, 2)

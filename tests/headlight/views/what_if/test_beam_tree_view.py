@@ -11,8 +11,7 @@ from support.traced import traces, translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
 from headlight.views.what_if.beam_tree import describe_tree, tree_payload
-from transformer.decoding.beam import Beam, Outcome
-from transformer.decoding.search_tree import Branch, best_branch, search_tree
+from transformer.decoding.beam import Beam, Branch, Outcome, best_branch, search_tree
 
 TEXT = "He bought a ticket at the train station."
 # 1 -> 2 (ended, rank 2), 3 -> 4 (ended, rank 1); 5 fell out.

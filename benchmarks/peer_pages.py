@@ -1,4 +1,4 @@
-"""BertViz's model_view on a local page: its scripts from npm, checked, and nothing from a CDN."""
+"""Sentences with random attention, and what others make of a trace: BertViz's model_view and inseq's HTML."""
 
 import contextlib
 import hashlib
@@ -8,19 +8,47 @@ import tarfile
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import numpy as np
 import torch
 
+from transformer import Translator
+from transformer.arrays import softmax
+from transformer.exchange.exporting import export_marian
 from transformer.interpret.trace import Trace
 
+LAYERS, HEADS = 6, 8
+
+
+def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS) -> Trace:
+    """Sentence `number`, `tokens` on either side: softmax of normal scores, 6 x 8 heads, the decoder's causal.
+
+    Every token names the sentence, so that a page shows which one it has drawn.
+    """
+    random = np.random.default_rng(number)
+    shape = (layers, heads, tokens, tokens)
+    scores = [2 * random.standard_normal(shape, dtype=np.float32) for _ in range(3)]
+    scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
+    source, fed, following = (tuple(f"{side}{number}.{index}" for index in range(tokens)) for side in "sft")
+    texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
+    tokens_of_sides = {"source_tokens": source, "decoder_input_tokens": fed, "target_tokens": following}
+    maps = dict(
+        zip(("encoder", "decoder", "cross"), (softmax(each).astype(np.float32) for each in scores), strict=True)
+    )
+    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(tokens))
+    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((tokens, 0)))
+    numbers |= dict.fromkeys(("source_ids", "decoder_input_ids", "target_ids"), tuple(range(number, number + tokens)))
+    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * tokens)
+
+
 CACHE = Path.home() / ".cache" / "headlight-benchmarks"
-PAGE = Path(__file__).with_suffix(".html")
+PAGE = Path(__file__).with_name("bertviz_page.html")
 # name -> version, the file in the package, and the SHA-256 of the package
 SCRIPTS = {
     "d3": ("5.7.0", "dist/d3.min.js", "21f53af012d1c00bc9476fa7c3be902fda809495b001e7f7a9481c744d4fe51e"),
@@ -30,7 +58,7 @@ SCRIPTS = {
 
 
 def model_view_html(trace: Trace) -> bytes:
-    """What model_view makes of a trace, all three kinds: its markup, its script, and the arrays as JSON."""
+    """Return what model_view makes of a trace, all three kinds: its markup, its script, and the arrays as JSON."""
 
     # BertViz wraps its markup in a notebook's classes and needs nothing else of IPython.
     def wrapped(data: str) -> SimpleNamespace:
@@ -67,7 +95,7 @@ def serve_views(views: dict[str, bytes]) -> Iterator[str]:
 
 
 def _script(name: str) -> bytes:
-    """A script out of its package, from the cache or the npm registry; raises RuntimeError if it is another one."""
+    """Return a script of a package from the cache or the npm registry; raises RuntimeError if it is another one."""
     version, member, expected = SCRIPTS[name]
     path = CACHE / f"{name}-{version}.tgz"
     if not path.exists():
@@ -79,3 +107,17 @@ def _script(name: str) -> bytes:
         raise RuntimeError(f"{path} is not {name} {version}: delete it and try again")
     with tarfile.open(fileobj=io.BytesIO(package)) as archive:
         return archive.extractfile(f"package/{member}").read()
+
+
+def inseq_page(translator: Translator, trace: Trace) -> Callable[[], bytes]:
+    """Return what makes inseq's HTML of a trace's sentence and translation; the attribution itself is done before.
+
+    inseq shows one map, the mean over layers and heads of the cross-attention.
+    """
+    import inseq
+
+    with tempfile.TemporaryDirectory() as folder:
+        export_marian(translator.checkpoint, made := Path(folder) / "marian")
+        model = inseq.load_model(str(made), "attention")
+        found = model.attribute(trace.source_text, trace.target_text, show_progress=False)
+    return lambda: found.show(display=False, return_html=True).encode()

@@ -1,0 +1,40 @@
+"""The commands that `headlight` adds to those of `python -m transformer`: `app` and `page`."""
+
+import re
+import signal
+from base64 import b64decode
+
+import pytest
+
+from headlight.__main__ import main
+
+
+@pytest.fixture(autouse=True)
+def own_handlers(monkeypatch):
+    """The command line sets a handler for SIGTERM; this process keeps its own."""
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_the_app_is_not_started_with_checkpoints_that_are_not_there(capsys, tmp_path):
+    assert main(["app", "--checkpoints", str(tmp_path / "none")]) == 1
+    assert "There is no folder" in capsys.readouterr().err
+
+
+def test_page_writes_the_explorer_with_every_weight_and_what_heads_do_over_a_corpus(capsys, checkpoints, tmp_path):
+    out, sentence = tmp_path / "page.html", "I love my teacher."
+    assert main(["page", sentence, "--checkpoint", str(checkpoints / "en-de"), "--out", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and f"Sentence: {sentence}" in text and "checkpoint en-de." in text
+    assert f"Translation: {capsys.readouterr().out.strip()}" in text
+    blob = b64decode(re.search(r'"base64 bytes":"([^"]+)"', text)[1])
+    assert b'"roles":["it has this label in ' in blob
+
+
+def test_a_page_that_cannot_be_written_is_one_friendly_line(capsys, trained_folder, tmp_path):
+    out = str(tmp_path / "none" / "page.html")
+    assert main(["page", "red", "--checkpoint", str(trained_folder), "--out", out]) == 1
+    error = capsys.readouterr().err.strip().splitlines()
+    assert len(error) == 1 and error[0].startswith("headlight: ") and "cannot be written" in error[0]
