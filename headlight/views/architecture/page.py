@@ -1,6 +1,6 @@
 """The page on architecture: the diagram, a token's way through a stack, feed-forward units, where LayerNorm stands."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -250,4 +250,8 @@ VIEWS = {
     "feed-forward": _show_feed_forward,
     "pre-norm and post-norm": _show_norm_placement,
 }
-show_page = partial(show_views, VIEWS, "architecture")
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "architecture", request)

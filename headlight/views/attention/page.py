@@ -1,10 +1,13 @@
 """The page on attention: one view at a time."""
 
-from functools import partial
-
 from headlight.app.choices import show_views
+from headlight.app.results import TranslationRequest
 
 from . import attribution, explorer, rollout
 
 VIEWS = {"explorer": explorer.show, "rollout": rollout.show, "attribution methods": attribution.show}
-show_page = partial(show_views, VIEWS, "attention")
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "attention", request)

@@ -1,8 +1,7 @@
 """The page on the inside of attention: one view at a time."""
 
-from functools import partial
-
 from headlight.app.choices import show_views
+from headlight.app.results import TranslationRequest
 
 from . import head_split, scaling, steps, toy
 
@@ -12,4 +11,8 @@ VIEWS = {
     "splitting into heads": head_split.show,
     "why √d_k": scaling.show,
 }
-show_page = partial(show_views, VIEWS, "inside")
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "inside", request)

@@ -1,7 +1,5 @@
 """The page on logits: one step from vector to word, the logit lens, and calibration."""
 
-from functools import partial
-
 import streamlit as st
 
 from headlight.app import results
@@ -138,4 +136,8 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
 
 
 VIEWS = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_calibration}
-show_page = partial(show_views, VIEWS, "logits")
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "logits", request)

@@ -1,8 +1,7 @@
 """The page on interventions: one view at a time, each a run with something changed beside the unchanged one."""
 
-from functools import partial
-
 from headlight.app.choices import show_views
+from headlight.app.results import TranslationRequest
 
 from . import ablation, beam_tree, compare, own_translation, patching, rewriting
 
@@ -14,4 +13,8 @@ VIEWS = {
     "beam tree": beam_tree.show,
     "compare": compare.show,
 }
-show_page = partial(show_views, VIEWS, "what_if")
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    show_views(VIEWS, "what_if", request)
