@@ -269,8 +269,7 @@ def train(
         raise ConfigError(f"{out} already holds a checkpoint and no unfinished run; give another --out.")
     start = _load_start(warm_start, experiment.model) if warm_start and not unfinished else None
     if processes.first:
-        for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
-            part.unlink()  # what a run that was killed while it wrote has left half written
+        _tidy(out)
         if not unfinished:
             _save_tokenizer(saved_run.folder, start, pairs, experiment)
     processes.wait()
@@ -290,6 +289,12 @@ def train(
     finally:
         if trainer.events:
             trainer.events.close()
+
+
+def _tidy(out: Path) -> None:
+    """Delete what a run that was killed while it wrote has left half written."""
+    for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
+        part.unlink()
 
 
 def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
