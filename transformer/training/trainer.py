@@ -303,7 +303,7 @@ def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | M
     if start:
         tokenizer = start.tokenizer
         if not isinstance(tokenizer, Tokenizer):
-            raise CheckpointError("An imported checkpoint, with a tokenizer a language, cannot be trained on.")
+            raise CheckpointError("Imported checkpoints use one tokenizer per language and cannot be fine-tuned.")
     else:
         logger.info("learning a tokenizer of %d pieces", experiment.tokenizer.vocab_size)
         tokenizer = Tokenizer.train((side for pair in pairs for side in pair), experiment.tokenizer)
