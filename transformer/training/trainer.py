@@ -269,8 +269,7 @@ def train(
         raise ConfigError(f"{out} already holds a checkpoint and no unfinished run; give another --out.")
     start = _load_start(warm_start, experiment.model) if warm_start and not unfinished else None
     if processes.first:
-        for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
-            part.unlink()  # what a run that was killed while it wrote has left half written
+        _tidy(out)
         if not unfinished:
             _save_tokenizer(saved_run.folder, start, pairs, experiment)
     processes.wait()
@@ -292,13 +291,19 @@ def train(
             trainer.events.close()
 
 
+def _tidy(out: Path) -> None:
+    """Delete what a run that was killed while it wrote has left half written."""
+    for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
+        part.unlink()
+
+
 def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
     """Put the run's tokenizer where every process, and a resumed run, reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     if start:
         tokenizer = start.tokenizer
         if not isinstance(tokenizer, Tokenizer):
-            raise CheckpointError("An imported checkpoint, with a tokenizer a language, cannot be trained on.")
+            raise CheckpointError("Imported checkpoints use one tokenizer per language and cannot be fine-tuned.")
     else:
         logger.info("learning a tokenizer of %d pieces", experiment.tokenizer.vocab_size)
         tokenizer = Tokenizer.train((side for pair in pairs for side in pair), experiment.tokenizer)
