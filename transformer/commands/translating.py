@@ -190,9 +190,8 @@ def _importance(options: argparse.Namespace) -> None:
         translator = Translator.load(options.checkpoint, device)
         pairs = _pairs(options, translator)
         try:
-            write_importance(
-                options.out, translator.model, translator.tokenizer, pairs, options.resume, processes, reporter
-            )
+            measured = options.out, translator.model, translator.tokenizer, pairs
+            write_importance(*measured, resume=options.resume, processes=processes, reporter=reporter)
         except KeyboardInterrupt:
             logger.info("stopped; --resume goes on from the sentences that are measured")
             raise

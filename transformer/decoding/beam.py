@@ -45,7 +45,7 @@ class Beam:
     alpha: float = 0.6
     penalty: Penalty = Penalty.GNMT
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.size <= MOST or self.alpha < 0:
             raise ValueError(f"size must be 1 to {MOST} and alpha not negative, got {self}")
         object.__setattr__(self, "penalty", Penalty(self.penalty))
@@ -202,7 +202,9 @@ def record_beam_search(
     ]
 
 
-def _best_candidates(log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer):
+def _best_candidates(
+    log_probabilities: Tensor, active: list[_Search], step: int, size: int, model: Transformer
+) -> tuple[list[list[float]], list[list[int]]]:
     """Return the `size` best continuations of each sentence: their log-probabilities, and row * vocab + token."""
     scores = torch.tensor([search.scores for search in active], device=log_probabilities.device)
     totals = scores[:, :, None] + log_probabilities.view(len(active), size, -1)  # sentences beam vocab

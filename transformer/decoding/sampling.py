@@ -4,7 +4,7 @@ Beam search, which keeps several translations at once, stands in `beam`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,7 @@ class Sampling:
     top_k: int = 0
     seed: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.temperature > 0 or self.top_k < 0:
             raise ValueError(f"temperature must be positive and top_k not negative, got {self}")
 
@@ -211,7 +211,7 @@ def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[I
     return given
 
 
-def _chooser(model: Transformer, strategy: Greedy | Sampling):
+def _chooser(model: Transformer, strategy: Greedy | Sampling) -> Callable[[Tensor], Tensor]:
     """Return the function [rows, vocab] logits -> [rows] ids of a strategy."""
     if isinstance(strategy, Greedy):
         return lambda logits: most_probable(forbid_specials(logits, model))

@@ -64,12 +64,12 @@ def _measure(generator: np.random.Generator, d_k: int, keys: int) -> dict[str, f
 
 
 def softmax_jacobian_norm(weights: np.ndarray) -> np.ndarray:
-    """The sum of |d weight_i / d score_j| over i and j of each row: [..., keys] -> [...].
+    """Sum |d weight_i / d score_j| over i and j of each row: [..., keys] -> [...].
 
     The derivative of softmax is weight_i (1 - weight_i) on the diagonal and -weight_i weight_j beside it, so the sum is
     2 (1 - sum of squared weights): 0 where one key has all.
     """
-    return 2 * (1 - (np.asarray(weights, dtype=np.float64) ** 2).sum(axis=-1))
+    return np.asarray(2 * (1 - (np.asarray(weights, dtype=np.float64) ** 2).sum(axis=-1)))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Layout:
 
 
 def split_right(tokens: int, heads: int, d_k: int) -> tuple[Layout, Layout, Layout]:
-    """One sentence [1, tokens, heads d_k] whose cells are numbered; after `view`; after `transpose`."""
+    """Return one sentence [1, tokens, heads d_k] whose cells are numbered; after `view`; after `transpose`."""
     x = numbered(tokens, heads * d_k)
     viewed = x.view(1, tokens, heads, d_k)
     return (
@@ -124,29 +124,28 @@ def split_right(tokens: int, heads: int, d_k: int) -> tuple[Layout, Layout, Layo
 
 
 def split_wrong(tokens: int, heads: int, d_k: int) -> Layout:
-    """The bare reshape to the same shape: it reads the memory on and puts pieces of several tokens into one head."""
+    """Reshape alone, to the same shape: it reads the memory on and puts pieces of several tokens into one head."""
     x = numbered(tokens, heads * d_k)
     axes, mixed = ("batch", "heads", "tokens", "d_k"), x.reshape(1, heads, tokens, d_k)
     return layout(f"x.reshape(1, {heads}, {tokens}, {d_k})", axes, mixed)
 
 
 def numbered(tokens: int, d_model: int) -> Tensor:
-    """[1, tokens, d_model], cells counted from 0 in memory; raises ValueError for a size below 1."""
+    """Make [1, tokens, d_model], cells counted from 0 in memory; raises ValueError for a size below 1."""
     if tokens < 1 or d_model < 1:
         raise ValueError(f"sizes must be positive, got {tokens} tokens and d_model {d_model}")
     return torch.arange(tokens * d_model).view(1, tokens, d_model)
 
 
 def layout(made_by: str, axes: tuple[str, ...], x: Tensor) -> Layout:
-    """What PyTorch says of a tensor."""
+    """Describe a tensor as PyTorch does."""
     return Layout(made_by, axes, x.numpy().copy(), tuple(x.shape), x.stride(), x.is_contiguous())
 
 
 def misplaced_cells(wrong: Layout, d_model: int) -> np.ndarray:
-    """Of each row of each head, how many cells belong to another token than the row's own: [heads, tokens]."""
+    """Count in each row of each head the cells that belong to another token than the row's own: [heads, tokens]."""
     cells = wrong.cells[0]  # heads tokens d_k
-    rows = np.arange(cells.shape[1])[None, :, None]
-    return (cells // d_model != rows).sum(axis=-1)
+    return np.asarray((cells // d_model != np.arange(cells.shape[1])[:, None]).sum(axis=-1))
 
 
 class ToyMask(Name):
@@ -170,7 +169,7 @@ class ToyShape:
     num_heads: int = 2
     norm: Norm = Norm.POST
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_bounds(self, {name: (1, most) for name, most in _MOST.items()})
         multiple = f"{self.d_model} is not a multiple of {self.num_heads}. Choose others."
         require(self.d_model % self.num_heads == 0, f"num_heads must divide d_model: {multiple}")
@@ -185,12 +184,12 @@ class ToyNumbers:
     parameters: BlockParameters
 
     def stages(self) -> Stages:
-        """What comes out, in float64."""
+        """Compute what comes out, in float64."""
         return compute_stages(self.x, None, self.unmasked, self.parameters)
 
 
 def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) -> ToyNumbers:
-    """Numbers of one decimal, small enough for softmax to stay soft; raises ConfigError for an unknown mask."""
+    """Draw numbers of one decimal, small enough for softmax to stay soft; raises ConfigError for an unknown mask."""
     if mask not in tuple(ToyMask):
         raise ConfigError(f"mask must be one of {', '.join(ToyMask)}, not {mask!r}.")
     generator = np.random.default_rng([seed, *_MOST.values()])
@@ -202,14 +201,8 @@ def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) 
     x = draw(shape.batch, shape.tokens, d_model, deviation=1.0)
     drawn = {name: draw(d_model, d_model, deviation=0.5) for name in _MATRICES.values()}
     drawn |= {name: draw(d_model, deviation=0.1) for name in _ROWS["biases"]}
-    parameters = BlockParameters(
-        **drawn,
-        gamma=np.ones(d_model),
-        beta=np.zeros(d_model),
-        epsilon=1e-5,
-        num_heads=shape.num_heads,
-        norm=shape.norm,
-    )
+    drawn |= {"gamma": np.ones(d_model), "beta": np.zeros(d_model)}
+    parameters = BlockParameters(**drawn, epsilon=1e-5, num_heads=shape.num_heads, norm=shape.norm)
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
     return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 
@@ -220,16 +213,16 @@ _ROWS = {"biases": ("b_query", "b_key", "b_value", "b_output"), "γ and β": ("g
 
 
 def table(numbers: ToyNumbers, name: str, sentence: int = 0) -> np.ndarray:
-    """One of the TABLES as a matrix to be shown or changed; X is that of one sentence of the batch."""
+    """Return one of the TABLES as a matrix to be shown or changed; X is that of one sentence of the batch."""
     if name == "X":
-        return numbers.x[sentence]
+        return np.asarray(numbers.x[sentence])
     if name in _MATRICES:
-        return getattr(numbers.parameters, _MATRICES[name])
+        return np.asarray(getattr(numbers.parameters, _MATRICES[name]))
     return np.stack([getattr(numbers.parameters, row) for row in _ROWS[name]])
 
 
 def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int = 0) -> ToyNumbers:
-    """The same numbers with one table replaced; raises ConfigError for what is no number, or too large a one."""
+    """Replace one table of the numbers; raises ConfigError for what is no number, or too large a one."""
     values = np.asarray(values, dtype=np.float64)
     if values.shape != table(numbers, name, sentence).shape:
         raise ValueError(f"{name} has the shape {table(numbers, name, sentence).shape}, got {values.shape}")
@@ -243,12 +236,7 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
     return replace(numbers, parameters=replace(numbers.parameters, **changed))
 
 
-def single_precision(stages: Stages) -> Stages:
-    """The same in float32, as a model holds it."""
-    arrays = {name: value for name, value in vars(stages).items() if value.dtype != bool}
-    return replace(stages, **{name: value.astype(np.float32) for name, value in arrays.items()})
-
-
 def rounding_gaps(stages: Stages) -> dict[str, float]:
-    """How far float32 is from float64, stage by stage."""
-    return differences(single_precision(stages), stages)
+    """Return how far float32, in which a model computes, is from float64, stage by stage."""
+    arrays = {name: value for name, value in vars(stages).items() if value.dtype != bool}
+    return differences(replace(stages, **{name: value.astype(np.float32) for name, value in arrays.items()}), stages)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,13 +34,13 @@ def gradient_norms(config: ModelConfig, norm: Norm, layers: int, examples: Examp
     numbers is left as it was.
     """
     shape = replace(config, norm=norm, num_encoder_layers=layers, num_decoder_layers=layers, dropout=0.0)
-    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(mode=False), torch.enable_grad():
         torch.manual_seed(seed)
         model = Transformer(shape)
         source, decoder_input, target = collate(examples, shape.pad_id)
         tokens = int((target != shape.pad_id).sum())
         loss = smoothed_cross_entropy(model(source, decoder_input), target, shape.pad_id, 0.1) / tokens
-        loss.backward()
+        torch.autograd.backward(loss)
     return GradientNorms(norm=norm, encoder=_norms(model.encoder), decoder=_norms(model.decoder), loss=loss.item())
 
 
@@ -72,7 +72,7 @@ class Smoothing:
     epsilon: float
     classes: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         forms = ", ".join(SmoothingForm)
         require(self.form in tuple(SmoothingForm), f"The form of smoothing must be one of {forms}, not {self.form!r}.")
         require(0 <= self.epsilon < 1, f"Epsilon must be at least 0 and less than 1, not {self.epsilon}.")
@@ -81,26 +81,26 @@ class Smoothing:
 
     @property
     def others(self) -> int:
-        """How many classes share what the right class lacks."""
+        """Count the classes that share what the right class lacks."""
         return self.classes - 1 if self.form == SmoothingForm.ALL else self.classes - 2
 
     @property
     def right(self) -> float:
-        """The mass of the right class."""
+        """Return the mass of the right class."""
         return 1 - self.epsilon + (self.epsilon / self.classes if self.form == SmoothingForm.ALL else 0.0)
 
     @property
     def wrong(self) -> float:
-        """The mass of each of the others."""
-        return self.epsilon / (self.classes if self.form == SmoothingForm.ALL else self.classes - 2)
+        """Return the mass of each of the others."""
+        return self.epsilon / (self.classes if self.form == SmoothingForm.ALL else self.others)
 
     @property
     def entropy(self) -> float:
-        """Entropy of the target in nats: the least cross-entropy that any model can have."""
+        """Return the entropy of the target in nats: the least cross-entropy that any model can have."""
         return 0.0 - _times_log(self.right, self.right) - self.others * _times_log(self.wrong, self.wrong)
 
     def targets(self, ids: Sequence[int], pad_id: int) -> np.ndarray:
-        """What each position is trained towards: [positions, classes]; a position of padding has a row of zeros."""
+        """Return what each position is trained towards: [positions, classes]; padding has a row of zeros."""
         right = np.asarray(ids)
         table = np.full((len(ids), self.classes), self.wrong)
         if self.form == SmoothingForm.OTHERS:
@@ -110,7 +110,7 @@ class Smoothing:
         return table
 
     def cross_entropy(self, confidence: float) -> float:
-        """The loss in nats where the model gives `confidence` to the right class and the rest evenly to the `others`.
+        """Return the loss in nats where the model gives `confidence` to the right class, the rest to the others.
 
         Raises ValueError for a confidence that is not between 0 and 1; infinite where no loss is.
         """
@@ -120,11 +120,11 @@ class Smoothing:
         return 0.0 - _times_log(self.right, confidence) - self.others * _times_log(self.wrong, rest)
 
     def divergence(self, confidence: float) -> float:
-        """The Kullback-Leibler divergence of target and model: the cross-entropy without the target's entropy."""
+        """Return the Kullback-Leibler divergence of target and model: cross-entropy without the target's entropy."""
         return self.cross_entropy(confidence) - self.entropy
 
     def find_minimum(self) -> tuple[float, float]:
-        """The confidence of the least cross-entropy and that loss, searched for by golden section.
+        """Find the confidence of the least cross-entropy and that loss, by golden section.
 
         The closed form is (right, entropy), which the search does not use. Near its minimum the loss is so flat that
         rounding hides a confidence's digits beyond the eighth.
@@ -141,7 +141,7 @@ class Smoothing:
 
 
 def _times_log(mass: float, probability: float) -> float:
-    """mass log(probability), 0 for no mass whatever the probability."""
+    """Return mass log(probability), 0 for no mass whatever the probability."""
     if mass == 0:
         return 0.0
     return mass * math.log(probability) if probability > 0 else -math.inf
@@ -161,11 +161,7 @@ class Comparison:
 
 @torch.inference_mode()
 def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: Ids) -> Comparison:
-    """Compute the logits of every target row in one pass, and step by step with cached keys and values.
-
-    source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. The encoder
-    is not counted.
-    """
+    """Time the logits of every target row in one pass, and step by step with cached keys; without the encoder."""
     memory = model.encode(torch.tensor([list(source)], device=model.device), None)
     target = torch.tensor([list(decoder_input)], device=model.device)
     at_once(model, target, memory), step_by_step(model, target, memory)  # not counted: what is done once
@@ -177,17 +173,19 @@ def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: 
 
 
 def at_once(model: Transformer, target: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-    """[1, target] and the memory -> logits [target, vocab], as in training."""
-    return model.output_projection(model.decode(target, memory, causal_mask(target.shape[1], model.device), None))[0]
+    """Compute logits [target, vocab] from the target [1, target] and the memory, as in training."""
+    hidden = model.decode(target, memory, causal_mask(target.shape[1], model.device), None)
+    logits: torch.Tensor = model.output_projection(hidden)[0]
+    return logits
 
 
 def step_by_step(model: Transformer, target: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
-    """The same logits, a token at a time, as in decoding."""
+    """Compute the same logits, a token at a time, as in decoding."""
     caches = model.start_caches(memory, target.shape[1])
     return torch.cat([model.step(target[:, step : step + 1], caches, None) for step in range(target.shape[1])])
 
 
-def _timed(times: list[float], work) -> torch.Tensor:
+def _timed(times: list[float], work: Callable[[], torch.Tensor]) -> torch.Tensor:
     started = time.perf_counter()
     logits = work().cpu()  # waits for a GPU
     times.append(time.perf_counter() - started)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,37 +25,38 @@ from ..model.attention import attention_scores, attention_weights, causal_mask, 
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
 
-Hook = Callable[[nn.Module, tuple, Tensor], Tensor | None]
+Inputs = tuple[Any, ...]  # a module's positional arguments
+Hook = Callable[[nn.Module, Inputs, Tensor], Tensor | None]
 Change = tuple[str, Callable[[Tensor], Tensor]]  # modules by name, and what to make of their output
 
 _registry = threading.Lock()  # PyTorch numbers its hooks without one
 
 
 def modules_named(model: nn.Module, pattern: str) -> list[tuple[str, nn.Module]]:
-    """Modules by name, in the model's order; "*" stands for any text between two dots: "decoder.*.cross_attention".
+    """Find modules by name, in the model's order; "*" is any text between two dots: "decoder.*.cross_attention".
 
-    A module that has two names is found by the first. Raises ValueError where none has such a name.
+    Raises ValueError where none has such a name. A module that has two names is found by the first.
     """
-    found = [("", model)]
+    modules = [("", model)]
     for part in pattern.split("."):
-        found = [
+        modules = [
             (f"{name}.{child}".lstrip("."), inner)
-            for name, module in found
+            for name, module in modules
             for child, inner in module.named_children()
             if fnmatch.fnmatchcase(child, part)
         ]
-    if not found:
+    if not modules:
         raise ValueError(f"the model has no module named {pattern!r}")
-    return found
+    return modules
 
 
 class _OfThread:
     """A hook that is called in the thread that made it, named in `thread`, and in no other."""
 
-    def __init__(self, hook: Hook):
+    def __init__(self, hook: Hook) -> None:
         self.hook, self.thread = hook, threading.get_ident()
 
-    def __call__(self, *call) -> Tensor | None:
+    def __call__(self, *call: Any) -> Tensor | None:
         return self.hook(*call) if threading.get_ident() == self.thread else None
 
 
@@ -76,16 +78,6 @@ def hooks_installed(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
                 handle.remove()
 
 
-def patch_outputs(model: Transformer, changes: Iterable[Change]) -> contextlib.AbstractContextManager:
-    """Change the outputs of modules in this thread's passes; raises ValueError for a name that no module has."""
-    found = ((module, change) for pattern, change in changes for _, module in modules_named(model, pattern))
-    return hooks_installed([(module, partial(_replace_output, change)) for module, change in found])
-
-
-def _replace_output(change: Callable[[Tensor], Tensor], module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
-    return change(output)
-
-
 # What can be kept: query, key, value and mask of every head; token embeddings without positions and with them, and what
 # the first layers are given; and besides these each sub-layer and the residual connection around it.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
@@ -98,10 +90,10 @@ class Request:
     """What a pass keeps and what it changes: by default it keeps every attention and changes nothing.
 
     keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules and what to
-    make of their output; what is kept has been changed already. source_mask: [batch, 1,
-    1, source], target_mask: broadcastable to [batch, 1, target, target], True = may attend; None for the masks that the
-    ids ask for. logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the
-    pass can be differentiated.
+    make of their output; what is kept has been changed already. source_mask: [batch, 1, 1, source], target_mask:
+    broadcastable to [batch, 1, target, target], True = may attend; None for the masks that the ids ask for.
+    logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the pass can be
+    differentiated.
     """
 
     keep: tuple[str, ...] = ATTENTION
@@ -119,11 +111,11 @@ _EVERY_ATTENTION = Request()
 class Call:
     """What a module was given and what it gave back."""
 
-    inputs: tuple
+    inputs: Inputs
     output: Tensor
 
     def sentence(self, number: int) -> "Call":
-        """The call as if it had been given one sentence of its batch; a mask that holds for all of them stays."""
+        """Return the call with one sentence of its batch alone; a mask that holds for all of them stays."""
         batch, part = len(self.output), slice(number, number + 1)
         inputs = (x[part] if isinstance(x, Tensor) and x.dim() > 2 and len(x) == batch else x for x in self.inputs)
         return Call(tuple(inputs), self.output[part])
@@ -140,8 +132,8 @@ class EncoderActivations:
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """What a pass showed. logits: [batch, target, vocab]; memory: [batch, source, d_model]; hidden: the decoder's last
-    vectors, [batch, target, d_model]; calls: of each module that was asked for, by its name.
+    """What a pass showed: the calls of each module that was asked for, by its name; and logits [batch, target, vocab],
+    memory [batch, source, d_model], and the decoder's last vectors, hidden [batch, target, d_model].
     """
 
     logits: Tensor
@@ -150,56 +142,53 @@ class Activations:
     calls: Mapping[str, tuple[Call, ...]]
 
     def sentence(self, number: int) -> "Activations":
-        """The same of one sentence of the batch alone, its padding with it."""
+        """Return the activations of one sentence of the batch, with its padding."""
         part = slice(number, number + 1)
-        calls = {name: tuple(call.sentence(number) for call in some) for name, some in self.calls.items()}
+        calls = {name: [call.sentence(number) for call in some] for name, some in self.calls.items()}
         return Activations(self.logits[part], self.memory[part], self.hidden[part], _frozen(calls))
 
     def call(self, name: str) -> Call:
-        """The one call of a module; raises ValueError for a module that was not kept, or ran more than once."""
+        """Return the one call of a module; raises ValueError for a module that was not kept, or ran more than once."""
         if len(self.calls.get(name, ())) != 1:
             raise ValueError(f"one call of {name!r} expected, {len(self.calls.get(name, ()))} were kept")
         return self.calls[name][0]
 
     def attention(self, kind: AttentionKind | str) -> list[Call]:
-        """The calls of a kind's attention, first layer first: given query, key, value and mask."""
+        """Return the calls of a kind's attention, first layer first: given query, key, value and mask."""
         pattern = f"{AttentionKind(kind).block_name('*')}.core"
         return [self.call(name) for name in self.calls if fnmatch.fnmatchcase(name, pattern)]
 
     def weights(self, kind: AttentionKind | str) -> Tensor:
-        """The attention weights of a kind: [layers, batch, heads, queries, keys]."""
+        """Compute the attention weights of a kind: [layers, batch, heads, queries, keys]."""
         return torch.stack([weights_of(core) for core in self.attention(kind)])
 
 
 def weights_of(core: Call) -> Tensor:
-    """The weights that the fused kernel never shows, from the queries, keys and mask that it was given."""
+    """Compute the weights, which the fused kernel never shows, from its queries, keys and mask."""
     query, key, _, mask = core.inputs
     return attention_weights(query, key, mask)
 
 
 def scores_of(core: Call) -> Tensor:
-    """The scores of an attention before its mask: [batch, heads, queries, keys]."""
+    """Compute the scores of an attention before its mask: [batch, heads, queries, keys]."""
     return attention_scores(*core.inputs[:2])
 
 
 def unmasked_of(core: Call) -> Tensor:
-    """True where a query might attend, for all heads alike: [batch, queries, keys]."""
+    """Return True where a query may attend, for all heads alike: [batch, queries, keys]."""
     query, key, _, mask = core.inputs
-    shape = (query.shape[0], query.shape[2], key.shape[2])
-    if mask is None:
-        return torch.ones(shape, dtype=torch.bool, device=query.device)
-    return mask.expand(query.shape[0], 1, *mask.shape[-2:])[:, 0].expand(shape)
+    unmasked: Tensor = torch.ones((), dtype=torch.bool, device=query.device) if mask is None else mask
+    return unmasked.expand(query.shape[0], 1, query.shape[2], key.shape[2])[:, 0]
 
 
 def record(
     model: Transformer, sources: Sequence[Ids], decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
-    """One teacher-forced pass over a batch of sentences.
+    """Run one teacher-forced pass over a batch of sentences, its logits bit-identical to those of an unobserved pass.
 
-    sources: ids ending with end of sentence; decoder_inputs: ids beginning with begin of sentence. The logits are
-    bit-identical to an unobserved pass under the same masks. Raises ValueError for a module that is not there, for a
-    model in training mode, whose dropout would make each pass another, and for sentences that the model cannot read:
-    without ids, with ids that it does not have, or not as many of them as decoder inputs.
+    sources: ids ending with end of sentence; decoder_inputs: ids beginning with begin of sentence. Raises ValueError
+    for a module that is not there, for a model in training mode, whose dropout would make each pass another, and for
+    sentences without ids, with ids that the model does not have, or not as many of them as decoder inputs.
     """
     if len(sources) != len(decoder_inputs):
         raise ValueError(f"as many decoder inputs as sources expected, got {len(decoder_inputs)} for {len(sources)}")
@@ -209,7 +198,7 @@ def record(
 def record_encoder(
     model: Transformer, sources: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> EncoderActivations:
-    """The encoder's half of `record`."""
+    """Run the encoder's half of `record`."""
     ids = _padded_ids(model, sources, len(model.source_embedding.weight))
     mask = request.source_mask
     if mask is None and _padded(sources):
@@ -222,7 +211,7 @@ def record_encoder(
 def record_decoder(
     model: Transformer, encoder: EncoderActivations, decoder_inputs: Sequence[Ids], request: Request = _EVERY_ATTENTION
 ) -> Activations:
-    """The decoder's half of `record`, for the same request."""
+    """Run the decoder's half of `record`, for the same request."""
     ids = _padded_ids(model, decoder_inputs, len(model.target_embedding.weight))
     mask = request.target_mask
     if mask is None:
@@ -240,26 +229,32 @@ def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[d
     """Within the block, this thread's passes through a stack are changed as requested and leave their calls."""
     if model.training:
         raise ValueError("recording expects a model in eval mode, got one in training mode")
-    modules = {name: module for pattern in request.keep for name, module in modules_named(model, pattern)}
     # Both inputs may share modules: what one stack's name begins with is kept of its own half alone.
     elsewhere = tuple(other for other in Stack if other is not stack)
-    modules = {name: module for name, module in modules.items() if not name.startswith(elsewhere)}
+    named = (each for pattern in request.keep for each in modules_named(model, pattern))
+    modules = {name: module for name, module in named if not name.startswith(elsewhere)}
     calls: dict[str, list[Call]] = {name: [] for name in modules}
+    changes = [(module, change) for pattern, change in request.change for _, module in modules_named(model, pattern)]
     with (
         torch.inference_mode(not request.gradients),
         torch.set_grad_enabled(request.gradients),
-        patch_outputs(model, request.change),  # before the other hooks, so that these see what was changed
+        # first, so that the other hooks see what was changed
+        hooks_installed((module, partial(_replace, change)) for module, change in changes),
         hooks_installed((module, partial(_keep, calls[name])) for name, module in modules.items()),
     ):
         yield calls
 
 
-def _keep(calls: list[Call], module: nn.Module, inputs: tuple, output: Tensor) -> None:
+def _replace(change: Callable[[Tensor], Tensor], _module: nn.Module, _inputs: Inputs, output: Tensor) -> Tensor:
+    return change(output)
+
+
+def _keep(calls: list[Call], _module: nn.Module, inputs: Inputs, output: Tensor) -> None:
     calls.append(Call(inputs, output))
 
 
 def _padded_ids(model: Transformer, rows: Sequence[Ids], size: int) -> Tensor:
-    """The rows as [batch, longest]; raises ValueError for ids that are not below `size`, or none."""
+    """Return the rows as [batch, longest]; raises ValueError for ids that are not below `size`, or none."""
     if not rows or not all(len(row) and min(row) >= 0 and max(row) < size for row in rows):
         raise ValueError(f"each sentence needs ids, and these from 0 to {size - 1}")
     return pad(rows, model.config.pad_id, model.device)

@@ -66,58 +66,56 @@ class Stages:
 
     @property
     def num_heads(self) -> int:
-        """How many heads there are."""
-        return self.weights.shape[1]
+        """Count the heads."""
+        return int(self.weights.shape[1])
 
     @property
     def d_k(self) -> int:
-        """Dimensions of one head."""
-        return self.query.shape[-1] // self.num_heads
+        """Return the dimensions of one head."""
+        return int(self.query.shape[-1]) // self.num_heads
 
 
 def record_stages(model: Transformer, source: Ids, decoder_input: Ids, kind: AttentionKind | str, layer: int) -> Stages:
-    """The stages of one attention block in a pass over one sentence, as the model computed them, in float32.
+    """Record the stages of one attention block in a pass over one sentence, as the model computed them, in float32.
 
-    source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence; the layer counts from
-    0. Raises ValueError for a kind or layer that is not there, or a model in training mode.
+    The ids and errors are those of `record`; the layer counts from 0.
     """
     seen = record(model, [source], [decoder_input], Request(keep=stage_modules(kind, layer), logits_to_keep=1))
     return stages_of(model, seen, kind, layer)
 
 
 def stage_modules(kind: AttentionKind | str, layer: int | str) -> tuple[str, ...]:
-    """What a recording has to keep for the stages of a block, or with "*" for those of all layers."""
+    """Name the modules to keep for the stages of a block, or with "*" for those of all layers."""
     name = AttentionKind(kind).block_name(layer)
     return name, f"{name}.core", f"{name}_residual"
 
 
 def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, layer: int) -> Stages:
-    """The stages of one attention block in a recorded pass that kept its `stage_modules`."""
+    """Read the stages of one attention block from a recorded pass that kept its `stage_modules`."""
     block, core, around = (seen.call(module) for module in stage_modules(kind, layer))
     query, key, value, _ = core.inputs
     merge = getattr(model.layer(AttentionKind(kind).stack, layer), AttentionKind(kind).sublayer).merge
     residual, output = around.inputs[0], block.output
-    stages = {
-        "residual": residual,
-        "x": block.inputs[0],
-        "memory": block.inputs[1],
-        "query": merge(query),
-        "key": merge(key),
-        "value": merge(value),
-        "products": query @ key.transpose(-2, -1),
-        "scores": scores_of(core),
-        "unmasked": unmasked_of(core),
-        "weights": weights_of(core),
-        "concatenated": merge(core.output),
-        "output": output,
-        "total": residual + output,
-        "result": around.output,
-    }
-    return Stages(**{name: to_array(stage) for name, stage in stages.items()})
+    return Stages(
+        residual=to_array(residual),
+        x=to_array(block.inputs[0]),
+        memory=to_array(block.inputs[1]),
+        query=to_array(merge(query)),
+        key=to_array(merge(key)),
+        value=to_array(merge(value)),
+        products=to_array(query @ key.transpose(-2, -1)),
+        scores=to_array(scores_of(core)),
+        unmasked=to_array(unmasked_of(core)),
+        weights=to_array(weights_of(core)),
+        concatenated=to_array(merge(core.output)),
+        output=to_array(output),
+        total=to_array(residual + output),
+        result=to_array(around.output),
+    )
 
 
 def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) -> BlockParameters:
-    """What the block of a kind and layer has learned; raises ValueError for one that is not there."""
+    """Read what the block of a kind and layer has learned; raises ValueError for one that is not there."""
     kind = AttentionKind(kind)
     owner = model.layer(kind.stack, layer)
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
@@ -138,7 +136,7 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
 def compute_stages(
     residual: np.ndarray, memory: np.ndarray | None, unmasked: np.ndarray, parameters: BlockParameters
 ) -> Stages:
-    """All stages in float64 (paper, eq. 1, 3.2.2 and 5.4; dropout, which is for training only, left out).
+    """Compute all stages in float64 (paper, eq. 1, 3.2.2 and 5.4; dropout, which is for training only, left out).
 
     residual: [batch, queries, d_model]; memory: [batch, keys, d_model], None for self-attention; unmasked: [batch,
     queries, keys]. A row whose every key is masked gets weight 0 everywhere, as from PyTorch's fused kernel. Raises
@@ -158,22 +156,8 @@ def compute_stages(
     output = concatenated @ parameters.w_output + parameters.b_output
     total = residual + output
     result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
-    return Stages(
-        residual=residual,
-        x=x,
-        memory=memory,
-        query=query,
-        key=key,
-        value=value,
-        products=products,
-        scores=scores,
-        unmasked=unmasked,
-        weights=weights,
-        concatenated=concatenated,
-        output=output,
-        total=total,
-        result=result,
-    )
+    heads = products, scores, unmasked, weights
+    return Stages(residual, x, memory, query, key, value, *heads, concatenated, output, total, result)
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +169,7 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
-    """[batch, length, d_model] -> [batch, heads, length, d_k]; raises ValueError where that leaves a remainder."""
+    """Split [batch, length, d_model] into [batch, heads, length, d_k]; ValueError where a remainder is left."""
     batch, length, d_model = x.shape
     if d_model % num_heads:
         raise ValueError(f"num_heads must divide d_model, got d_model={d_model} and num_heads={num_heads}")
@@ -193,20 +177,20 @@ def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
 
 
 def merge_heads(heads: np.ndarray) -> np.ndarray:
-    """[batch, heads, length, d_k] -> [batch, length, d_model], head after head."""
+    """Join [batch, heads, length, d_k] to [batch, length, d_model], head after head."""
     batch, num_heads, length, d_k = heads.shape
     return heads.swapaxes(1, 2).reshape(batch, length, num_heads * d_k)
 
 
 def normalise(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """LayerNorm: (x - mean) / standard deviation, times gamma, plus beta (Ba et al. 2016): [..., d_model]."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + parameters.epsilon)
-    return centred / deviation * parameters.gamma + parameters.beta
+    """Apply LayerNorm: (x - mean) / standard deviation, times gamma, plus beta (Ba et al. 2016): [..., d_model]."""
+    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + parameters.epsilon)
+    normalised: np.ndarray = (x - x.mean(axis=-1, keepdims=True)) / deviation * parameters.gamma + parameters.beta
+    return normalised
 
 
 def differences(shown: Stages, recomputed: Stages) -> dict[str, float]:
-    """The largest absolute difference of every stage, by the stage's name."""
+    """Return the largest absolute difference of every stage, by the stage's name."""
     names = [field.name for field in fields(Stages) if field.name != "unmasked"]
     return {name: float(np.abs(getattr(shown, name) - getattr(recomputed, name)).max()) for name in names}
 
@@ -255,7 +239,7 @@ print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, he
 
 
 def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bool, sentence: int, head: int) -> str:
-    """The program for one block; `title` says what it shows, sentence and head count from 0."""
+    """Write the program for one block; `title` says what it shows, sentence and head count from 0."""
     pre = parameters.norm == Norm.PRE
     return SCRIPT.format(
         title=title.replace("\\", "").replace('"', "'"),
@@ -270,10 +254,9 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
 
 
 def bundle(stages: Stages, parameters: BlockParameters, program: str) -> bytes:
-    """A zip of attention.py and attention.npz: all stages, and what the block has learned. Nothing is pickled."""
-    arrays = {field.name: getattr(stages, field.name) for field in fields(Stages)}
-    learned = ((field.name, getattr(parameters, field.name)) for field in fields(BlockParameters))
-    arrays |= {name: value for name, value in learned if isinstance(value, np.ndarray)}
+    """Zip attention.py and attention.npz: all stages, and what the block has learned. Nothing is pickled."""
+    learned = {name: value for name, value in vars(parameters).items() if isinstance(value, np.ndarray)}
+    arrays = vars(stages) | learned
     packed, whole = io.BytesIO(), io.BytesIO()
     np.savez_compressed(packed, **arrays)
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -45,8 +45,8 @@ class Occlusion:
 def gradient_times_input(
     model: Transformer, source: Ids, decoder_input: Ids, predicted: int, against: int | None = None
 ) -> Attribution:
-    """The gradient of log P(predicted) after `decoder_input`, times the embedding, summed over d_model (Denil et al.
-    2014); with `against`, of log P(predicted) - log P(against): why the one and not the other (Yin and Neubig 2022).
+    """Compute the gradient of log P(predicted) after `decoder_input` times the embedding, summed over d_model (Denil et
+    al. 2014); with `against`, of log P(predicted) - log P(against): why not the other (Yin and Neubig 2022).
 
     source: ids ending with end of sentence; decoder_input: the ids from begin of sentence up to this step. The
     embedding is the scaled row, before positions are added. The model is left as it was.
@@ -54,7 +54,7 @@ def gradient_times_input(
     request = Request(keep=EMBEDDINGS, change=(("*_embedding", _as_leaf),), logits_to_keep=1, gradients=True)
     seen = record(model, [source], [decoder_input], request)
     embedded = [seen.call(f"{stack}_input.positions").inputs[0] for stack in Stack]
-    with torch.inference_mode(False), torch.enable_grad():
+    with torch.inference_mode(mode=False), torch.enable_grad():
         log_probability = _log_probability(seen.logits[0, -1], predicted, against)
         gradients = torch.autograd.grad(log_probability, embedded)
         of_source, of_prefix = ((grad * x)[0].sum(dim=-1) for grad, x in zip(gradients, embedded, strict=True))
@@ -62,20 +62,21 @@ def gradient_times_input(
 
 
 def _log_probability(logits: torch.Tensor, predicted: int, against: int | None) -> torch.Tensor:
-    """log P of a token, or how far it is above that of another: [..., vocab] -> [...]."""
-    found = logits.log_softmax(dim=-1)
-    return found[..., predicted] if against is None else found[..., predicted] - found[..., against]
+    """Compute log P of a token, or how far it is above that of another: [..., vocab] -> [...]."""
+    log_probabilities = logits.log_softmax(dim=-1)
+    chosen = log_probabilities[..., predicted]
+    return chosen if against is None else chosen - log_probabilities[..., against]
 
 
 def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
-    """The embeddings as something that a gradient is taken with respect to, whatever they were computed from."""
+    """Return the embeddings as something that a gradient is taken with respect to, whatever they were computed from."""
     return embedded.detach().requires_grad_()
 
 
 def leave_one_out(
     model: Transformer, source: Ids, decoder_input: Ids, predicted: int, against: int | None = None
 ) -> Attribution:
-    """How much log P(predicted) falls when one token may not be read by any other, for each token in turn; with
+    """Measure how much log P(predicted) falls when one token may not be read by any other, for each token in turn; with
     `against`, log P(predicted) - log P(against) (erasure, Yin and Neubig 2022).
 
     A source token is masked as padding is, in the encoder and in cross-attention; one of the decoder's input in its
@@ -83,25 +84,19 @@ def leave_one_out(
     token cannot be left out: they get NaN.
     """
     parts = parts_to_occlude(len(source), len(decoder_input))
-    found = [occlude(model, source, decoder_input, predicted, part, against) for part in parts]
-    return concatenate(found, len(source))
+    return concatenate([occlude(model, source, decoder_input, predicted, part, against) for part in parts], len(source))
 
 
 def parts_to_occlude(source: int, decoder_input: int) -> list[range]:
-    """The positions of `source` tokens, then of `decoder_input` ones, in parts that one pass of the model can take."""
+    """Divide the positions of `source` tokens, then of `decoder_input` ones, into parts that one pass can take."""
     count = source + decoder_input
     return [range(first, min(first + TOKENS_AT_ONCE, count)) for first in range(0, count, TOKENS_AT_ONCE)]
 
 
 def occlude(
-    model: Transformer,
-    source: Ids,
-    decoder_input: Ids,
-    predicted: int,
-    positions: Ids,
-    against: int | None = None,
+    model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids, against: int | None = None
 ) -> Occlusion:
-    """`leave_one_out` for some positions, the prefix's counted on from the source's; raises ValueError for others."""
+    """Leave some positions out, the prefix's counted on from the source's; raises ValueError for others."""
     length, last = len(source), len(source) + len(decoder_input) - 1
     if not all(0 <= position <= last for position in positions):
         raise ValueError(f"positions must be in 0 to {last}, got {list(positions)}")
@@ -115,63 +110,58 @@ def occlude(
             target_mask[row, 0, position - length + 1 :, position - length] = False  # its own row keeps it
     request = Request(keep=(), source_mask=source_mask, target_mask=target_mask, logits_to_keep=1)
     seen = record(model, [source] * rows, [decoder_input] * rows, request)
-    found = to_array(_log_probability(seen.logits[:, -1], predicted, against))
+    log_probabilities = to_array(_log_probability(seen.logits[:, -1], predicted, against))
+    drops = log_probabilities[0] - log_probabilities[1:]
     impossible = [position == last or (length == 1 and position == 0) for position in positions]
-    return Occlusion(read_only(np.where(impossible, np.nan, found[0] - found[1:])), float(found[0]))
+    return Occlusion(read_only(np.where(impossible, np.nan, drops)), float(log_probabilities[0]))
 
 
 def concatenate(parts: Sequence[Occlusion], source: int) -> Attribution:
-    """All the parts of a `leave_one_out`, in order, as one; the first `source` tokens are those of the source."""
+    """Join all parts of a `leave_one_out`, in order; the first `source` tokens are those of the source."""
     drops = read_only(np.concatenate([part.drops for part in parts]))
     return Attribution(drops[:source], drops[source:], parts[0].log_probability)
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's correlation of the ranks, ties at their mean rank; NaN pairs left out, NaN for fewer than three."""
+    """Compute Spearman's correlation, ties at their mean rank; NaN pairs left out, NaN for fewer than three."""
     known = np.isfinite(first) & np.isfinite(second)
     if known.sum() < 3:
         return float("nan")
-    ranks = [_ranks(np.asarray(values, dtype=np.float64)[known]) for values in (first, second)]
-    centred = [rank - rank.mean() for rank in ranks]
+    centred = []
+    for values in (np.asarray(first, dtype=np.float64)[known], np.asarray(second, dtype=np.float64)[known]):
+        below, same = values[:, None] > values, values[:, None] == values
+        ranks = below.sum(axis=1) + (same.sum(axis=1) + 1) / 2
+        centred.append(ranks - ranks.mean())
     length = np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
     return float((centred[0] * centred[1]).sum() / length) if length else float("nan")
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    order = values[:, None] > values[None, :]
-    same = values[:, None] == values[None, :]
-    return order.sum(axis=1) + (same.sum(axis=1) + 1) / 2
-
-
 def summed_value_norms(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """The norm of the sum of all heads' weighted value vectors for each pair: [batch, queries, keys].
+    """Compute the norm of the sum of all heads' weighted value vectors for each pair: [batch, queries, keys].
 
     Vectors of several heads may cancel, so this is not the sum of the heads' norms.
     """
     weights = np.asarray(stages.weights, dtype=np.float64)
-    return np.linalg.norm(np.einsum("bhqk,bhkd->bqkd", weights, transformed_values(stages, parameters)), axis=-1)
+    vectors = np.einsum("bhqk,bhkd->bqkd", weights, transformed_values(stages, parameters))
+    return np.asarray(np.linalg.norm(vectors, axis=-1))
 
 
 def norm_weighted(layers: Sequence[tuple[Stages, BlockParameters]], query: int) -> np.ndarray:
-    """The shares of the lengths that a query of the first sentence is handed by each key, the mean over layers: [keys].
+    """Average over layers the shares of the lengths that each key hands to a query of the first sentence: [keys].
 
     After Kobayashi et al. 2020, all heads of a layer together.
     """
-    rows = []
-    for stages, parameters in layers:
-        row = replace(stages, weights=stages.weights[:, :, query : query + 1])
-        rows.append(shares(summed_value_norms(row, parameters))[0, 0])
-    return np.mean(rows, axis=0)
+    rows = ((replace(stages, weights=stages.weights[:, :, [query]]), parameters) for stages, parameters in layers)
+    return np.asarray(np.mean([shares(summed_value_norms(*row))[0, 0] for row in rows], axis=0))
 
 
 def transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """Each head's values times its rows of W_O, what a weight of 1 adds: [batch, heads, keys, d_model]."""
-    values = split_heads(np.asarray(stages.value, dtype=np.float64), stages.num_heads)  # batch heads keys d_k
+    """Multiply each head's values by its rows of W_O, what a weight of 1 adds: [batch, heads, keys, d_model]."""
     rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(stages.num_heads, stages.d_k, -1)
-    return values @ rows
+    return np.asarray(split_heads(np.asarray(stages.value, dtype=np.float64), stages.num_heads) @ rows)
 
 
 def shares(lengths: np.ndarray) -> np.ndarray:
-    """Each row over its sum, so that it can be held beside attention; a row of zeros stays 0: [..., queries, keys]."""
+    """Divide each row by its sum, to be held beside attention; a row of zeros stays 0: [..., queries, keys]."""
     totals = lengths.sum(axis=-1, keepdims=True)
-    return np.divide(lengths, totals, out=np.zeros_like(lengths), where=totals > 0)
+    return np.asarray(np.divide(lengths, totals, out=np.zeros_like(lengths), where=totals > 0))

@@ -80,7 +80,7 @@ class HeadMeasures:
 def measure_heads(
     kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str] | None = None
 ) -> list[HeadMeasures]:
-    """All heads of a kind, [layers, heads, queries, keys], layer by layer; `outputs` are the decoder's output tokens.
+    """Measure all heads of a kind, [layers, heads, queries, keys], layer by layer; `outputs`: the output tokens.
 
     Both alignments are asked of several cross-attention heads whose `outputs` are given, in rows whose output or input
     token is a word (see `aligned_keys`): the maximum is on the source word that is aligned with that token. "previous",
@@ -93,30 +93,22 @@ def measure_heads(
     several = kind == AttentionKind.CROSS and layers * heads > 1
     aligned = aligned_keys(weights, keys, outputs) if several and outputs is not None else None
     shares = _all_shares(kind, weights, keys, aligned)
-    entropies, certain, tied = _mean_entropies(weights), confidences(weights, keys), _tied(weights)
+    entropies, certain = _mean(entropy(weights), rows_with_choice(weights)), confidences(weights, keys)
+    filled = np.nan_to_num(weights, nan=-1.0)
+    tied = ((filled == filled.max(axis=-1, keepdims=True)).sum(axis=-1) > 1).any(axis=-1)
     measured = []
     for layer, head in np.ndindex(layers, heads):
-        place = layer, head
-        counts = {pattern: Share(int(found[place]), int(rows[place])) for pattern, (found, rows) in shares.items()}
+        cell = layer, head
+        counts = {pattern: Share(int(follow[cell]), int(rows[cell])) for pattern, (follow, rows) in shares.items()}
         reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
-        label = None if tied[place] else next(reached, None)
-        measured.append(
-            HeadMeasures(
-                kind=kind,
-                layer=layer,
-                head=head,
-                counts=counts,
-                entropy=float(entropies[place]),
-                confidence=float(certain[place]),
-                label=label,
-                tied=bool(tied[place]),
-            )
-        )
+        label = None if tied[cell] else next(reached, None)
+        means = float(entropies[cell]), float(certain[cell])
+        measured.append(HeadMeasures(kind, layer, head, counts, *means, label, tied=bool(tied[cell])))
     return measured
 
 
 def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str]) -> np.ndarray:
-    """For each output token the source word on which all cross-attention heads together put most: [queries].
+    """Find for each output token the source word on which all cross-attention heads together put most: [queries].
 
     weights: [layers, heads, queries, keys], of which the mean is taken in the row that predicts the token. -1 for
     special tokens and punctuation, and where the source has no word. This is what the sentence's own heads agree on, no
@@ -132,43 +124,39 @@ def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str
 
 
 def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str]) -> HeadMeasures:
-    """One map alone, [queries, keys], without its alignments; `layer` and `head` of the result mean nothing."""
+    """Measure one map alone, [queries, keys], without its alignments; `layer` and `head` of the result mean nothing."""
     return measure_heads(kind, weights[None, None], keys)[0]
 
 
-def mean_maximum(weights: np.ndarray) -> float:
-    """Mean of the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row."""
-    return float(mean_maxima(weights))
-
-
 def mean_maxima(weights: np.ndarray) -> np.ndarray:
-    """Return the `mean_maximum` of many maps at once: [..., queries, keys] -> [...]."""
+    """Average the row maxima over rows that have a choice: 1 when each reads a single key, NaN without such a row.
+
+    Of many maps at once: [..., queries, keys] -> [...].
+    """
     return _mean(np.nan_to_num(weights, nan=-1.0).max(axis=-1), rows_with_choice(weights))
 
 
 def confidences(weights: np.ndarray, keys: Sequence[str]) -> np.ndarray:
-    """Mean of the row maxima of many maps at once, the end of sentence left out of the keys (Voita et al. 2019, 4):
-    [..., queries, keys] -> [...].
+    """Average the row maxima without the end of sentence among the keys (Voita et al. 2019, 4): [...].
 
-    A head that only rests there is not confident of anything: 0 where no other key is left, for a row as for all.
+    weights: [..., queries, keys]. A head that only rests on the end is not confident of anything: 0 where no other key
+    is left, for a row as for all.
     """
     others = np.array(keys) != "</s>"
     if not others.any():
         return np.zeros(weights.shape[:-2])
     largest = np.nan_to_num(weights)[..., others].max(axis=-1)
-    return np.nan_to_num(_mean(largest, rows_with_choice(weights)))
+    return np.asarray(np.nan_to_num(_mean(largest, rows_with_choice(weights))))
 
 
 def most_confident_head(weights: np.ndarray, keys: Sequence[str]) -> tuple[int, int]:
-    """Layer and head from 0 of the greatest of `confidences`; weights: [layers, heads, queries, keys]."""
-    sharp = confidences(weights, keys)
-    layer, head = np.unravel_index(sharp.argmax(), sharp.shape)
-    return int(layer), int(head)
+    """Return layer and head, from 0, of the greatest of `confidences`; weights: [layers, heads, queries, keys]."""
+    return _largest(confidences(weights, keys))
 
 
 def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:
-    """The heads to look at first, as unlike as can be: of each label the most confident, then those without a label,
-    then the rest, always the most confident first. Fewer than `count` only where there are fewer heads.
+    """Choose the heads to look at first, as unlike as can be: of each label the most confident, then those without a
+    label, then the rest, always the most confident first. Fewer than `count` only where there are fewer heads.
     """
     by_confidence = sorted(measured, key=lambda head: -head.confidence)
     first = {head.label: head for head in reversed(by_confidence) if head.label}.values()
@@ -190,19 +178,20 @@ def strongest_word_pair(
 
 
 def is_punctuation(token: str) -> bool:
-    """True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
+    """Return True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
     marks = token.lstrip(SPACE)
     return bool(marks) and PUNCTUATION.issuperset(marks)
 
 
 def is_word(token: str) -> bool:
-    """True for a token that carries letters or digits, unlike punctuation and special tokens."""
+    """Return True for a token that carries letters or digits, unlike punctuation and special tokens."""
     return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
 
 
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:
-    """True for the rows that have more than one key to read: [..., queries, keys] -> [..., queries]."""
-    return (~np.isnan(weights)).sum(axis=-1) > 1
+    """Return True for the rows that have more than one key to read: [..., queries, keys] -> [..., queries]."""
+    several: np.ndarray = (~np.isnan(weights)).sum(axis=-1) > 1
+    return several
 
 
 # What follows measures many maps at once, [..., queries, keys]; a share is how many rows, of how many: two of [...].
@@ -212,8 +201,8 @@ _Counts = tuple[np.ndarray, np.ndarray]
 def _all_shares(
     kind: AttentionKind, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
 ) -> dict[Pattern, _Counts]:
-    """The counts of every pattern; 0 of 0 rows for one that makes no sense for the kind."""
-    choice, maxima = rows_with_choice(weights), _maxima(weights)
+    """Count the rows of every pattern; 0 of 0 rows for one that makes no sense for the kind."""
+    choice, maxima = rows_with_choice(weights), np.nan_to_num(weights, nan=-1.0).argmax(axis=-1)
     none = np.zeros(weights.shape[:-2], dtype=int)
     shares = dict.fromkeys(Pattern, (none, none))
     begins = np.array([token in ("<s>", "<pad>") for token in keys])
@@ -224,7 +213,7 @@ def _all_shares(
         Pattern.BEGINNING: begins,
         Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
     }
-    shares |= {pattern: _counted(own[maxima], choice) for pattern, own in columns.items() if own.any()}
+    shares |= {pattern: _counted(sort[maxima], choice) for pattern, sort in columns.items() if sort.any()}
     if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
         shares |= {
             pattern: _offset(weights, choice, maxima, offset)
@@ -235,17 +224,17 @@ def _all_shares(
         shares[Pattern.MIRRORED] = _mirrored(choice, maxima)
     if aligned is not None:
         inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
-        for pattern, own in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
-            shares[pattern] = _counted(maxima == own, np.broadcast_to(own >= 0, maxima.shape))
+        for pattern, words in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
+            shares[pattern] = _counted(maxima == words, np.broadcast_to(words >= 0, maxima.shape))
     return shares
 
 
-def _counted(found: np.ndarray, rows: np.ndarray) -> _Counts:
-    return (found & rows).sum(axis=-1), rows.sum(axis=-1)
+def _counted(follow: np.ndarray, rows: np.ndarray) -> _Counts:
+    return (follow & rows).sum(axis=-1), rows.sum(axis=-1)
 
 
 def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset: int) -> _Counts:
-    """Rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
+    """Count rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
     columns = np.arange(weights.shape[-2]) + offset
     inside = (columns >= 0) & (columns < weights.shape[-1])
     cells = weights[..., np.arange(len(columns)), np.where(inside, columns, 0)]
@@ -254,33 +243,16 @@ def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset:
 
 def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> _Counts:
     lines = np.where(choice, np.arange(maxima.shape[-1]) + maxima, -1)  # row + column
-    found = (lines[..., :, None] == lines[..., None, :]).sum(axis=-1)  # rows on the same line as this one
+    same = (lines[..., :, None] == lines[..., None, :]).sum(axis=-1)  # rows on the same line as this one
     rows = choice.sum(axis=-1)
     enough = rows >= 2 * LEAST_ROWS
-    return np.where(enough, np.where(choice, found, 0).max(axis=-1, initial=0), 0), np.where(enough, rows, 0)
+    return np.where(enough, np.where(choice, same, 0).max(axis=-1, initial=0), 0), np.where(enough, rows, 0)
 
 
 def _mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The mean over these rows, NaN without any: [..., queries] -> [...]."""
-    count = rows.sum(axis=-1)
-    return np.where(
-        count > 0, np.where(rows, values, 0.0).sum(axis=-1, dtype=np.float64) / np.maximum(count, 1), np.nan
-    )
-
-
-def _mean_entropies(weights: np.ndarray) -> np.ndarray:
-    return _mean(entropy(weights), rows_with_choice(weights))
-
-
-def _maxima(weights: np.ndarray) -> np.ndarray:
-    """The column of each row's largest weight, never a masked one: [..., queries, keys] -> [..., queries]."""
-    return np.nan_to_num(weights, nan=-1.0).argmax(axis=-1)
-
-
-def _tied(weights: np.ndarray) -> np.ndarray:
-    """Whether a row has two equal maxima: [..., queries, keys] -> [...]."""
-    filled = np.nan_to_num(weights, nan=-1.0)
-    return ((filled == filled.max(axis=-1, keepdims=True)).sum(axis=-1) > 1).any(axis=-1)
+    """Average over these rows, NaN without any: [..., queries] -> [...]."""
+    count, total = rows.sum(axis=-1), np.where(rows, values, 0.0).sum(axis=-1, dtype=np.float64)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,25 +272,18 @@ class Focus:
         """Whether any row has more than one key to attend to."""
         return bool(np.isfinite(self.uniform))
 
-    def changes(self) -> np.ndarray:
-        """Return the difference of each snapshot to the one before it: [snapshots - 1, layers, heads]."""
-        return np.diff(self.values, axis=0)
-
     def most_changed(self) -> tuple[int, int]:
         """Return layer and head, from 0, whose value differs most between the first snapshot and the last."""
         return _largest(np.abs(self.values[-1] - self.values[0]))
 
     def step_of_half(self) -> list[int]:
         """Return for each layer the step by which at least half of its heads made their largest change."""
-        jumps = np.sort(np.abs(self.changes()).argmax(axis=0) + 1, axis=1)  # layers heads
-        return self.steps[jumps[:, (jumps.shape[1] + 1) // 2 - 1]].tolist()
+        jumps = np.sort(np.abs(np.diff(self.values, axis=0)).argmax(axis=0) + 1, axis=1)  # layers heads
+        return [int(step) for step in self.steps[jumps[:, (jumps.shape[1] + 1) // 2 - 1]]]
 
 
 def measure_focus(steps: np.ndarray, weights: np.ndarray) -> Focus:
-    """Return the focus of every head at every snapshot.
-
-    weights: [snapshots, layers, heads, queries, keys], masked cells NaN.
-    """
+    """Measure the focus of heads from weights [snapshots, layers, heads, queries, keys], masked cells NaN."""
     rows = rows_with_choice(weights[0, 0, 0])
     keys = (~np.isnan(weights[0, 0, 0])).sum(axis=-1)[rows]
     return Focus(steps, mean_maxima(weights), float((1 / keys).mean()) if rows.any() else float("nan"))
@@ -331,7 +296,7 @@ def count_hits(weights: np.ndarray, positions: Sequence[set[int]]) -> np.ndarray
     """
     largest = weights[..., : len(positions), :].argmax(axis=-1)
     right = [np.isin(largest[..., row], list(keys)) for row, keys in enumerate(positions)]
-    return np.sum(right, axis=0)
+    return np.asarray(np.sum(right, axis=0))
 
 
 def best_reader(weights: np.ndarray, positions: Sequence[set[int]]) -> tuple[int, int]:

@@ -7,6 +7,7 @@ sentence by sentence, over teacher-forced passes in batches.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,32 +41,25 @@ class HeadRoles:
     eligible: dict[AttentionKind, np.ndarray]
 
     def share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
-        """In how many of the sentences a head has this label, from 0 to 1."""
-        return float(self.labelled[AttentionKind(kind)][layer, head, _PLACES[Pattern(pattern)]] / self.sentences)
-
-    def best_aligner(self) -> tuple[int, int]:
-        """The cross-attention head, layer and head from 0, that most often attends to the source token that its output
-        token translates: the largest share of rows that follow `Pattern.OUTPUT_ALIGNMENT`, the first of equal ones.
-        """
-        return self._most_often(AttentionKind.CROSS, (Pattern.OUTPUT_ALIGNMENT,))
+        """Return in what share of the sentences a head has this label, from 0 to 1."""
+        return float(self.labelled[AttentionKind(kind)][layer, head, _INDEX[Pattern(pattern)]] / self.sentences)
 
     def default_head(self, kind: AttentionKind | str) -> tuple[int, int]:
-        """The head of a kind, layer and head from 0, whose pattern one sees at a glance: of cross-attention the best
-        aligner, of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
-        """
-        if kind == AttentionKind.CROSS:
-            return self.best_aligner()
-        return self._most_often(AttentionKind(kind), (Pattern.PREVIOUS, Pattern.NEXT))
+        """Return the head of a kind, layer and head from 0, whose pattern one sees at a glance.
 
-    def _most_often(self, kind: AttentionKind, patterns: tuple[Pattern, ...]) -> tuple[int, int]:
-        """The head with the largest share of rows that follow one of the patterns, the first of equal ones."""
-        places = [_PLACES[pattern] for pattern in patterns]
-        rows, eligible = (table[kind][:, :, places] for table in (self.rows, self.eligible))
+        Of cross-attention the best aligner, whose largest weight is most often on the source token that its output
+        translates, of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
+        """
+        kind = AttentionKind(kind)
+        positional = (Pattern.PREVIOUS, Pattern.NEXT)
+        patterns = (Pattern.OUTPUT_ALIGNMENT,) if kind == AttentionKind.CROSS else positional
+        columns = [_INDEX[pattern] for pattern in patterns]
+        rows, eligible = (table[kind][:, :, columns] for table in (self.rows, self.eligible))
         layer, head, _ = np.unravel_index((rows / np.maximum(eligible, 1)).argmax(), rows.shape)
         return int(layer), int(head)
 
 
-_PLACES = {pattern: place for place, pattern in enumerate(Pattern)}
+_INDEX = {pattern: index for index, pattern in enumerate(Pattern)}
 
 
 def measure_roles(
@@ -75,10 +69,7 @@ def measure_roles(
     pairs: str,
     progress: Callable[[int], None] | None = None,
 ) -> HeadRoles:
-    """Measure all heads over sentence pairs, their targets teacher-forced; `progress` is told how many are done.
-
-    Raises ValueError without any example.
-    """
+    """Measure all heads over sentence pairs, teacher-forced; `progress` gets how many are done. ValueError if none."""
     if not examples:
         raise ValueError("at least one sentence pair expected")
     counted = {
@@ -95,24 +86,24 @@ def measure_roles(
         done += len(batch)
         if progress:
             progress(done)
-    labelled, rows, eligible = ({kind: counted[kind][place] for kind in AttentionKind} for place in range(3))
+    labelled, rows, eligible = ({kind: counted[kind][table] for kind in AttentionKind} for table in range(3))
     return HeadRoles(pairs, len(examples), labelled, rows, eligible)
 
 
 def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: TextTokenizer) -> np.ndarray:
-    """One sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
+    """Count one sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
     (source_tokens,) = piece_texts([example.source], tokenizer.source_piece_text)
     outputs, inputs = piece_texts([example.target[1:], example.target[:-1]], tokenizer.piece_text)
     queries = source_tokens if kind == AttentionKind.ENCODER else outputs
     keys = inputs if kind == AttentionKind.DECODER else source_tokens
-    own = blank_masked(maps[:, :, : len(queries), : len(keys)], kind)
-    found = np.zeros((3, *maps.shape[:2], len(Pattern)), dtype=np.int64)
-    for head in measure_heads(kind, own, keys, outputs):
+    unpadded = blank_masked(maps[:, :, : len(queries), : len(keys)], kind)
+    counts = np.zeros((3, *maps.shape[:2], len(Pattern)), dtype=np.int64)
+    for head in measure_heads(kind, unpadded, keys, outputs):
         if head.label is not None:
-            found[0, head.layer, head.head, _PLACES[head.label]] = 1
+            counts[0, head.layer, head.head, _INDEX[head.label]] = 1
         for pattern, share in head.counts.items():
-            found[1:, head.layer, head.head, _PLACES[pattern]] = share.rows, share.eligible
-    return found
+            counts[1:, head.layer, head.head, _INDEX[pattern]] = share.rows, share.eligible
+    return counts
 
 
 def save_roles(path: Path, roles: HeadRoles) -> None:
@@ -137,13 +128,11 @@ def load_roles(path: Path, model: Transformer) -> HeadRoles:
 
 
 def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:
-    return [
-        [{pattern: int(head[place]) for pattern, place in _PLACES.items() if head[place]} for head in layer]
-        for layer in table
-    ]
+    cells = _INDEX.items()
+    return [[{pattern: int(head[index]) for pattern, index in cells if head[index]} for head in row] for row in table]
 
 
-def _tables(content: dict, model: Transformer) -> dict[AttentionKind, np.ndarray]:
+def _tables(content: dict[str, Any], model: Transformer) -> dict[AttentionKind, np.ndarray]:
     tables = {}
     for kind in AttentionKind:
         shape = (len(getattr(model, kind.stack)), model.config.num_heads)
@@ -151,9 +140,9 @@ def _tables(content: dict, model: Transformer) -> dict[AttentionKind, np.ndarray
         if len(layers) != shape[0] or any(len(layer) != shape[1] for layer in layers):
             raise ValueError(f"its heads are not those of the {kind}")
         tables[kind] = np.zeros((*shape, len(Pattern)), dtype=np.int64)
-        for place in np.ndindex(shape):
-            for pattern, count in layers[place[0]][place[1]].items():
+        for layer, head in np.ndindex(shape):
+            for pattern, count in layers[layer][head].items():
                 if type(count) is not int or not 0 <= count < 2**53:
                     raise ValueError(f"a count of {count}")
-                tables[kind][place][_PLACES[Pattern(pattern)]] = count
+                tables[kind][layer, head, _INDEX[Pattern(pattern)]] = count
     return tables

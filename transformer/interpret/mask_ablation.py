@@ -58,18 +58,18 @@ class MaskedPass(BatchView):
     best_probabilities: np.ndarray
 
     def attention(self, kind: AttentionKind | str) -> CapturedAttention:
-        """The attention of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
-        return getattr(self, AttentionKind(kind))
+        """Return the attention of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
+        captured: CapturedAttention = getattr(self, AttentionKind(kind))
+        return captured
 
     def lengths(self, kind: AttentionKind | str) -> tuple[int, ...]:
-        """How many rows of each sentence's maps of a kind are tokens, the rest being padding."""
+        """Count the rows of each sentence's maps of a kind that are tokens, the rest being padding."""
         return self.source_lengths if kind == AttentionKind.ENCODER else self.target_lengths
 
 
 def view_sentences(sentences: Sequence[Trace], tokenizer: TextTokenizer) -> BatchView:
-    """The sentences and their targets as one padded batch with its masks, before any model runs."""
-    _, sides = _side_by_side(sentences, tokenizer.pad_id)
-    return _opened(sentences, sides, tokenizer)
+    """View the sentences and their targets as one padded batch with its masks, before any model runs."""
+    return _view(sentences, _padded(sentences, tokenizer.pad_id), tokenizer)
 
 
 def run_masked(
@@ -87,13 +87,14 @@ def run_masked(
     disabled = DisabledMask(disabled)
     if not sentences:
         raise ValueError("run_masked expects sentences, got none")
-    rows, (source, decoder_input, target) = _side_by_side(sentences, model.config.pad_id, model.device)
-    sources, decoder_inputs, _ = rows
+    sides = source, decoder_input, target = _padded(sentences, model.config.pad_id, model.device)
     source_mask, decoder_mask = _masks(source, decoder_input, model.config.pad_id, disabled)
-    seen = record(model, sources, decoder_inputs, Request(source_mask=source_mask, target_mask=decoder_mask))
+    request = Request(source_mask=source_mask, target_mask=decoder_mask)
+    sources, decoder_inputs = [each.source_ids for each in sentences], [each.decoder_input_ids for each in sentences]
+    seen = record(model, sources, decoder_inputs, request)
     predicted = predict(seen.logits, target, 1)
     return MaskedPass(
-        **vars(_opened(sentences, (source, decoder_input, target), tokenizer)),
+        **vars(_view(sentences, sides, tokenizer)),
         disabled=disabled,
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},  # type: ignore[arg-type]
         target_probabilities=predicted.probabilities,
@@ -102,22 +103,20 @@ def run_masked(
     )
 
 
-def _side_by_side(
-    sentences: Sequence[Trace], pad_id: int, device: torch.device | None = None
-) -> tuple[list[list[Sequence[int]]], list[Tensor]]:
-    """Ids of the source, of the decoder's input and of its target, sentence by sentence; and padded."""
-    rows = [[getattr(each, name) for each in sentences] for name in ("source_ids", "decoder_input_ids", "target_ids")]
-    return rows, [pad(side, pad_id, device) for side in rows]
+def _padded(sentences: Sequence[Trace], pad_id: int, device: torch.device | None = None) -> list[Tensor]:
+    """Return the ids of the sources, of the decoder's inputs and of its targets: [batch, longest] each."""
+    names = ("source_ids", "decoder_input_ids", "target_ids")
+    return [pad([getattr(each, name) for each in sentences], pad_id, device) for name in names]
 
 
-def _opened(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> BatchView:
-    source, fed, following = sides
+def _view(sentences: Sequence[Trace], sides: Sequence[Tensor], tokenizer: TextTokenizer) -> BatchView:
+    source, decoder_input, target = sides
     lengths = [(len(each.source_ids), len(each.decoder_input_ids)) for each in sentences]
-    return view_batch(source, fed, following, lengths, tokenizer)
+    return view_batch(source, decoder_input, target, lengths, tokenizer)
 
 
 def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: DisabledMask) -> tuple[Tensor, Tensor]:
-    """The masks to run with: for keys of the source, and for keys of the target."""
+    """Return the masks to run with: for keys of the source, and for keys of the target."""
     of_source, of_input = padding_mask(source, pad_id), input_mask(decoder_input, pad_id)
     if disabled == DisabledMask.CAUSAL:
         return of_source, of_input
@@ -128,9 +127,7 @@ def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: Disable
 
 def _captured(cores: list[Call]) -> CapturedAttention:
     weights = torch.stack([weights_of(core) for core in cores])
-    values, outputs = (
-        torch.stack(parts) for parts in zip(*((core.inputs[2], core.output) for core in cores), strict=True)
-    )
+    values, outputs = torch.stack([core.inputs[2] for core in cores]), torch.stack([core.output for core in cores])
     return CapturedAttention(
         unmasked=to_array(unmasked_of(cores[0])),
         scores=to_array(torch.stack([scores_of(core) for core in cores])),
@@ -154,70 +151,62 @@ class MaskedHead(LabelledWeights):
     kernel_difference: float
 
     def queries(self, row_label: RowLabel | str) -> tuple[str, ...]:
-        """The rows' labels: the input token, or the predicted one where there is one."""
+        """Return the rows' labels: the input token, or the predicted one where there is one."""
         return self.fed if row_label == RowLabel.FED or self.predicted is None else self.predicted
 
     @property
     def masked_scores(self) -> np.ndarray:
-        """The scores, masked cells at minus infinity: [queries, keys]."""
+        """Return the scores, masked cells at minus infinity: [queries, keys]."""
         return np.where(self.unmasked, self.scores, -np.inf)
 
 
 def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer: int, head: int) -> MaskedHead:
-    """One head of one sentence of a pass; raises ValueError for what the pass has not."""
+    """Pick one head of one sentence of a pass; raises ValueError for what the pass has not."""
     kind, captured = AttentionKind(kind), run.attention(kind)
     layers, batch, heads = captured.differences.shape
     for name, value, count in (("sentence", sentence, batch), ("layer", layer, layers), ("head", head, heads)):
         require_index(name, value, count)
-    place = layer, sentence, head
-    fed, predicted, keys = row_and_column_labels(
+    index = layer, sentence, head
+    labels = row_and_column_labels(
         kind, run.source_tokens[sentence], run.decoder_input_tokens[sentence], run.target_tokens[sentence]
     )
     return MaskedHead(
-        kind=kind,
-        layer=layer,
-        head=head,
-        layers=layers,
-        heads=heads,
-        weights=captured.weights[place],
-        fed=fed,
-        predicted=predicted,
-        keys=keys,
+        *(kind, layer, head, layers, heads, captured.weights[index], *labels),
         sentence=sentence,
-        scores=captured.scores[place],
+        scores=captured.scores[index],
         unmasked=captured.unmasked[sentence],
         real_queries=run.lengths(kind)[sentence],
         real_keys=(run.target_lengths if kind == AttentionKind.DECODER else run.source_lengths)[sentence],
-        kernel_difference=float(captured.differences[place]),
+        kernel_difference=float(captured.differences[index]),
     )
 
 
 def softmax_difference(head: MaskedHead) -> float:
-    """The largest difference between softmax of the masked scores, in float64, and the weights of the pass."""
+    """Return the largest difference between softmax of the masked scores, in float64, and the weights of the pass."""
     return float(np.abs(softmax(head.scores, head.unmasked) - head.weights).max())
 
 
 def masked_share(head: MaskedHead) -> np.ndarray:
-    """What softmax of the same scores would give to masked cells, were this head's mask disabled: [real queries]."""
-    rows = slice(0, head.real_queries)
-    return np.where(head.unmasked[rows], 0.0, softmax(head.scores[rows])).sum(axis=-1)
+    """Sum what softmax of the same scores would give to cells that this head's mask forbids: [real queries]."""
+    weights = np.where(head.unmasked, 0.0, softmax(head.scores))
+    return np.asarray(weights[: head.real_queries].sum(axis=-1))
 
 
 def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int) -> np.ndarray:
-    """What masked cells get without the mask: [layers, heads, real queries]; ValueError where the sizes differ."""
+    """Sum what masked cells get without the mask: [layers, heads, real queries]; ValueError where the sizes differ."""
     unmasked, weights = masked.attention(kind).unmasked, disabled.attention(kind).weights
     if unmasked.shape[-2:] != weights.shape[-2:]:
         raise ValueError(f"the passes differ in size: {unmasked.shape[-2:]} and {weights.shape[-2:]}")
     leaked = np.where(unmasked[sentence], 0.0, weights[:, sentence])
-    return leaked.sum(axis=-1)[..., : masked.lengths(kind)[sentence]]
+    return np.asarray(leaked.sum(axis=-1)[..., : masked.lengths(kind)[sentence]])
 
 
 def rows_that_may_leak(
     masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int
 ) -> np.ndarray:
-    """Real rows of which the disabled mask would have masked a cell: [real queries], True or False.
+    """Tell of which real rows the disabled mask would have masked a cell: [real queries].
 
     The decoder's last row has no later token, and padding stays masked in it when the causal mask is disabled.
     """
     gained = disabled.attention(kind).unmasked[sentence] & ~masked.attention(kind).unmasked[sentence]
-    return gained[: masked.lengths(kind)[sentence]].any(axis=-1)
+    return np.asarray(gained[: masked.lengths(kind)[sentence]].any(axis=-1))

@@ -53,25 +53,25 @@ class Block:
 
 
 def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
-    """All blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
+    """List all blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
     tied = model.output_projection.weight is model.target_embedding.weight
     with_source = "source_embedding" if model.target_embedding is model.source_embedding else None
     shared = with_source or ("target_embedding" if tied else None)
     hidden, logits = stream.decoder.end, stream.logits
-    own = _count(model.output_projection) - (model.output_projection.weight.numel() if tied else 0)
+    unshared = _count(model.output_projection) - (model.output_projection.weight.numel() if tied else 0)
     return [
         *_stack_blocks(model, Stack.ENCODER, stream, None),
         *_stack_blocks(model, Stack.DECODER, stream, with_source),
         # The output projection has this name in addresses and in files.
-        Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, None, hidden, logits, own, shared),
+        Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, None, hidden, logits, unshared, shared),
         Block("softmax", OUTPUT, BlockKind.SOFTMAX, None, logits, softmax(logits)),
     ]
 
 
 def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared_with: str | None) -> Iterator[Block]:
     stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
-    own = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
-    yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, own, shared_with)
+    count = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
+    yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, count, shared_with)
     entry: StackInput = getattr(model, f"{name}_input")
     count = _count(entry.positions)
     yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, count)
@@ -86,7 +86,7 @@ def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared
 
 
 def _sublayer_blocks(stack: Stack, module: nn.Module, residual: Residual, sublayer: SubLayer) -> Iterator[Block]:
-    """A sub-layer and what stands around it: LayerNorm before it and Add after it, or Add & Norm after it."""
+    """Yield a sub-layer and what stands around it: LayerNorm before it and Add after it, or Add & Norm after it."""
     name, layer, norm = f"{stack}.{sublayer.layer}.{sublayer.name}", sublayer.layer, residual.norm
     kind, read = BlockKind(sublayer.name), sublayer.before
     if residual.norm_first:
@@ -120,15 +120,13 @@ class ParameterRow:
 
 
 def parameter_rows(model: Transformer) -> list[ParameterRow]:
-    """Every parameter of every module; one that is used again is listed again, with a count of 0."""
+    """List every parameter of every module; one that is used again is listed again, with a count of 0."""
     rows, first_names = [], dict[torch.nn.Parameter, str]()
-    inputs = tuple(
-        f"{stack}_input." for stack in Stack
-    )  # whose parts have names of their own, under which they are stored
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        if name.startswith(inputs):
+    inputs = tuple(f"{stack}_input." for stack in Stack)  # whose parts are stored under names of their own
+    for full_name, parameter in model.named_parameters(remove_duplicate=False):
+        if full_name.startswith(inputs):
             continue
-        name = stored_name(name)
+        name = stored_name(full_name)
         first = first_names.setdefault(parameter, name)
         count, shared_with = (parameter.numel(), None) if first == name else (0, first)
         rows.append(ParameterRow(name, tuple(parameter.shape), count, shared_with))
@@ -136,7 +134,7 @@ def parameter_rows(model: Transformer) -> list[ParameterRow]:
 
 
 def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
-    """Parameters of a model of this shape with each d_model instead and d_ff growing alike, where heads divide it.
+    """Count a model's parameters with each d_model instead and d_ff growing alike, where heads divide it.
 
     Counted from the layers' shapes: embeddings, learned positions, a bias a piece where the output has one, 4 d_model^2
     + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
@@ -162,7 +160,7 @@ def _count_from_shapes(config: ModelConfig) -> int:
 
 
 def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Name, gamma and beta, [d_model] each, of every LayerNorm."""
+    """Return name, gamma and beta, [d_model] each, of every LayerNorm."""
     return [
         (name, to_array(module.weight), to_array(module.bias))
         for name, module in model.named_modules()
@@ -170,23 +168,19 @@ def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarra
     ]
 
 
-def output_row(model: Transformer, id: int) -> tuple[np.ndarray, float | None]:
-    """What the output projection multiplies the last vector with for a token, [d_model], and what it adds, if it does.
-
-    Raises ValueError for an id that is not there.
-    """
-    require_index("id", id, model.config.output_size)
+def output_row(model: Transformer, token: int) -> tuple[np.ndarray, float | None]:
+    """Return a token's row of the output projection, [d_model], and its bias if any; ValueError for no such id."""
+    require_index("id", token, model.config.output_size)
     bias = model.output_projection.bias
-    return to_array(model.output_projection.weight[id]), None if bias is None else bias[id].item()
+    return to_array(model.output_projection.weight[token]), None if bias is None else bias[token].item()
 
 
-def nearest(matrix: np.ndarray, id: int, count: int = 10) -> list[tuple[int, float]]:
-    """The ids whose rows have the largest cosine with the row of `id`, itself left out, largest first.
+def nearest(matrix: np.ndarray, token: int, count: int = 10) -> list[tuple[int, float]]:
+    """Return the ids whose rows have the largest cosine with the row of `token`, itself left out, largest first.
 
-    matrix: [vocab, d_model]. A row of zeros points nowhere and has the cosine 0 with all. Raises ValueError for an id
-    that is not there.
+    matrix: [vocab, d_model]. A row of zeros has the cosine 0 with all. Raises ValueError for an id that is not there.
     """
-    require_index("id", id, len(matrix))
-    cosines = cosine(matrix, matrix[id])
-    order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != id]
+    require_index("id", token, len(matrix))
+    cosines = cosine(matrix, matrix[token])
+    order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != token]
     return [(other, float(cosines[other])) for other in order[:count]]

@@ -34,41 +34,41 @@ class Encoding:
 
     @property
     def length(self) -> int:
-        """Number of positions."""
-        return self.table.shape[0]
+        """Count the positions."""
+        return len(self.table)
 
     @property
     def d_model(self) -> int:
-        """Number of dimensions."""
-        return self.table.shape[1]
+        """Count the dimensions."""
+        return int(self.table.shape[1])
 
     @property
     def pairs(self) -> np.ndarray:
-        """The table as [length, pair, (sine, cosine)], float64: rounding of the table itself, and no other, remains."""
+        """Return the table as [length, pair, (sine, cosine)] in float64, where only its own rounding remains."""
         return self.table.reshape(self.length, -1, 2).astype(np.float64)
 
     @property
     def frequencies(self) -> np.ndarray:
-        """By how many radians each pair turns from one position to the next: [pairs], float64."""
-        return self.base ** (-np.arange(0, self.d_model, 2) / self.d_model)
+        """Return by how many radians each pair turns from one position to the next: [pairs], float64."""
+        return np.asarray(self.base ** (-np.arange(0, self.d_model, 2) / self.d_model))
 
     @property
     def wavelengths(self) -> np.ndarray:
-        """After how many positions each pair is back where it was: [pairs], 2 pi base^(2i / d_model)."""
+        """Return after how many positions each pair is back where it was: [pairs], 2 pi base^(2i / d_model)."""
         return 2 * np.pi / self.frequencies
 
     @property
     def expected_products(self) -> np.ndarray:
-        """PE(p) . PE(p + k) by the formula, the sum of cos(k frequency) over the pairs: [length], k from 0, float64."""
-        return np.cos(np.arange(self.length)[:, None] * self.frequencies).sum(axis=1)
+        """Return PE(p) . PE(p + k) by the formula, the sum of cos(k frequency) over the pairs: [length], k from 0."""
+        return np.asarray(np.cos(np.arange(self.length)[:, None] * self.frequencies).sum(axis=1))
 
     def first(self, length: int) -> "Encoding":
-        """The same encoding for the first positions alone; all there are where `length` is more."""
+        """Return the encoding of the first positions, of all that are there where `length` is more."""
         return Encoding(self.table[:length], self.base, self.first_position)
 
 
 def encoding(length: int, d_model: int, base: float) -> Encoding:
-    """The engine's sinusoids (paper, 3.5); raises ConfigError for an odd d_model and for sizes that cannot be."""
+    """Compute the engine's sinusoids (paper, 3.5); raises ConfigError for an odd d_model and invalid sizes."""
     for name, value, least, most in (("d_model", d_model, 2, MOST_DIMENSIONS), ("length", length, 1, MOST_POSITIONS)):
         require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value:,}.")
     odd = f"{d_model} is odd: try {d_model - 1} or {d_model + 1}."
@@ -78,12 +78,12 @@ def encoding(length: int, d_model: int, base: float) -> Encoding:
 
 
 def has_formula(model: Transformer) -> bool:
-    """Whether sines and cosines are what tells a model the order: its positions are neither learned nor missing."""
+    """Tell whether a model knows the order by sines and cosines: its positions are neither learned nor missing."""
     return model.config.positions in (Positions.SINUSOIDAL, Positions.MULTIPLIED)
 
 
 def model_encoding(model: Transformer) -> Encoding:
-    """The whole table that a model adds to its embeddings; raises ValueError where it has no formula."""
+    """Return the whole table that a model adds to its embeddings; raises ValueError where it has no formula."""
     if not has_formula(model):
         raise ValueError(f"an encoding that is computed expected, got positions of the kind {model.config.positions}")
     multiplied = model.config.positions == Positions.MULTIPLIED
@@ -92,13 +92,13 @@ def model_encoding(model: Transformer) -> Encoding:
 
 
 def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.ndarray:
-    """What a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
+    """Return what a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
     entry: StackInput = getattr(model, f"{Stack(stack)}_input")
     return to_array(entry.positions.table.detach().clone())
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:
-    """PE(p) . PE(q) for all positions p and q: [length, length], float64."""
+    """Compute PE(p) . PE(q) for all positions p and q: [length, length], float64."""
     table = encoding.table.astype(np.float64)
     return table @ table.T
 
@@ -112,7 +112,7 @@ class DistanceLaw:
 
 
 def distance_law(products: np.ndarray) -> DistanceLaw:
-    """Checks that PE(p) . PE(q) is a function of |p - q| alone; products: [length, length]."""
+    """Check that PE(p) . PE(q) is a function of |p - q| alone; products: [length, length]."""
     positions = np.arange(len(products))
     distances = np.abs(positions[:, None] - positions)  # positions positions
     means = np.bincount(distances.ravel(), products.ravel()) / np.bincount(distances.ravel())
@@ -120,12 +120,12 @@ def distance_law(products: np.ndarray) -> DistanceLaw:
 
 
 def rotation(angle: float) -> np.ndarray:
-    """R with R (sin a, cos a) = (sin(a + angle), cos(a + angle)): [2, 2]."""
+    """Return R with R (sin a, cos a) = (sin(a + angle), cos(a + angle)): [2, 2]."""
     return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
 
 
 def rotation_error(encoding: Encoding, offset: int) -> float | None:
-    """The largest |R(offset) PE(p) - PE(p + offset)| of any pair and position, R from the formula.
+    """Return the largest |R(offset) PE(p) - PE(p + offset)| of any pair and position, R from the formula.
 
     None where the table has no two positions that far apart. Raises ValueError for an offset below 1.
     """
@@ -156,17 +156,17 @@ class EmbeddingSum:
 
     @property
     def norms(self) -> np.ndarray:
-        """Euclidean lengths: [3, tokens], of the embeddings, the positions and the sums."""
+        """Return the Euclidean lengths, [3, tokens], of the embeddings, the positions and the sums."""
         return np.stack([np.linalg.norm(part, axis=1) for part in (self.embeddings, self.positions, self.total)])
 
     @property
     def cosines(self) -> np.ndarray:
-        """Cosine between each embedding and its sum: [tokens]; 1 would be no change of direction."""
+        """Return the cosine between each embedding and its sum: [tokens]; 1 would be no change of direction."""
         return cosine(self.embeddings, self.total)
 
 
 def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
-    """The encoder's input for ids that end with end of sentence; raises ValueError for a model in training mode."""
+    """Record the encoder's input for ids that end with end of sentence; ValueError for a model in training mode."""
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["encoder_input.positions"]
     positions = position_rows(model)[: len(ids)]
     parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
@@ -190,14 +190,13 @@ class Repetition:
 
 
 def repetitions(summed: EmbeddingSum) -> list[Repetition]:
-    """Each token that occurs more than once, with its first two positions, in the order of the sentence."""
-    found: dict[str, list[int]] = {}
+    """List each token that occurs more than once, with its first two positions, in the order of the sentence."""
+    positions: dict[str, list[int]] = {}
     for position, token in enumerate(summed.tokens):
-        found.setdefault(token, []).append(position)
-    return [_repetition(summed, token, *where[:2]) for token, where in found.items() if len(where) > 1]
-
-
-def _repetition(summed: EmbeddingSum, token: str, first: int, second: int) -> Repetition:
-    (one, other), totals = summed.embeddings[[first, second]], summed.total[[first, second]]
-    before, after = float(np.linalg.norm(one - other)), float(np.linalg.norm(totals[0] - totals[1]))
-    return Repetition(token, first, second, before, after, float(cosine(*totals)))
+        positions.setdefault(token, []).append(position)
+    repeated = []
+    for token, (first, second) in ((token, every[:2]) for token, every in positions.items() if len(every) > 1):
+        (one, other), totals = summed.embeddings[[first, second]], summed.total[[first, second]]
+        before, after = float(np.linalg.norm(one - other)), float(np.linalg.norm(totals[0] - totals[1]))
+        repeated.append(Repetition(token, first, second, before, after, float(cosine(*totals))))
+    return repeated

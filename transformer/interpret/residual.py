@@ -1,6 +1,7 @@
 """The residual stream of one sentence: every vector from its embedding through each sub-layer to the logits.
 
-Three ways to read it: one token's trajectory, the hidden units of a feed-forward, and the logit lens.
+Four ways to read it: one token's trajectory, the hidden units of a feed-forward, the logit lens, and DecoderLens, what
+the decoder makes of each encoder layer, as if it were the last (Langedijk et al. 2024).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from ..model.transformer import Transformer
 from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
 
 LENS_CANDIDATES = 5  # kept a layer and step
+MORE_TOKENS = 8  # than the last layer's translation has: enough to see that a translation goes on
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class StackStream:
     end: np.ndarray
 
     def of_layer(self, layer: int) -> tuple[SubLayer, ...]:
-        """The sub-layers of a layer, counted from 0."""
+        """Return the sub-layers of a layer, counted from 0."""
         return tuple(sublayer for sublayer in self.sublayers if sublayer.layer == layer)
 
 
@@ -65,16 +67,12 @@ class ResidualStream:
 
 
 def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) -> ResidualStream:
-    """The residual stream of one teacher-forced pass over one sentence.
-
-    source: ids ending with end of sentence; decoder_input: ids beginning with begin of sentence. Raises ValueError for
-    a model in training mode.
-    """
+    """Record the residual stream of one teacher-forced pass over one sentence; ids and errors as for `record`."""
     return residual_stream_of(model, record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM)))
 
 
 def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:
-    """The residual stream of the first sentence of a pass that kept `RESIDUAL_STREAM`."""
+    """Read the residual stream of the first sentence of a pass that kept `RESIDUAL_STREAM`."""
     return ResidualStream(
         encoder=_stack_stream(model, Stack.ENCODER, seen, seen.memory),
         decoder=_stack_stream(model, Stack.DECODER, seen, seen.hidden),
@@ -83,7 +81,7 @@ def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:
 
 
 def sublayers_of(model: Transformer, stack: Stack | str) -> Iterator[tuple[int, SubLayerKind, nn.Module, Residual]]:
-    """Layer, name, sub-layer and the residual connection around it, in the order of computation."""
+    """Yield layer, name, sub-layer and the residual connection around it, in the order of computation."""
     for number, layer in enumerate(getattr(model, stack)):
         for name in SubLayerKind:
             if hasattr(layer, name):
@@ -110,10 +108,7 @@ def _stack_stream(model: Transformer, stack: Stack, seen: Activations, end: Tens
 def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
-    """A feed-forward's units after its activation: [tokens, d_ff].
-
-    The layer counts from 0; raises ValueError for one that is not there.
-    """
+    """Record a feed-forward's units after its activation, [tokens, d_ff]; raises ValueError for no such layer."""
     activate = model.layer(stack, layer).feed_forward.activate
     name = f"{stack}.{layer}.feed_forward.inner"
     seen = record(model, [source], [decoder_input], Request(keep=(name,), logits_to_keep=1))
@@ -138,7 +133,7 @@ class Trajectory:
 
 
 def trajectory(stack: StackStream, token: int) -> Trajectory:
-    """The trajectory of a token, counted from 0; raises ValueError for one that is not there.
+    """Follow a token, counted from 0; raises ValueError for one that is not there.
 
     A change is what was added to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's
     output; at a LayerNorm outside of the layers, what it did.
@@ -172,7 +167,7 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
 
 @torch.inference_mode()
 def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> Predictions:
-    """Every decoder layer's vectors put through the output projection (nostalgebraist 2020): [layers + 1, target].
+    """Put every decoder layer's vectors through the output projection (nostalgebraist 2020): [layers + 1, target].
 
     Row 0 is the start, decoder input plus position; the last row is the model's own prediction. target_ids: the ids
     that follow, one a position. With pre-norm the stack's last LayerNorm is applied to every layer, as it is to the
@@ -185,9 +180,6 @@ def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> P
     return predict(model.output_projection(hidden), following, LENS_CANDIDATES)
 
 
-MORE_TOKENS = 8  # than the last layer's translation has: enough to see that a translation goes on
-
-
 def decoder_lens(
     model: Transformer,
     source: Ids,
@@ -195,7 +187,7 @@ def decoder_lens(
     prefix: Ids = (),
     more: int | None = None,
 ) -> list[Hypothesis]:
-    """The best translation from the output of each encoder layer: [layers + 1], all decoded side by side.
+    """Decode the best translation from the output of each encoder layer: [layers + 1], all decoded side by side.
 
     The first reads the embeddings with their positions, the last is the model's own. source: ids ending with end of
     sentence; prefix: ids that each begins with; greedy without a strategy; more: tokens after the end of the last
@@ -206,7 +198,7 @@ def decoder_lens(
     if isinstance(strategy, Beam):
         memory = _read_early(model, [source])[:, 0]
         count = len(memory)
-        return [found[0] for found in beam_search(model, [source] * count, strategy, [prefix] * count, memory)]
+        return [best for best, *_ in beam_search(model, [source] * count, strategy, [prefix] * count, memory)]
     return decoder_lenses(model, [source], strategy, [prefix], more)[0]
 
 
@@ -217,33 +209,31 @@ def decoder_lenses(
     prefixes: Sequence[Ids] | None = None,
     more: int | None = None,
 ) -> list[list[Hypothesis]]:
-    """The same for several sentences, all decoded side by side: [sentences][layers + 1]."""
+    """Do so for several sentences, all decoded side by side: [sentences][layers + 1]."""
     memory, count = _read_early(model, sources), len(sources)
     given = list(prefixes or [()] * count) * len(memory)
     last = range((len(memory) - 1) * count, len(memory) * count)
-    stopped = {place: range(place % count, last.start, count) for place in last}
+    stopped = {row: range(row % count, last.start, count) for row in last}
     companions = None if more is None else Companions(stopped, more)
-    found = decode(model, [*sources] * len(memory), strategy or Greedy(), given, memory.flatten(0, 1), companions)
-    return [found[number::count] for number in range(count)]
+    decoded = decode(model, [*sources] * len(memory), strategy or Greedy(), given, memory.flatten(0, 1), companions)
+    return [decoded[number::count] for number in range(count)]
 
 
 def kept_positions(ids: Ids, last: Ids) -> set[int]:
-    """Return the positions in `ids` of the most tokens that stand in `last` in the same order: a longest common
-    subsequence.
-    """
-    best: list[list[tuple[int, ...]]] = [[()] * (len(last) + 1)]
-    for at, id in enumerate(ids):
+    """Return the positions in `ids` of a longest common subsequence with `last`."""
+    best: list[tuple[int, ...]] = [()] * (len(last) + 1)
+    for position, token in enumerate(ids):
         row: list[tuple[int, ...]] = [()]
-        for other, above in enumerate(best[-1][1:]):
-            diagonal = best[-1][other]
-            row.append((*diagonal, at) if id == last[other] else max(above, row[-1], key=len))
-        best.append(row)
-    return set(best[-1][-1])
+        for diagonal, above, other in zip(best, best[1:], last, strict=False):
+            row.append((*diagonal, position) if token == other else max(above, row[-1], key=len))
+        best = row
+    return set(best[-1])
 
 
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
-    """What the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
+    """Record what the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
     calls = record_encoder(model, sources, Request(keep=("encoder_input", "encoder.*"))).calls
     outputs = torch.stack([call.output for (call,) in calls.values()])
     with torch.inference_mode():
-        return model.encoder_norm(outputs)
+        memory: Tensor = model.encoder_norm(outputs)
+    return memory

@@ -1,12 +1,18 @@
-"""Attention rollout (Abnar and Zuidema 2020): how far each input token is mixed into each vector, layers multiplied.
+"""How far each input token is mixed into each vector, layers multiplied: attention rollout, and ALTI+. NumPy only.
 
-NumPy only. A layer's attention is averaged over its heads and mixed with the residual connection: half and half as in
-the paper, or by the norms of both vectors. Feed-forwards, values and LayerNorm are left out, so this is a rough
-picture of mixing, not of influence.
+Rollout (Abnar and Zuidema 2020): a layer's attention is averaged over its heads and mixed with the residual connection,
+half and half as in the paper, or by the norms of both vectors. Feed-forwards, values and LayerNorm are left out, so
+this is a rough picture of mixing, not of influence.
+
+ALTI+ (Ferrando et al. 2022a, 2022b): what an attention block gives out is a sum of vectors, one for each token that it
+reads and the residual's, put through LayerNorm with its standard deviation held at its own. A token contributes the
+more, the nearer its vector comes to the whole, in the 1-norm. Feed-forwards are left out. Biases belong to no token,
+but for the value's, which goes with its key.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -44,25 +50,21 @@ class Rollout:
     across: np.ndarray
 
     def source_share(self) -> np.ndarray:
-        """What each decoder row has from the source after each layer, the rest from its prefix: [layers, target]."""
-        return self.across[:, :, : self.encoder.shape[-1]].sum(axis=-1)
+        """Return what each decoder row has from the source after each layer, not from its prefix: [layers, target]."""
+        return np.asarray(self.across[:, :, : self.encoder.shape[-1]].sum(axis=-1))
 
 
 def half_and_half(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray) -> Mixing:
-    """The paper's mixing for these maps, [layers, heads, queries, keys] each: 0.5 W + 0.5 I (section 3).
+    """Return the paper's mixing for these maps, [layers, heads, queries, keys] each: 0.5 W + 0.5 I (section 3).
 
     Each decoder layer then takes half of every row from the memory, so after l layers the source has 1 - 0.5^l of each
     row, whatever the weights: only a measured mixing lets `Rollout.source_share` differ from step to step.
     """
-
-    def half(maps: np.ndarray) -> np.ndarray:
-        return np.full((len(maps), maps.shape[2]), 0.5)
-
-    return Mixing(encoder=half(encoder), decoder=half(decoder), cross=half(cross))
+    return Mixing(*(np.full((len(maps), maps.shape[2]), 0.5) for maps in (encoder, decoder, cross)))
 
 
 def measured_mixing(stream: ResidualStream) -> Mixing:
-    """The norm of what attention adds, over this norm plus that of the vector it is added to.
+    """Divide the norm of what attention adds by this norm plus that of the vector it is added to.
 
     In the manner of the mixing ratio of Kobayashi et al. 2021, which also counts a token's reading of itself as kept.
     Two vectors of norm 0 mix half and half.
@@ -84,42 +86,26 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
     if decoder.shape[0] != cross.shape[0] or decoder.shape[2] != cross.shape[2]:
         raise ValueError(f"decoder {decoder.shape} and cross {cross.shape} must have the same layers and rows")
     mixing = mixing or half_and_half(encoder, decoder, cross)
-    means = [np.asarray(maps, dtype=np.float64).mean(axis=1) for maps in (encoder, decoder, cross)]
-    of_encoder = _chain(means[0], mixing.encoder)
-    memory = of_encoder[-1]
-    source, target = memory.shape[0], decoder.shape[2]
-    shares = np.hstack([np.zeros((target, source)), np.eye(target)])
-    across = []
-    for layer, (reads_prefix, reads_memory) in enumerate(zip(means[1], means[2], strict=True)):
-        shares = _mixed(shares, reads_prefix @ shares, mixing.decoder[layer])
-        read = np.hstack([reads_memory @ memory, np.zeros((target, target))])
-        shares = _mixed(shares, read, mixing.cross[layer])
-        across.append(shares)
-    return Rollout(encoder=of_encoder, decoder=_chain(means[1], mixing.decoder), across=np.stack(across))
 
+    def read(maps: np.ndarray, parts: np.ndarray) -> np.ndarray:  # what the rows take over: [layers, queries, keys]
+        return np.asarray(parts[:, :, None] * np.asarray(maps, dtype=np.float64).mean(axis=1))
 
-def _chain(layers: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """[layers, tokens, tokens] -> the products of all layers up to each, each row mixed by its part."""
-    shares, rolled = np.eye(layers.shape[-1]), []
-    for layer, part in zip(layers, parts, strict=True):
-        shares = _mixed(shares, layer @ shares, part)
-        rolled.append(shares)
-    return np.stack(rolled)
-
-
-def _mixed(kept: np.ndarray, read: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Rows that are kept and rows that are read, as one: [tokens, inputs], `part` of the read ones: [tokens]."""
-    return kept + part[:, None] * (read - kept)
+    of_encoder, of_decoder = (
+        list(read(maps, parts) + (1 - parts)[:, :, None] * np.eye(parts.shape[1]))
+        for maps, parts in ((encoder, mixing.encoder), (decoder, mixing.decoder))
+    )
+    of_cross = list(np.concatenate([read(cross, mixing.cross), (1 - mixing.cross)[:, :, None]], axis=2))
+    return multiply(of_encoder, of_decoder, of_cross)
 
 
 def _measured(stack: StackStream, name: SubLayerKind) -> np.ndarray:
-    """The part of attention in each row of each layer: [layers, tokens]."""
+    """Compute the part of attention in each row of each layer: [layers, tokens]."""
     blocks = [sublayer for sublayer in stack.sublayers if sublayer.name == name]
     added, kept = (
         np.stack([np.linalg.norm(np.asarray(getattr(block, part), dtype=np.float64), axis=-1) for block in blocks])
         for part in ("change", "before")
     )
-    return np.divide(added, added + kept, out=np.full_like(added, 0.5), where=added + kept > 0)
+    return np.asarray(np.divide(added, added + kept, out=np.full_like(added, 0.5), where=added + kept > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,36 +124,35 @@ class SourceShares:
 
     @property
     def mean_alti(self) -> float:
-        """The mean share by ALTI+."""
+        """Average the shares by ALTI+."""
         return float(self.alti[self.num_forced :].mean())
 
     @property
     def mean_rollout(self) -> float:
-        """The mean share by rollout."""
+        """Average the shares by rollout."""
         return float(self.rollout[self.num_forced :].mean())
 
     @property
     def least(self) -> int:
-        """The output token of the lowest share by ALTI+."""
+        """Return the output token of the lowest share by ALTI+."""
         return self.num_forced + int(self.alti[self.num_forced :].argmin())
 
     @property
     def most(self) -> int:
-        """The output token of the highest share by ALTI+."""
+        """Return the output token of the highest share by ALTI+."""
         return self.num_forced + int(self.alti[self.num_forced :].argmax())
 
     @property
     def least_word(self) -> int:
-        """The word of the lowest share, which tells more than the end of a sentence; if any is a word."""
-        words = [at for at in range(self.num_forced, len(self.tokens)) if is_word(self.tokens[at])]
-        return min(words, key=lambda at: self.alti[at], default=self.least)
+        """Return the word of the lowest share, which tells more than the end of a sentence; if any is a word."""
+        words = [step for step in range(self.num_forced, len(self.tokens)) if is_word(self.tokens[step])]
+        return min(words, key=lambda step: self.alti[step], default=self.least)
 
 
 def alti(model: Transformer, source: Ids, decoder_input: Ids) -> Rollout:
-    """The contributions of source and prefix to every vector, rows summing to 1, in the shape of a rollout.
+    """Compute the contributions of source and prefix to every vector, rows summing to 1, in the shape of a rollout.
 
-    `Rollout.source_share` of the last layer is the source's part in each output token. source: ids ending with end of
-    sentence; decoder_input: ids beginning with begin of sentence. Raises ValueError for a model in training mode.
+    `Rollout.source_share` of the last layer is the source's part in each output token. Ids, errors: as for `record`.
     """
     keep = tuple(name for kind in AttentionKind for name in stage_modules(kind, "*"))
     seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
@@ -180,8 +165,8 @@ def alti(model: Transformer, source: Ids, decoder_input: Ids) -> Rollout:
     return multiply(*map(layers, AttentionKind))
 
 
-def contributions(stages: Stages, parameters: BlockParameters, reads_itself: bool) -> np.ndarray:
-    """What each key, and the row's own vector, contribute to one block's output for the first sentence of its batch.
+def contributions(stages: Stages, parameters: BlockParameters, *, reads_itself: bool) -> np.ndarray:
+    """Compute what each key and the row's own vector contribute to a block's output, for the batch's first sentence.
 
     [queries, keys] for self-attention, where a row's own vector counts with its own key; [queries, keys + 1] for
     cross-attention, the row's own vector last. Rows sum to 1.
@@ -200,7 +185,7 @@ def contributions(stages: Stages, parameters: BlockParameters, reads_itself: boo
 
 
 def _shares(vectors: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """max(0, |whole| - |whole - vector|) in the 1-norm, over the sum of its row: [queries, parts].
+    """Return max(0, |whole| - |whole - vector|) in the 1-norm, over the sum of its row: [queries, parts].
 
     A row whose every vector leads away from the whole is the part's that leads away least. A vector of 0, such as a
     masked key's, contributes nothing.
@@ -210,29 +195,20 @@ def _shares(vectors: np.ndarray, whole: np.ndarray) -> np.ndarray:
     near = np.maximum(0.0, np.abs(whole).sum(axis=-1, keepdims=True) - distances)
     nearest = np.eye(distances.shape[1])[distances.argmin(axis=1)]
     near = np.where(near.sum(axis=1, keepdims=True) > 0, near, nearest)
-    return near / near.sum(axis=1, keepdims=True)
+    return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
 def multiply(encoder: list[np.ndarray], decoder: list[np.ndarray], cross: list[np.ndarray]) -> Rollout:
-    """The layers' contributions multiplied: [source, source], [target, target] and [target,
-    source + 1] a layer, each row summing to 1, the last column of the latter the row's own.
+    """Multiply the layers' contributions, each row summing to 1: encoder [source, source], decoder [target, target] and
+    cross [target, source + 1] a layer, the last column of the latter the row's own.
     """
     source, target = len(encoder[0]), len(decoder[0])
-    of_encoder = np.stack(_products(encoder))
+    of_encoder, of_decoder = (
+        np.stack(list(accumulate(layers, lambda below, layer: layer @ below))) for layers in (encoder, decoder)
+    )
     shares, across = np.hstack([np.zeros((target, source)), np.eye(target)]), []
     for reads_prefix, reads_memory in zip(decoder, cross, strict=True):
         read = np.hstack([reads_memory[:, :source] @ of_encoder[-1], np.zeros((target, target))])
         shares = read + reads_memory[:, source:] * (reads_prefix @ shares)
         across.append(shares)
-    return Rollout(
-        encoder=read_only(of_encoder),
-        decoder=read_only(np.stack(_products(decoder))),
-        across=read_only(np.stack(across)),
-    )
-
-
-def _products(layers: list[np.ndarray]) -> list[np.ndarray]:
-    found = layers[:1]
-    for layer in layers[1:]:
-        found = [*found, layer @ found[-1]]
-    return found
+    return Rollout(read_only(of_encoder), read_only(of_decoder), read_only(np.stack(across)))

@@ -71,11 +71,12 @@ class Trace:
                 read_only(value)
 
     def attention(self, kind: AttentionKind | str) -> np.ndarray:
-        """The maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
-        return getattr(self, AttentionKind(kind))
+        """Return the maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
+        maps: np.ndarray = getattr(self, AttentionKind(kind))
+        return maps
 
     def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """What decides on a step's token, from 0, and that token: the ids of the source and of the prefix, its id."""
+        """Return what decides on a step's token, from 0, the ids of source and prefix, and that token's id."""
         return self.source_ids, self.decoder_input_ids[: step + 1], self.target_ids[step]
 
     @classmethod
@@ -88,12 +89,12 @@ class Trace:
         origin: Origin,
         interventions: tuple[Intervention, ...] = (),
     ) -> Self:
-        """The trace of the one sentence of a recorded pass, which may be padded.
+        """Make the trace of the one sentence of a recorded pass, which may be padded.
 
         target_ids: what follows begin of sentence, [target]; interventions: those that the pass was recorded under.
         """
         before, after = tokenizer.frame(source_text)
-        pieces = [Piece(id, tokenizer.source_piece_text(id), 0, 0) for id in before]
+        pieces = [Piece(token, tokenizer.source_piece_text(token), 0, 0) for token in before]
         pieces += tokenizer.pieces(well_formed(source_text))
         source_ids = [*(piece.id for piece in pieces), *after]
         decoder_input = [tokenizer.begin_id, *target_ids[:-1]]
@@ -130,45 +131,46 @@ class Trace:
 
     @property
     def scored_steps(self) -> range:
-        """The steps whose token was open to choice, the model's or a given target's: all but the forced first ones."""
+        """Return the steps whose token was open to choice, the model's or a given target's: all but the forced ones."""
         return range(self.num_forced, len(self.target_ids))
 
     @property
     def log_probabilities(self) -> np.ndarray:
-        """log P of each target token in nats, exactly 0 for a forced one: [target], float64."""
-        found = np.log(np.maximum(self.target_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
-        found[: self.num_forced] = 0.0
-        return found
+        """Return log P of each target token in nats, exactly 0 for a forced one: [target], float64."""
+        log_p = np.log(np.maximum(self.target_probabilities, np.finfo(np.float32).tiny, dtype=np.float64))
+        log_p[: self.num_forced] = 0.0
+        return np.asarray(log_p)
 
     @property
     def log_probability(self) -> float:
-        """log P of the target in nats, as `Hypothesis.log_probability` has it."""
+        """Return log P of the target in nats, as `Hypothesis.log_probability` has it."""
         return float(self.log_probabilities.sum())
 
     @property
     def mean_log_probability(self) -> float:
-        """The mean of log P in nats over the tokens that were not forced."""
+        """Average log P in nats over the tokens that were not forced."""
         return self.log_probability / max(1, len(self.scored_steps))
 
     @property
     def never_chosen(self) -> frozenset[str]:
-        """The tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
+        """Return the tokens that decoding never chooses, whatever their probability: padding and begin of sentence."""
         return frozenset({"<pad>", self.decoder_input_tokens[0]} - {"</s>"})  # with which some models begin and all end
 
     @property
     def is_greedy(self) -> np.ndarray:
-        """True where the target has the token that greedy decoding would go on with, or a forced one: [target]."""
+        """Return True where the target has the token that greedy decoding would take, or a forced one: [target]."""
         never = np.isin(np.array(self.candidate_tokens), list(self.never_chosen))
         above = never & (self.candidate_probabilities > self.target_probabilities[:, None])
-        return (self.target_ranks - above.sum(axis=1) == 1) | (np.arange(len(self.target_ids)) < self.num_forced)
+        forced = np.arange(len(self.target_ids)) < self.num_forced
+        return np.asarray(forced | (self.target_ranks - above.sum(axis=1) == 1))
 
     def runner_up(self, step: int) -> int:
-        """The place among a step's candidates of the most probable one that the target might have had instead."""
-        candidates = zip(self.candidate_ids[step], self.candidate_tokens[step], strict=True)
+        """Return the index among a step's candidates of the most probable one that the target might have had."""
+        others = self.candidate_ids[step] != self.target_ids[step]
         return next(
-            place
-            for place, (id, token) in enumerate(candidates)
-            if id != self.target_ids[step] and token not in self.never_chosen
+            index
+            for index, token in enumerate(self.candidate_tokens[step])
+            if others[index] and token not in self.never_chosen
         )
 
     def has_room_after(self, step: int) -> bool:
@@ -185,7 +187,7 @@ class Trace:
         return cls(**load_fields(Path(path)))
 
     def to_frame(self) -> "pandas.DataFrame":
-        """Every weight as a row of a pandas table: kind, layer, head, query, key, query_token, output_token, key_token,
+        """List every weight as a row of a table: kind, layer, head, query, key, query_token, output_token, key_token,
         weight. Layers, heads and positions count from 0; cells under the decoder's causal mask are left out.
 
         query_token is what a row reads, in the decoder its input; output_token what it predicts, None in the encoder.
@@ -200,15 +202,11 @@ class Trace:
 
 
 def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | None]:
-    """The columns of `to_frame` for one kind."""
-    weights = trace.attention(kind)
-    unmasked = np.ones(weights.shape, dtype=bool)
-    if kind == AttentionKind.DECODER:
-        unmasked &= np.tri(weights.shape[-1], dtype=bool)
+    """Make the columns of `to_frame` for one kind."""
+    weights = masked_maps(trace, kind)
+    unmasked = ~np.isnan(weights)
     layer, head, query, key = np.nonzero(unmasked)
-    reads, predicts, keys = row_and_column_labels(
-        kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
-    )
+    reads, predicts, keys = _labels(trace, kind)
     return {
         "kind": str(kind),
         "layer": layer,
@@ -225,7 +223,7 @@ def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | 
 def _weights(
     seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...], size: tuple[int, int]
 ) -> torch.Tensor:
-    """The weights that the pass went on with, without padding: [layers, heads, queries, keys]."""
+    """Return the weights that the pass went on with, without padding: [layers, heads, queries, keys]."""
     cores = seen.attention(kind)
     weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
     return torch.stack(weights)[..., : size[0], : size[1]]
@@ -268,7 +266,7 @@ class AttentionMap(LabelledWeights):
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The rows' labels."""
+        """Return the rows' labels."""
         return self.predicted if self.row_label == RowLabel.PREDICTED and self.predicted is not None else self.fed
 
 
@@ -279,7 +277,7 @@ def attention_map(
     head: int | None = None,
     row_label: RowLabel | str = RowLabel.FED,
 ) -> AttentionMap:
-    """One head's map, or the average over layers, heads, or both; raises ValueError for what the trace has not."""
+    """Return one head's map, or the average over layers, heads, or both; ValueError for what the trace has not."""
     kind, row_label = AttentionKind(kind), RowLabel(row_label)
     maps = masked_maps(trace, kind)
     layers, heads = maps.shape[:2]
@@ -288,39 +286,30 @@ def attention_map(
             require_index(name, value, count)
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
-    fed, predicted, keys = row_and_column_labels(
-        kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
-    )
-    return AttentionMap(
-        kind=kind,
-        layer=layer,
-        head=head,
-        layers=layers,
-        heads=heads,
-        weights=chosen.mean(axis=(0, 1)),
-        fed=fed,
-        predicted=predicted,
-        keys=keys,
-        row_label=row_label,
-    )
+    weights = chosen.mean(axis=(0, 1))
+    return AttentionMap(kind, layer, head, layers, heads, weights, *_labels(trace, kind), row_label=row_label)
 
 
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
-    """All maps of a kind, [layers, heads, queries, keys], cells under the causal mask as NaN."""
+    """Return all maps of a kind, [layers, heads, queries, keys], cells under the causal mask as NaN."""
     return blank_masked(trace.attention(kind), kind)
 
 
 def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
-    """Maps of a kind, [..., queries, keys], with NaN where the causal mask of the decoder lies."""
+    """Return maps of a kind, [..., queries, keys], with NaN where the causal mask of the decoder lies."""
     if kind != AttentionKind.DECODER:
         return maps
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
 
 
+def _labels(trace: Trace, kind: AttentionKind) -> tuple[Labels, Labels | None, Labels]:
+    return row_and_column_labels(kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
+
+
 def row_and_column_labels(
     kind: AttentionKind, source: Labels, fed: Labels, following: Labels
 ) -> tuple[Labels, Labels | None, Labels]:
-    """What each row reads, what it predicts (None for the encoder), and the columns."""
+    """Return what each row reads, what it predicts (None for the encoder), and the columns."""
     if kind == AttentionKind.ENCODER:
         return source, None, source
     return fed, following, source if kind == AttentionKind.CROSS else fed

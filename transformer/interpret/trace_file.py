@@ -54,14 +54,8 @@ FORMER_NAMES = {  # in files of earlier versions
     "next_ranks": "target_ranks",
 }
 _WEIGHTS = ("encoder", "decoder", "cross")
-_STAY_ARRAYS = (
-    *_WEIGHTS,
-    "target_probabilities",
-    "target_ranks",
-    "entropies",
-    "candidate_ids",
-    "candidate_probabilities",
-)
+_STAY_ARRAYS = {*_WEIGHTS, "target_probabilities", "target_ranks", "entropies"}
+_STAY_ARRAYS |= {"candidate_ids", "candidate_probabilities"}
 # What damaged archives and headers, and lies about sizes, lead to.
 _DAMAGED = (
     *(ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, NotImplementedError, RuntimeError),
@@ -84,12 +78,12 @@ def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
     arrays["interventions"] = np.array(list(map(str, fields["interventions"])), dtype=np.str_)
     spans = [(piece.begin, piece.end) for piece in fields["source_pieces"]]
     arrays["source_spans"] = np.array(spans, dtype=np.int64).reshape(-1, 2)
-    with open(path, "wb") as file:
+    with path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def load_fields(path: Path) -> dict[str, Any]:
-    """The fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
+    """Read the fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
     try:
         arrays = _read(path)
         _check(arrays)
@@ -115,7 +109,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _array(archive: zipfile.ZipFile, name: str, member: str) -> np.ndarray:
-    """An array as NumPy's format has it, but of numbers and texts alone: an object would be a pickle."""
+    """Read an array in NumPy's format, but of numbers and texts alone: an object would be a pickle."""
     with archive.open(f"{member}.npy") as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version")
@@ -152,12 +146,12 @@ def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields["interventions"] = tuple(map(parse, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
-    fields["source_pieces"] = tuple(Piece(id, text, *span) for id, text, span in tokens)
+    fields["source_pieces"] = tuple(Piece(token, text, *span) for token, text, span in tokens)
     return fields
 
 
 def _value(name: str, array: np.ndarray) -> Any:
-    """An array as a trace has it, a value or tuples where it is no array; texts must be such that UTF-8 can hold."""
+    """Return an array as a trace has it, a value or tuples where it is no array; UTF-8 must be able to hold texts."""
     if name in _STAY_ARRAYS:
         return array
     if array.dtype.kind == _TEXT:

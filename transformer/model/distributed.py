@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
@@ -21,6 +22,8 @@ from ..errors import DeviceError, UserError
 from .device import choose_device, describe_device
 
 logger = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
 
 # The others wait while the first one validates and saves. One that died is noticed at once, not after this time.
 _PATIENCE = datetime.timedelta(hours=1)
@@ -37,7 +40,7 @@ class Processes:
         """True for the one that logs, validates and saves."""
         return self.rank == 0
 
-    def share(self, rows: Sequence) -> Sequence:
+    def share(self, rows: Sequence[Item]) -> Sequence[Item]:
         """Return the rows of a batch that are this process's; none, where there are fewer rows than processes."""
         return rows[self.rank :: self.count]
 

@@ -33,7 +33,7 @@ def decoding_step(model: Transformer) -> Step:
 
 
 def _is_observed(model: Transformer) -> bool:
-    """Whether a hook would see this thread's steps: one that names another `thread`, as `interpret.hooks` does, not."""
+    """Tell whether a hook would see this thread's steps: not one that names another `thread`."""
     modules = (module for part in (model.decoder_input, model.decoder, model.decoder_norm) for module in part.modules())
     hooks = (hook for each in modules for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
     this = threading.get_ident()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -243,7 +244,7 @@ class OutputProjection(nn.Linear):
             return self._up_to_date().multiply(x, self.bias)
         return super().forward(x)
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         """All but the copies, which are made anew: one of them cannot be copied by Python."""
         return {**super().__getstate__(), "_copies": None}
 

@@ -10,7 +10,7 @@ from transformer.interpret.head_patterns import (
     confidences,
     is_punctuation,
     is_word,
-    mean_maximum,
+    mean_maxima,
     measure_head,
     measure_heads,
     rows_with_choice,
@@ -129,10 +129,10 @@ def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
 
 def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence():
     single = np.ones((4, 1))
-    assert math.isnan(measure_head("cross", single, ("a",)).entropy) and math.isnan(mean_maximum(single))
+    assert math.isnan(measure_head("cross", single, ("a",)).entropy) and math.isnan(mean_maxima(single))
     assert confidences(single, ("a",)) == 0.0
     assert confidences(np.full((4, 2), 0.5), ("</s>", "</s>")) == 0.0
-    assert mean_maximum(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
+    assert mean_maxima(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
     assert rows_with_choice(np.array([[0.25, 0.75], [1.0, np.nan]])).tolist() == [True, False]
 
 

@@ -56,8 +56,8 @@ def test_masked_cells_never_hold_the_maximum():
 
 
 def test_the_mean_maximum_leaves_out_rows_without_a_choice():
-    assert measures.mean_maximum(np.array([[0.7, 0.3], [0.6, 0.4], [1.0, np.nan]])) == pytest.approx(0.65)
-    assert np.isnan(measures.mean_maximum(np.array([[1.0, np.nan]])))
+    assert measures.mean_maxima(np.array([[0.7, 0.3], [0.6, 0.4], [1.0, np.nan]])) == pytest.approx(0.65)
+    assert np.isnan(measures.mean_maxima(np.array([[1.0, np.nan]])))
 
 
 def test_confidence_does_not_count_the_end_of_sentence():

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import product
 
 import numpy as np
 
@@ -38,47 +37,41 @@ class MapDifference:
     columns_by: MatchedBy
 
     def distances(self) -> np.ndarray:
-        """How much each head differs: half the sum of a row's absolute differences, the mean over rows; from 0 to 1.
+        """Return how much each head differs: half the sum of a row's absolute differences, the mean over rows; 0 to 1.
 
         The total variation distance, where every column has its partner: [layers, heads].
         """
-        return np.abs(self.values).sum(axis=-1).mean(axis=-1) / 2
+        return np.asarray(np.abs(self.values).sum(axis=-1).mean(axis=-1) / 2)
 
     def ranked(self) -> list[tuple[int, int, float]]:
-        """Layer, head and distance of every head, the one that differs most first."""
-        distances = self.distances()
-        found = [(layer, head, float(distances[layer, head])) for layer, head in product(*map(range, distances.shape))]
-        return sorted(found, key=lambda each: -each[2])
+        """Return layer, head and distance of every head, the one that differs most first."""
+        distances = ((layer, head, float(value)) for (layer, head), value in np.ndenumerate(self.distances()))
+        return sorted(distances, key=lambda each: -each[2])
 
 
 def subtract(first: Trace, second: Trace, kind: AttentionKind | str) -> MapDifference:
-    """The difference of the maps of a kind.
-
-    Raises InterventionError where layers or heads are not as many, or no token of one side stands in both.
-    """
+    """Subtract the maps of a kind; raises InterventionError for other layers or heads, or no token in common."""
     kind = AttentionKind(kind)
     one, other = first.attention(kind), second.attention(kind)
     if one.shape[:2] != other.shape[:2]:
-        shapes = " and ".join(f"{layers} layers of {heads} heads" for layers, heads in (one.shape[:2], other.shape[:2]))
+        shapes = " and ".join("{} layers of {} heads".format(*maps.shape) for maps in (one, other))
         raise InterventionError(f"The models have {shapes} of {kind} attention, so no head has a partner.")
-    source, fed = (
-        _matches(getattr(first, side), getattr(second, side)) for side in ("source_tokens", "decoder_input_tokens")
-    )
+    source = _matches(first.source_tokens, second.source_tokens)
+    fed = _matches(first.decoder_input_tokens, second.decoder_input_tokens)
     rows, rows_by = source if kind == AttentionKind.ENCODER else fed
     columns, columns_by = fed if kind == AttentionKind.DECODER else source
     if not rows or not columns:
         raise InterventionError("The sentences have no token in common, so no row or column has a partner.")
-    parts = (
-        maps[:, :, [[row[at]] for row in rows], [column[at] for column in columns]]
-        for at, maps in ((0, one), (1, other))
+    before, after = (
+        maps[:, :, [[row[side]] for row in rows], [column[side] for column in columns]]
+        for side, maps in enumerate((one, other))
     )
-    before, after = parts
     return MapDifference(kind, read_only(after - before), rows, columns, rows_by, columns_by)
 
 
 def _matches(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[Matches, MatchedBy]:
-    """Which positions belong together, in order."""
+    """Match the positions that belong together, in order."""
     if len(first) == len(second):
-        return tuple((at, at) for at in range(len(first))), MatchedBy.POSITION
+        return tuple((index, index) for index in range(len(first))), MatchedBy.POSITION
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
-    return tuple((block.a + at, block.b + at) for block in blocks for at in range(block.size)), MatchedBy.TOKEN
+    return tuple((block.a + step, block.b + step) for block in blocks for step in range(block.size)), MatchedBy.TOKEN

@@ -57,20 +57,19 @@ class HeadImportance:
     turned: Mapping[str, np.ndarray] | None = None
 
     def of(self, kind: AttentionKind | str) -> np.ndarray:
-        """The losses of a kind; raises ValueError for another."""
-        return getattr(self, AttentionKind(kind))
+        """Return the losses of a kind; raises ValueError for another."""
+        losses: np.ndarray = getattr(self, AttentionKind(kind))
+        return losses
 
     def total(self, kind: AttentionKind | str) -> np.ndarray:
-        """A kind's losses of log P of the whole translation, or of a corpus's mean token: [layers, heads]."""
+        """Return a kind's losses of log P of the whole translation, or of a corpus's mean token: [layers, heads]."""
         losses = self.of(kind)
         return losses.sum(axis=-1) if losses.ndim == 3 else losses
 
     def ranked(self) -> list[tuple[Heads, float]]:
-        """Every head with its total loss, the largest first."""
-        losses = {kind: self.total(kind) for kind in AttentionKind}
-        heads = [Heads(kind, *map(int, place)) for kind in losses for place in np.ndindex(losses[kind].shape)]
-        found = [(head, float(losses[head.kind][head.layer, head.head])) for head in heads]
-        return sorted(found, key=lambda each: -each[1])
+        """Return every head with its total loss, the largest first."""
+        losses = ((kind, *each) for kind in AttentionKind for each in np.ndenumerate(self.total(kind)))
+        return sorted(((Heads(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
 
     def default_head(self) -> Heads:
         """Return the head of the greatest loss: of those that turn the translation, and else of all."""
@@ -80,7 +79,7 @@ class HeadImportance:
 
 
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
-    """The heads of some kinds of attention, layer by layer."""
+    """List the heads of some kinds of attention, layer by layer."""
     return [
         Heads(kind, layer, head)
         for kind in kinds
@@ -91,11 +90,7 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
 def head_importance(
     model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
 ) -> HeadImportance:
-    """What each token of a translation loses without each head.
-
-    source: ids ending with end of sentence; target: ids without begin of sentence, such as `Hypothesis.ids`. Raises
-    ValueError for a model in training mode.
-    """
+    """Measure what each token of a translation, ids such as `Hypothesis.ids`, loses without each head."""
     return joined(model, [head_losses(model, source, target, every_head(model), ablate, means)])
 
 
@@ -120,15 +115,14 @@ def head_losses(
     ablate: Ablate = Zero,
     means: HeadMeans | None = None,
 ) -> HeadLosses:
-    """What each token of a translation loses without each of some heads, in one batch that grows from layer to layer.
+    """Measure what each token loses without each of some heads, in one batch that grows from layer to layer.
 
-    Below its own layer a head changes nothing, so its copy of the sentence begins there.
+    Below its own layer a head changes nothing, so its copy of the sentence begins there. source: ids ending with end of
+    sentence; target: ids without begin of sentence. Raises ValueError for a model in training mode.
     """
     if model.training:
         raise ValueError("head importance expects a model in eval mode, got one in training mode")
-    by_layer = [
-        head for layer in range(max(len(model.encoder), len(model.decoder))) for head in heads if head.layer == layer
-    ]
+    by_layer = sorted(heads, key=lambda head: head.layer or 0)
     of_encoder = [head for head in by_layer if head.kind == AttentionKind.ENCODER]
     of_decoder = [head for head in by_layer if head.kind != AttentionKind.ENCODER]
     copies = [*of_encoder, *of_decoder]
@@ -155,30 +149,30 @@ def head_losses(
         ((_most_probable(logits, model) != ids).any(dim=-1), _log_probabilities(logits, ids))
         for logits, ids in _logits(model, hidden[:, forced:], following[:, forced:].expand(len(hidden), -1))
     ]
-    turned, found = (to_array(torch.cat(parts)) for parts in zip(*scored, strict=True))
-    found = np.pad(found, ((0, 0), (forced, 0)))
+    turned, log_p = (to_array(torch.cat(parts)) for parts in zip(*scored, strict=True))
+    log_p = np.pad(log_p, ((0, 0), (forced, 0)))
     row_of = {head: row for row, head in enumerate(copies, start=1)}
     rows = [row_of[head] for head in heads]
-    losses = found[:1].astype(np.float64) - found[rows]
-    return HeadLosses(tuple(heads), read_only(losses), read_only(turned[rows]), read_only(found[0]))
+    losses = log_p[:1].astype(np.float64) - log_p[rows]
+    return HeadLosses(tuple(heads), read_only(losses), read_only(turned[rows]), read_only(log_p[0]))
 
 
 def joined(model: Transformer, parts: Sequence[HeadLosses]) -> HeadImportance:
-    """The losses of all heads from parts that have each head once."""
-    place_of = {head: place for place, head in enumerate(head for part in parts for head in part.heads)}
-    places = [place_of[head] for head in every_head(model)]
-    losses = np.concatenate([part.losses for part in parts])[places]
-    turned = MappingProxyType(_by_kind(model, np.concatenate([part.turned for part in parts])[places]))
+    """Join the losses of parts that have each head once."""
+    row_of = {head: row for row, head in enumerate(head for part in parts for head in part.heads)}
+    rows = [row_of[head] for head in every_head(model)]
+    losses = np.concatenate([part.losses for part in parts])[rows]
+    turned = MappingProxyType(_by_kind(model, np.concatenate([part.turned for part in parts])[rows]))
     return HeadImportance(**_by_kind(model, losses), log_probabilities=parts[0].log_probabilities, turned=turned)
 
 
 def _with_copies(x: Tensor, heads: Iterable[Heads], layer: int) -> Tensor:
-    """A batch, and behind it the unchanged sentence, which comes first, once for each of the heads in this layer."""
+    """Put the unchanged sentence, a batch's first, once behind it for each of the heads in this layer."""
     return torch.cat([x, x[:1].expand(sum(head.layer == layer for head in heads), -1, -1)])
 
 
 def _by_kind(model: Transformer, losses: np.ndarray) -> dict[str, np.ndarray]:
-    """Losses of all heads, [heads of all kinds, ...], as one array a kind: [layers, heads, ...]."""
+    """Split losses of all heads, [heads of all kinds, ...], into one array a kind: [layers, heads, ...]."""
     counts = [len(every_head(model, [kind])) for kind in AttentionKind]
     parts = np.split(losses, np.cumsum(counts)[:-1])
     shape = (-1, model.config.num_heads, *losses.shape[1:])
@@ -187,7 +181,7 @@ def _by_kind(model: Transformer, losses: np.ndarray) -> dict[str, np.ndarray]:
 
 @torch.inference_mode()
 def target_log_probabilities(model: Transformer, hidden: Tensor, target: Tensor) -> Tensor:
-    """log P of each target id from the decoder's vectors: [batch, target, d_model], [batch, target] -> [batch, target].
+    """Compute log P of each target id, [batch, target], from the decoder's vectors, [batch, target, d_model].
 
     A few sentences at a time, so that the logits of all are never there at once.
     """
@@ -195,20 +189,20 @@ def target_log_probabilities(model: Transformer, hidden: Tensor, target: Tensor)
 
 
 def _logits(model: Transformer, hidden: Tensor, target: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """The logits of a few sentences at a time, with their targets."""
+    """Yield the logits of a few sentences at a time, with their targets."""
     at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.output_size))
-    for some, ids in zip(hidden.split(at_once), target.split(at_once), strict=True):
+    for some, ids in zip(torch.split(hidden, at_once), torch.split(target, at_once), strict=True):
         yield model.output_projection(some), ids
 
 
 def _log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
-    """log P of the ids; the logits are overwritten, since room for as many again would take longer than the sum."""
+    """Compute log P of the ids; the logits are overwritten, since room for as many again would take longer."""
     peak, chosen = logits.amax(dim=-1, keepdim=True), logits.gather(-1, ids[..., None])
     return (chosen - peak - logits.sub_(peak).exp_().sum(dim=-1, keepdim=True).log_())[..., 0]
 
 
 def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
-    """The ids that greedy decoding chooses: [..., vocab] -> [...]."""
+    """Return the ids that greedy decoding chooses: [..., vocab] -> [...]."""
     never = list(model.config.never_chosen)
     scores = logits[..., never]
     best = most_probable(forbid_specials(logits, model).flatten(0, -2)).view(logits.shape[:-1])
@@ -219,15 +213,15 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
 def summed_losses(
     model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: HeadMeans | None = None
 ) -> np.ndarray:
-    """The sum over a batch's scored tokens of what each loses without each head; last, that of their log P itself.
+    """Sum over a batch's scored tokens what each loses without each head; last, their log P itself.
 
     -> [heads of all kinds + 1], float64, to be added up over batches and then given to `mean_importance`.
     """
     sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
     following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
     lengths = torch.tensor([len(row) for row in fed], device=model.device)
-    places = torch.arange(following.shape[1], device=model.device)
-    scored = (places >= model.config.num_forced) & (places < lengths[:, None])
+    steps = torch.arange(following.shape[1], device=model.device)
+    scored = (steps >= model.config.num_forced) & (steps < lengths[:, None])
 
     def total(encoder: EncoderActivations) -> float:
         seen = record_decoder(model, encoder, fed, _NOTHING)
@@ -237,13 +231,13 @@ def summed_losses(
     whole, sums = total(encoder), []
     for head in every_head(model):
         with apply_interventions(model, [ablate.of(head)], means):
-            own = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
-            sums.append(whole - total(own))
+            changed = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
+            sums.append(whole - total(changed))
     return np.array([*sums, whole])
 
 
 def mean_importance(model: Transformer, sums: np.ndarray, tokens: int) -> HeadImportance:
-    """What `summed_losses` gave, added up over batches of so many target tokens, as means over these tokens."""
+    """Divide what `summed_losses` gave, added up over batches, by so many target tokens."""
     means = np.asarray(sums, dtype=np.float64) / tokens
     return HeadImportance(**_by_kind(model, means[:-1]), log_probabilities=read_only(means[-1:].reshape(())))  # type: ignore[arg-type]
 
@@ -254,10 +248,10 @@ _TOKENS_A_BATCH = 512  # a pass for each head: small enough that seconds, not mi
 
 
 class SavedSums:
-    """What was measured so far, on disk: sums over the first `rounds` rounds, and how many tokens and sentences."""
+    """What was measured so far, on disk: sums over the first `rounds` rounds."""
 
-    def __init__(self, path: Path, fingerprint: int):
-        self.path, self.fingerprint = Path(path), fingerprint
+    def __init__(self, path: Path, fingerprint: int) -> None:
+        self.path, self.fingerprint = path, fingerprint
 
     def save(self, sums: np.ndarray, rounds: int) -> None:
         """Write them whole; raises OSError."""
@@ -265,12 +259,12 @@ class SavedSums:
         save_checksummed(self.path, {"sums": torch.from_numpy(sums), "counts": counts})
 
     def load(self) -> tuple[np.ndarray, int]:
-        """What `save` wrote; raises CheckpointError for a damaged file, or one of another model or corpus."""
-        found = load_checksummed(self.path)
-        rounds, fingerprint = found["counts"].tolist()
+        """Read what `save` wrote; raises CheckpointError for a damaged file, or one of another model or corpus."""
+        tensors = load_checksummed(self.path)
+        rounds, fingerprint = tensors["counts"].tolist()
         if fingerprint != self.fingerprint:
             raise CheckpointError(f"{self.path} was measured with another model, other pairs or other batches.")
-        return found["sums"].numpy().copy(), rounds
+        return tensors["sums"].numpy().copy(), rounds
 
 
 def measure_importance(
@@ -284,7 +278,7 @@ def measure_importance(
     processes: Processes | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> HeadImportance:
-    """The mean loss of a scored target token's log P without each head, targets teacher-forced.
+    """Measure the mean loss of a scored target token's log P without each head, targets teacher-forced.
 
     `progress` is told how many sentences are done. saved: a file for what is done so far, deleted in the end; with
     `resume` it is gone on with, where it is there. With several processes all call this alike, each takes its share of
@@ -304,8 +298,8 @@ def measure_importance(
         sums, done = store.load()
     sentences = sum(len(batch) for some in rounds[:done] for batch in some)
     for number, some in enumerate(rounds[done:], start=done + 1):
-        own = sum((summed_losses(model, batch, ablate, means) for batch in processes.share(some)), np.zeros_like(sums))
-        sums = sums + np.array(processes.sums(*own))
+        shared = [summed_losses(model, batch, ablate, means) for batch in processes.share(some)]
+        sums = sums + np.array(processes.sums(*sum(shared, np.zeros_like(sums))))
         sentences += sum(map(len, some))
         if store is not None and processes.first:
             store.save(sums, number)
@@ -318,7 +312,7 @@ def measure_importance(
 
 
 def _fingerprint(model: Transformer, examples: Examples, ablate: Ablate, processes: int) -> int:
-    """A number that another model, corpus, ablation or number of processes does not have."""
+    """Return a number that another model, corpus, ablation or number of processes does not have."""
     value = zlib.crc32(repr(([(each.source, each.target) for each in examples], ablate, processes)).encode())
     for parameter in model.parameters():
         value = zlib.crc32(parameter.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)  # type: ignore[arg-type]
@@ -330,6 +324,7 @@ def write_importance(
     model: Transformer,
     tokenizer: TextTokenizer,
     pairs: TextPairs,
+    *,
     resume: bool = False,
     processes: Processes | None = None,
     reporter: Callable[[int], Callable[[int], None]] | None = None,
@@ -341,11 +336,11 @@ def write_importance(
     processes = processes or Processes()
     examples = make_examples(pairs, tokenizer, model.config.max_length)
     saved, progress = out.with_name(f"{out.name}.part"), reporter(len(examples)) if reporter else None
-    found = measure_importance(model, examples, saved=saved, resume=resume, processes=processes, progress=progress)
+    measured = measure_importance(model, examples, saved=saved, resume=resume, processes=processes, progress=progress)
     if processes.first:
-        write_table(out, found)
-        logger.info("%d sentences, log P of a token %.3f on average", len(examples), found.log_probabilities)
-        for heads, loss in found.ranked()[:3]:
+        write_table(out, measured)
+        logger.info("%d sentences, log P of a token %.3f on average", len(examples), measured.log_probabilities)
+        for heads, loss in measured.ranked()[:3]:
             logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
 
 

@@ -3,12 +3,15 @@
     Zero("cross", 2, 5)                          zero:cross.2.5         the head's output is zero
     Focus("cross", key=3, rows=Rows(4))          focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
 
-An intervention is frozen and hashable, so that it can be part of a cache's key; `str` gives its text, for addresses,
-which `parsing.parse` reads. Layers, heads, rows and keys count from 0.
+An intervention is frozen and hashable, so that it can be part of a cache's key. Layers, heads, rows and keys count from
+0. `str` gives its text, for addresses, notebooks and the command line, which `parse` reads:
+
+    NAME:KIND.LAYER.HEAD[:ARGUMENT][@ROWS]       forbid:cross.2.*:3@4-
+
+A layer or head "*" stands for all of them; rows are one ("@4"), some ("@4-6") or the rest of the sentence ("@4-").
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -30,14 +33,14 @@ class Heads:
     layer: int | None = None
     head: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "kind", AttentionKind(self.kind))
         for number in (self.layer, self.head):
             if number is not None and number < 0:
                 raise InterventionError(f"Layers and heads count from 0, so there is no {number}.")
 
     def holds(self, kind: AttentionKind, layer: int, head: int | None = None) -> bool:
-        """Whether a head is among these; without a head, whether any of a layer is."""
+        """Tell whether a head is among these; without a head, whether any of a layer is."""
         return self.kind == kind and self.layer in (None, layer) and (head is None or self.head in (None, head))
 
     def __str__(self) -> str:
@@ -55,11 +58,10 @@ class Rows:
     first: int = 0
     last: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.first < 0 or (self.last is not None and self.last < self.first):
-            raise InterventionError(
-                f"Rows count from 0 and end where they begin or later, not {self.first} to {self.last}."
-            )
+            rows = f"{self.first} to {self.last}"
+            raise InterventionError(f"Rows count from 0 and end where they begin or later, not {rows}.")
 
     def __str__(self) -> str:
         if self == EVERY_ROW:
@@ -81,12 +83,13 @@ class Intervention:
     """
 
     name: ClassVar[str]
+    option: ClassVar[str] = ""  # the field whose value stands in the text form after the heads
     kind: AttentionKind | str
     layer: int | None = None
     head: int | None = None
     rows: Rows = field(default=EVERY_ROW, kw_only=True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "kind", self.heads.kind)
 
     @classmethod
@@ -96,25 +99,22 @@ class Intervention:
 
     @property
     def heads(self) -> Heads:
-        """The heads that it changes."""
+        """Return the heads that it changes."""
         return Heads(AttentionKind(self.kind), self.layer, self.head)
 
-    @property
-    def argument(self) -> str:
-        """What the text form says after the heads, empty where there is nothing to say."""
-        return ""
-
     def __str__(self) -> str:
-        argument = f":{self.argument}" if self.argument else ""
+        value = getattr(self, self.option) if self.option else ()
+        values = value if isinstance(value, tuple) else (value,)
+        argument = ":" * bool(values) + ",".join(repr(each).removesuffix(".0") for each in values)
         return f"{self.name}:{self.heads}{argument}{self.rows}"
 
     def cells(self, num_heads: int, first_row: int, queries: int, device: torch.device) -> Tensor:
-        """True for the heads and rows it concerns, where a block's rows begin at `first_row`: [heads, queries]."""
-        here = torch.zeros(num_heads, queries, dtype=torch.bool, device=device)
+        """Mark the heads and rows it concerns, where a block's rows begin at `first_row`: [heads, queries]."""
+        cells = torch.zeros(num_heads, queries, dtype=torch.bool, device=device)
         end = queries if self.rows.last is None else max(0, self.rows.last + 1 - first_row)
-        heads = slice(None) if self.heads.head is None else slice(self.heads.head, self.heads.head + 1)
-        here[heads, max(0, self.rows.first - first_row) : end] = True
-        return here
+        heads = slice(None) if self.head is None else self.head
+        cells[heads, max(0, self.rows.first - first_row) : end] = True
+        return cells
 
 
 class Ablation(Intervention):
@@ -137,7 +137,7 @@ class Rewriting(Intervention):
     """Replaces attention weights; the heads' outputs are the new weights times the values."""
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """All rows' new weights, each row summing to 1: [batch, heads, queries, keys], as given.
+        """Compute all rows' new weights, each row summing to 1: [batch, heads, queries, keys], as given.
 
         unmasked: [batch, 1, queries, keys], True where a query may attend; a masked cell always stays 0.
         """
@@ -150,7 +150,6 @@ class Uniform(Rewriting):
     name: ClassVar[str] = "uniform"
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """One over the number of unmasked keys, on each of them."""
         return _renormalised(unmasked.to(weights.dtype).expand_as(weights), weights)
 
 
@@ -158,12 +157,8 @@ class Uniform(Rewriting):
 class _OnKey(Rewriting):
     """A rewriting that is about one key, by its position."""
 
+    option: ClassVar[str] = "key"
     key: int = field(kw_only=True)
-
-    @property
-    def argument(self) -> str:
-        """The key's position."""
-        return str(self.key)
 
 
 class Focus(_OnKey):
@@ -172,7 +167,6 @@ class Focus(_OnKey):
     name: ClassVar[str] = "focus"
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """1 on the key, 0 elsewhere."""
         chosen = torch.arange(weights.shape[-1], device=weights.device) == self.key
         return _renormalised((unmasked & chosen).to(weights.dtype).expand_as(weights), weights)
 
@@ -187,7 +181,6 @@ class Forbid(_OnKey):
     name: ClassVar[str] = "forbid"
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """0 on the key, the others over their sum; a row without weight there stays as it is."""
         others = torch.arange(weights.shape[-1], device=weights.device) != self.key
         kept = weights * others
         without = _renormalised(kept, torch.zeros_like(weights))
@@ -202,15 +195,10 @@ class Shift(Rewriting):
     """
 
     name: ClassVar[str] = "shift"
+    option: ClassVar[str] = "by"
     by: int = field(default=1, kw_only=True)
 
-    @property
-    def argument(self) -> str:
-        """How far."""
-        return str(self.by)
-
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """The weight of key k - by on key k."""
         keys = weights.shape[-1]
         origins = torch.arange(keys, device=weights.device) - self.by
         moved = weights[..., origins.clamp(0, keys - 1)] * ((origins >= 0) & (origins < keys))
@@ -226,35 +214,29 @@ class SetWeights(Rewriting):
     """
 
     name: ClassVar[str] = "given"
+    option: ClassVar[str] = "weights"
     weights: tuple[float, ...] = field(kw_only=True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         weights = tuple(map(float, self.weights))
         object.__setattr__(self, "weights", weights)
         if not all(0 <= weight < float("inf") for weight in weights) or not sum(weights) > 0:
             raise InterventionError("Given weights are positive or 0, and not all 0.")
 
-    @property
-    def argument(self) -> str:
-        """The weights, with commas between them."""
-        return ",".join(repr(weight).removesuffix(".0") for weight in self.weights)
-
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """The given weights over their sum in each row."""
         row = weights.new_zeros(weights.shape[-1])
-        given = self.weights[: len(row)]
-        row[: len(given)] = weights.new_tensor(given)
+        fitting = self.weights[: len(row)]
+        row[: len(fitting)] = weights.new_tensor(fitting)
         return _renormalised((unmasked * row).expand_as(weights), weights)
 
 
 def _renormalised(weights: Tensor, otherwise: Tensor) -> Tensor:
-    """Each row over its sum; a row that sums to 0 as in `otherwise`."""
+    """Divide each row by its sum; a row that sums to 0 is that of `otherwise`."""
     total = weights.sum(dim=-1, keepdim=True)
     return torch.where(total > 0, weights / total.clamp_min(torch.finfo(weights.dtype).tiny), otherwise)
 
 
-_SEPARATOR = "~"  # between interventions: no address has to encode it
 INTERVENTIONS = {each.name: each for each in (Zero, Mean, Uniform, Focus, Forbid, Shift, SetWeights)}
 _NUMBER = r"[0-9]{1,5}"
 _TEXT = re.compile(
@@ -264,39 +246,28 @@ _TEXT = re.compile(
 
 
 def parse(text: str) -> Intervention:
-    """The intervention with this text; raises InterventionError for a text that is none."""
-    found = _TEXT.fullmatch(text)
-    if found is None:
+    """Read an intervention; raises InterventionError for a text that is none."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
         raise InterventionError(f"“{text}” is no intervention: one reads like zero:cross.2.5 or forbid:cross.2.*:3@4-.")
-    name, kind, layer, head, argument, first, many, last = found.groups()
+    name, kind, layer, head, argument, first, many, last = match.groups()
     heads = Heads(AttentionKind(kind), *(None if number == "*" else int(number) for number in (layer, head)))
     rows = EVERY_ROW
     if first is not None:
         rows = Rows(int(first), int(last) if last else None if many else int(first))
     try:
-        return INTERVENTIONS[name].of(heads, rows=rows, **_arguments(name, argument))
+        return INTERVENTIONS[name].of(heads, rows=rows, **_options(INTERVENTIONS[name].option, argument))
     except ValueError as error:
         raise InterventionError(f"“{text}” is no intervention: “{argument or ''}” does not fit {name}.") from error
 
 
-def _arguments(name: str, argument: str | None) -> dict[str, Any]:
-    """Return what stands between heads and rows, by its name; raises ValueError where it does not fit."""
-    if name in (Focus.name, Forbid.name, Shift.name):
-        if re.fullmatch(rf"-?{_NUMBER}" if name == Shift.name else _NUMBER, argument or "") is None:
-            raise ValueError("a number expected, of a key from 0 on")
-        return {"by" if name == Shift.name else "key": int(argument)}  # type: ignore[arg-type]
-    if name == SetWeights.name:
-        return {"weights": tuple(map(float, (argument or "").split(",")))}
-    if argument is not None:
-        raise ValueError("nothing expected")
-    return {}
-
-
-def parse_all(text: str) -> tuple[Intervention, ...]:
-    """The interventions of a text, none for an empty one; raises InterventionError."""
-    return tuple(map(parse, text.split(_SEPARATOR))) if text else ()
-
-
-def text_of(interventions: Iterable[Intervention]) -> str:
-    """The text that `parse_all` reads: one after the other, "~" between them."""
-    return _SEPARATOR.join(map(str, interventions))
+def _options(option: str, argument: str | None) -> dict[str, Any]:
+    """Return the option that an argument sets; raises ValueError where it does not fit."""
+    if not option and argument is None:
+        return {}
+    if option == SetWeights.option:
+        return {option: tuple(map(float, (argument or "").split(",")))}
+    number = {_OnKey.option: _NUMBER, Shift.option: rf"-?{_NUMBER}"}.get(option)
+    if number is None or re.fullmatch(number, argument or "") is None:
+        raise ValueError("a number expected, of a key from 0 on, or nothing")
+    return {option: int(argument or "")}

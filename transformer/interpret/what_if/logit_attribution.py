@@ -17,6 +17,7 @@ from ...data.batching import Ids
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
+from ..parameters import output_row
 from ..residual import sublayers_of
 from .intervention import Heads
 
@@ -40,9 +41,8 @@ class LogitAttribution:
 
     @property
     def total(self) -> float:
-        """The sum of all parts: the logit, but for rounding."""
-        parts = (self.decoder.sum(), self.cross.sum(), self.feed_forward.sum())
-        return float(sum(parts) + self.embedding + self.position + self.biases)
+        """Sum all parts: the logit, but for rounding."""
+        return sum(self.by_kind().values())
 
     def by_kind(self) -> dict[str, float]:
         """Return what each kind of part adds, all its layers and heads together."""
@@ -58,18 +58,17 @@ class LogitAttribution:
     def largest_head(self) -> tuple[Heads, float]:
         """Return the head that adds the most, and how much."""
         kinds = {AttentionKind.DECODER: self.decoder, AttentionKind.CROSS: self.cross}
-        kind = max(kinds, key=lambda kind: kinds[kind].max())
-        layer, head = np.unravel_index(kinds[kind].argmax(), kinds[kind].shape)
-        return Heads(kind, int(layer), int(head)), float(kinds[kind].max())
+        kind, parts = max(kinds.items(), key=lambda each: each[1].max())
+        layer, head = np.unravel_index(parts.argmax(), parts.shape)
+        return Heads(kind, int(layer), int(head)), float(parts.max())
 
 
 def attribute_logit(
     model: Transformer, source: Ids, decoder_input: Ids, token: int, against: int | None = None
 ) -> LogitAttribution:
-    """The parts of a token's logit after `decoder_input`; with `against`, of its difference to the other's.
+    """Compute the parts of a token's logit after `decoder_input`; with `against`, of its difference to the other's.
 
-    source: ids ending with end of sentence; decoder_input: the ids from begin of sentence up to this step. Raises
-    ValueError for a model in training mode.
+    decoder_input: the ids from begin of sentence up to this step; ids and errors otherwise as for `record`.
     """
     keep = (*RESIDUAL_STREAM, "decoder.*.*_attention.core")
     seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
@@ -79,12 +78,12 @@ def attribute_logit(
 def attribution_of(
     model: Transformer, seen: Activations, step: int, token: int, against: int | None = None
 ) -> LogitAttribution:
-    """The parts of a token's logit at a step, from 0, of a sentence recorded with its residual stream and attention."""
-    direction, biases = _output_direction(model, token), _output_bias(model, token)
+    """Compute the parts of a token's logit at a step, from 0, of a pass that kept residual stream and attention."""
+    direction, biases = _output_row(model, token)
     logit = float(seen.logits[0, step, token])
     if against is not None:
-        direction, biases = direction - _output_direction(model, against), biases - _output_bias(model, against)
-        logit -= float(seen.logits[0, step, against])
+        other, bias = _output_row(model, against)
+        direction, biases, logit = direction - other, biases - bias, logit - float(seen.logits[0, step, against])
     if isinstance(model.decoder_norm, nn.LayerNorm):
         last = list(sublayers_of(model, Stack.DECODER))[-1]
         direction, constant = _through(model.decoder_norm, direction, _around(seen, step, *last[:2])[1])
@@ -121,7 +120,7 @@ def attribution_of(
 
 
 def _through(norm: nn.LayerNorm, direction: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, float]:
-    """The direction ahead of a LayerNorm whose standard deviation is held at that of `vector`, and its constant part.
+    """Return the direction ahead of a LayerNorm, its standard deviation held at that of `vector`, and a constant part.
 
     direction . LayerNorm(x) = new direction . x + constant, for this vector and for the sum of any parts of it.
     """
@@ -130,7 +129,7 @@ def _through(norm: nn.LayerNorm, direction: np.ndarray, vector: np.ndarray) -> t
 
 
 def _around(seen: Activations, step: int, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:
-    """The residual stream before and after a sub-layer, at a step's position."""
+    """Return the residual stream before and after a sub-layer, at a step's position."""
     call = seen.call(f"decoder.{layer}.{kind}_residual")
     return _at(call.inputs[0], step), _at(call.output, step)
 
@@ -143,10 +142,6 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     return to_array(tensor).astype(np.float64)
 
 
-def _output_direction(model: Transformer, token: int) -> np.ndarray:
-    return _array(model.output_projection.weight[token])
-
-
-def _output_bias(model: Transformer, token: int) -> float:
-    bias = model.output_projection.bias
-    return 0.0 if bias is None else bias[token].item()
+def _output_row(model: Transformer, token: int) -> tuple[np.ndarray, float]:
+    row, bias = output_row(model, token)
+    return row.astype(np.float64), bias or 0.0

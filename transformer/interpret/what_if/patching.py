@@ -2,7 +2,8 @@
 
 Two sources of equal length in tokens, one target prefix, and the token that each makes the model prefer after it. The
 corrupted run gets one vector of the clean run at a time; how much of the difference of both tokens' logits comes back
-tells where in the model what the sentences differ in is to be found.
+tells where in the model what the sentences differ in is to be found. Minimal pairs of such sources come with a
+checkpoint, for its tokenizer has to cut both into as many tokens, and its model to tell them apart.
 """
 
 import tomllib
@@ -10,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,19 +62,19 @@ class Cell:
     layer: int
     index: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "site", Site(self.site))
         parts = Stack if self.site == Site.RESIDUAL else AttentionKind
         object.__setattr__(self, "part", parts(self.part))
 
     @property
     def stack(self) -> Stack:
-        """The half of the model that it belongs to."""
+        """Return the half of the model that it belongs to."""
         return Stack(self.part) if self.site == Site.RESIDUAL else AttentionKind(self.part).stack
 
     @property
     def module(self) -> str:
-        """The module whose output is patched."""
+        """Name the module whose output is patched."""
         if self.site == Site.RESIDUAL:
             return f"{self.part}.{self.layer - 1}" if self.layer else f"{self.part}_input"
         block = AttentionKind(self.part).block_name(self.layer)
@@ -103,7 +105,7 @@ class Question:
     fed: tuple[int, ...]
     tokens: tuple[int, int]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.clean) != len(self.corrupted):
             raise InterventionError(
                 f"The sentences have {len(self.clean)} and {len(self.corrupted)} tokens: a vector has a place in the "
@@ -112,7 +114,7 @@ class Question:
 
 
 def question_of(clean: Trace, corrupted: Trace) -> Question:
-    """The question at the first step at which two translations differ; raises InterventionError where none does."""
+    """Ask at the first step at which two translations differ; raises InterventionError where none does."""
     for step, tokens in enumerate(zip(clean.target_ids, corrupted.target_ids, strict=False)):
         if tokens[0] != tokens[1]:
             return Question(clean.source_ids, corrupted.source_ids, clean.decoder_input_ids[: step + 1], tokens)
@@ -134,8 +136,8 @@ class PatchingMap:
 
     @property
     def nearness(self) -> np.ndarray:
-        """How near each cell brings the corrupted run to the clean one: its share, as much below 1 if it is above."""
-        return 1 - np.abs(1 - self.shares)
+        """Return how near a cell brings the corrupted run to the clean: its share, mirrored where above 1."""
+        return np.asarray(1 - np.abs(1 - self.shares))
 
     def default_cell(self) -> tuple[int, int]:
         """Return row and column of the cell nearest to the clean run: of the last layer with one that is nearer to it
@@ -179,61 +181,61 @@ def patching_map(
 def every_cell(
     model: Transformer, question: Question, site: Site | str, part: Stack | AttentionKind | str
 ) -> tuple[tuple[Cell, ...], ...]:
-    """The cells of a site, layer by layer."""
+    """List the cells of a site, layer by layer."""
     first = Cell(site, part, 0, 0)  # type: ignore[arg-type]
-    layers = len(getattr(model, first.stack)) + (first.site == Site.RESIDUAL)
-    columns = len(question.clean if first.stack == Stack.ENCODER else question.fed)
-    columns = model.config.num_heads if first.site == Site.HEAD else columns
+    layers, columns = _sizes(model, question, first)
     return tuple(
         tuple(Cell(first.site, first.part, layer, index) for index in range(columns)) for layer in range(layers)
     )
 
 
-def restored_shares(logits: Tensor, tokens: tuple[int, int]) -> np.ndarray:
-    """How far each row's logit difference is on the way from row 1, the corrupted run, to row 0, the clean one: [rows].
+def _sizes(model: Transformer, question: Question, cell: Cell) -> tuple[int, int]:
+    """Count the layers and the columns, heads or positions, of a cell's site."""
+    positions = len(question.clean if cell.stack == Stack.ENCODER else question.fed)
+    columns = model.config.num_heads if cell.site == Site.HEAD else positions
+    return len(getattr(model, cell.stack)) + (cell.site == Site.RESIDUAL), columns
 
-    NaN everywhere where both are equal.
-    """
+
+def restored_shares(logits: Tensor, tokens: tuple[int, int]) -> np.ndarray:
+    """Return how far each row's logit difference is from row 1's, the corrupted run's, to row 0's; NaN if equal."""
     differences = to_array(logits[:, tokens[0]] - logits[:, tokens[1]]).astype(np.float64)
     whole = differences[0] - differences[1]
     return (differences - differences[1]) / whole if whole else np.full_like(differences, np.nan)
 
 
 def patched_predictions(model: Transformer, question: Question, cells: Collection[Cell], count: int) -> Predictions:
-    """What the clean, the corrupted and the patched run predict after the decoder's input: [3], `count` candidates.
-
-    The probabilities and ranks are those of the clean source's token.
-    """
+    """Predict what follows in the clean, corrupted and patched run, [3], and the probability of the clean's token."""
     logits = patched_logits(model, question, [cells])
     return predict(logits, torch.tensor(question.tokens[0], device=logits.device), count)
 
 
 @torch.inference_mode()
 def patched_logits(model: Transformer, question: Question, runs: Sequence[Collection[Cell]]) -> Tensor:
-    """The logits after the decoder's input of the clean run, the corrupted one, and the corrupted one patched with each
-    set of cells: [2 + runs, vocab].
+    """Compute the logits after the decoder's input of the clean run, the corrupted one, and the corrupted one patched
+    with each set of cells: [2 + runs, vocab].
 
     A single set runs as the other two do, alone: patched with what it has itself it stays what it is, and patched with
     everything it is the clean run, bit for bit. Several run side by side, where products are rounded otherwise. Raises
     ValueError for a cell that is not there.
     """
     for cell in (cell for cells in runs for cell in cells):
-        _check(model, question, cell)
+        layers, columns = _sizes(model, question, cell)
+        require_index("layer", cell.layer, layers)
+        require_index("head" if cell.site == Site.HEAD else "position", cell.index, columns)
     modules = tuple(dict.fromkeys(cell.module for cells in runs for cell in cells))
     clean, corrupted = (
         record(model, [source], [question.fed], Request(keep=keep, logits_to_keep=1))
         for source, keep in ((question.clean, modules), (question.corrupted, ()))
     )
-    parts = [clean.logits[:, -1], corrupted.logits[:, -1]]
-    for first in range(0, len(runs), _RUNS_AT_ONCE):
-        parts.append(_side_by_side(model, question, runs[first : first + _RUNS_AT_ONCE], clean, corrupted.memory))
-    return torch.cat(parts)
+    batches = (runs[first : first + _RUNS_AT_ONCE] for first in range(0, len(runs), _RUNS_AT_ONCE))
+    patched = (_side_by_side(model, question, batch, clean, corrupted.memory) for batch in batches)
+    return torch.cat([clean.logits[:, -1], corrupted.logits[:, -1], *patched])
 
 
 def _side_by_side(
     model: Transformer, question: Question, runs: Sequence[Collection[Cell]], clean: Activations, memory: Tensor
 ) -> Tensor:
-    """One batch of patched runs; those without a cell in the encoder share the corrupted run's memory."""
+    """Run one batch of patched runs; those without a cell in the encoder share the corrupted run's memory."""
     memory = memory.repeat(len(runs), 1, 1)
     encoded = [row for row, cells in enumerate(runs) if any(cell.stack == Stack.ENCODER for cell in cells)]
     if encoded:
@@ -246,28 +248,21 @@ def _side_by_side(
 
 
 def _changes(runs: Sequence[Collection[Cell]], stack: Stack, clean: Activations) -> tuple[Change, ...]:
-    """What puts the clean run's vectors into the runs of a batch, by module."""
+    """Make the changes that put the clean run's vectors into the runs of a batch, by module."""
     by_module: dict[str, list[tuple[int, int]]] = {}
     for row, cells in enumerate(runs):
         for cell in cells:
             if cell.stack == stack:
                 by_module.setdefault(cell.module, []).append((row, cell.index))
-    return tuple((module, partial(_put, places, clean.call(module).output)) for module, places in by_module.items())
+    return tuple((module, partial(_put, cells, clean.call(module).output)) for module, cells in by_module.items())
 
 
-def _put(places: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:
-    """The output, [batch, positions, d_model] or [batch, heads, positions, d_k], with the clean one's at each place."""
-    rows, indices = (list(each) for each in zip(*places, strict=True))
+def _put(cells: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:
+    """Put the clean output into a batch's, [batch, positions, d_model] or [batch, heads, positions, d_k], at cells."""
+    rows, indices = (list(each) for each in zip(*cells, strict=True))
     output = output.clone()
     output[rows, indices] = clean[0, indices]
     return output
-
-
-def _check(model: Transformer, question: Question, cell: Cell) -> None:
-    require_index("layer", cell.layer, len(getattr(model, cell.stack)) + (cell.site == Site.RESIDUAL))
-    positions = len(question.clean if cell.stack == Stack.ENCODER else question.fed)
-    head = cell.site == Site.HEAD
-    require_index("head" if head else "position", cell.index, model.config.num_heads if head else positions)
 
 
 PAIRS_FILE = "minimal_pairs.toml"
@@ -283,21 +278,21 @@ class MinimalPair:
     tokens: tuple[str, str]
 
     def question(self, tokenizer: TextTokenizer) -> Question:
-        """The pair as ids, the first sentence being the clean one; raises InterventionError for unequal lengths, and
-        CheckpointError for a token that is no piece.
+        """Return the pair as ids, the first sentence being the clean one.
+
+        Raises InterventionError for unequal lengths, and CheckpointError for a token that is no piece.
         """
-        pieces = {tokenizer.piece_text(id): id for id in range(tokenizer.target_size)}
+        pieces = {tokenizer.piece_text(token): token for token in range(tokenizer.target_size)}
         if not pieces.keys() >= set(self.tokens):
             raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
         clean, corrupted = (tuple(source_ids(tokenizer, sentence)) for sentence in self.sentences)
         fed = (tokenizer.begin_id, *tokenizer.given(self.sentences[0]), *tokenizer.encode_target(self.prefix))
-        of_clean, of_corrupted = (pieces[token] for token in self.tokens)
-        return Question(clean=clean, corrupted=corrupted, fed=fed, tokens=(of_clean, of_corrupted))
+        return Question(clean, corrupted, fed, (pieces[self.tokens[0]], pieces[self.tokens[1]]))
 
 
 def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
-    """The pairs beside a checkpoint, none where it brings none; raises CheckpointError for a file that holds others."""
-    path = Path(folder) / PAIRS_FILE
+    """Read the pairs beside a checkpoint, none where it brings none; raises CheckpointError for a file without any."""
+    path = folder / PAIRS_FILE
     if not path.exists():
         return ()
     with reading(path, "holds no minimal pairs", ValueError, KeyError, TypeError):
@@ -306,19 +301,17 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
 
 
 def sentences_like(text: str) -> list[str]:
-    """Second sentences that mostly have as many tokens: each two neighbouring words exchanged, then either twice."""
+    """Make sentences that mostly have as many tokens: each two neighbouring words exchanged, then either twice."""
     words = text.split()
-    found = []
-    for order in (1, 0), (0, 0), (1, 1):
-        for at in range(len(words) - 1):
-            both = words[at : at + 2]
-            found.append(" ".join((*words[:at], both[order[0]], both[order[1]], *words[at + 2 :])))
-    return [one for one in dict.fromkeys(found) if one != " ".join(words)]
+    likes = [
+        " ".join((*words[:first], words[first + one], words[first + other], *words[first + 2 :]))
+        for one, other in ((1, 0), (0, 0), (1, 1))
+        for first in range(len(words) - 1)
+    ]
+    return [like for like in dict.fromkeys(likes) if like != " ".join(words)]
 
 
-def _pair(table: dict) -> MinimalPair:
+def _pair(table: dict[str, Any]) -> MinimalPair:
     one, other = map(str, table["sentences"])  # ValueError unless there are two
     of_one, of_other = map(str, table["tokens"])
-    return MinimalPair(
-        name=str(table["name"]), sentences=(one, other), prefix=str(table["prefix"]), tokens=(of_one, of_other)
-    )
+    return MinimalPair(str(table["name"]), (one, other), str(table["prefix"]), (of_one, of_other))

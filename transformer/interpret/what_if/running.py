@@ -16,7 +16,7 @@ from ...data.batching import Example, Examples, epoch_batches
 from ...errors import InterventionError
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
-from ..activations import Call, Hook, hooks_installed, record, unmasked_of, weights_of
+from ..activations import Call, Hook, Inputs, hooks_installed, record, unmasked_of, weights_of
 from .intervention import Ablation, Intervention, Mean, Rewriting, parse
 
 _TOKENS_A_BATCH = 2048
@@ -31,18 +31,16 @@ class HeadMeans:
     cross: Tensor
 
     def of(self, kind: AttentionKind | str) -> Tensor:
-        """The means of a kind; raises ValueError for another."""
-        return getattr(self, AttentionKind(kind))
+        """Return the means of a kind; raises ValueError for another."""
+        means: Tensor = getattr(self, AttentionKind(kind))
+        return means
 
 
 def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
-    """The means over sentence pairs, their targets teacher-forced; padding and rows of forced tokens do not count.
-
-    Raises ValueError without any example.
-    """
+    """Average over sentence pairs, teacher-forced, without padding and forced tokens; ValueError without a pair."""
     if not examples:
         raise ValueError("at least one sentence pair expected")
-    sums: dict[AttentionKind, Tensor | float] = dict.fromkeys(AttentionKind, 0.0)
+    sums = {kind: torch.zeros(()) for kind in AttentionKind}
     counts = dict.fromkeys(AttentionKind, 0)
     for batch in epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0):
         seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
@@ -53,11 +51,11 @@ def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
             counted = torch.tensor([[row in some for row in range(outputs.shape[3])] for some in rows])
             sums[kind] = sums[kind] + torch.einsum("lbhqd,bq->lhd", outputs.double(), counted.double())
             counts[kind] += int(counted.sum())
-    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})  # type: ignore[union-attr]
+    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})
 
 
 def _counted_rows(model: Transformer, kind: AttentionKind, example: Example) -> range:
-    """The rows that count: tokens of the source, or steps of the target whose token is not forced."""
+    """Return the rows that count: tokens of the source, or steps of the target whose token is not forced."""
     if kind == AttentionKind.ENCODER:
         return range(len(example.source))
     return range(model.config.num_forced, len(example.target) - 1)
@@ -68,15 +66,15 @@ _BySentence = Mapping[int | None, Sequence[Intervention]]  # None: every sentenc
 
 
 def read_all(interventions: Asked) -> tuple[Intervention, ...]:
-    """The interventions, those given as texts parsed; one text alone is one. Raises InterventionError."""
+    """Return the interventions, those given as texts parsed; one text alone is one. Raises InterventionError."""
     interventions = (interventions,) if isinstance(interventions, str) else interventions
     return tuple(parse(each) if isinstance(each, str) else each for each in interventions)
 
 
 def apply_interventions(
     model: Transformer, interventions: Asked, means: HeadMeans | None = None
-) -> contextlib.AbstractContextManager:
-    """Within the block, this thread's passes run under these interventions; without any, nothing is touched.
+) -> contextlib.AbstractContextManager[None]:
+    """Run this thread's passes within the block under these interventions; without any, nothing is touched.
 
     Where several concern one head, its weights are rewritten in their order, then its output is replaced. means: what
     mean ablation puts in place of the outputs (see `measure_means`). A head and row that no intervention changes keeps
@@ -88,18 +86,14 @@ def apply_interventions(
 
 def apply_interventions_side_by_side(
     model: Transformer, sentences: Sequence[Asked], means: HeadMeans | None = None
-) -> contextlib.AbstractContextManager:
-    """The same with interventions of its own for each sentence of a batch, as many as are listed.
-
-    For recorded passes: decoding drops and reorders the sentences of its batch.
-    """
+) -> contextlib.AbstractContextManager[None]:
+    """Run each sentence of a recorded batch under its interventions; decoding would drop and reorder sentences."""
     return hooks_installed(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
 
 
 def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
-    """The weights of a recorded teacher-forced attention after what rewrites them: [batch, heads, queries, keys]."""
-    own = _concerning(read_all(interventions), AttentionKind(kind), layer)
-    return _rewrite(core, own, 0)[1]
+    """Return the weights of a recorded attention after what rewrites them: [batch, heads, queries, keys]."""
+    return _rewrite(core, _concerning(read_all(interventions), AttentionKind(kind), layer), 0)[1]
 
 
 class _Rows:
@@ -107,7 +101,7 @@ class _Rows:
 
     first = 0
 
-    def note(self, core: nn.Module, inputs: tuple, output: Tensor) -> None:
+    def note(self, _core: nn.Module, inputs: Inputs, _output: Tensor) -> None:
         self.first = _first_row(*inputs[:2])
 
 
@@ -120,8 +114,8 @@ class _Change:
     rows: _Rows
     mean: Tensor | None  # heads d_k
 
-    def __call__(self, core: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
-        """The output, [batch, heads, queries, d_k], changed."""
+    def __call__(self, _core: nn.Module, inputs: Inputs, output: Tensor) -> Tensor:
+        """Return the changed output: [batch, heads, queries, d_k]."""
         if None in self.by_sentence:
             return self._changed(self.by_sentence[None], Call(inputs, output))
         output = output.clone()
@@ -149,14 +143,14 @@ def _hooks(model: Transformer, by_sentence: _BySentence, means: HeadMeans | None
     hooks: list[tuple[nn.Module, Hook]] = []
     for kind in AttentionKind:
         for layer, block in enumerate(getattr(model, kind.stack)):
-            own = {number: _concerning(some, kind, layer) for number, some in by_sentence.items()}
-            own = {number: some for number, some in own.items() if some}
-            if own:
+            concerning = {number: _concerning(some, kind, layer) for number, some in by_sentence.items()}
+            if any(concerning.values()):
+                concerning = {number: some for number, some in concerning.items() if some}
                 rows = _Rows()
                 if kind == AttentionKind.CROSS:
                     hooks.append((block.self_attention.core, rows.note))
                 mean = None if means is None else means.of(kind)[layer].to(model.device)
-                hooks.append((getattr(block, kind.sublayer).core, _Change(kind, own, rows, mean)))
+                hooks.append((getattr(block, kind.sublayer).core, _Change(kind, concerning, rows, mean)))
     return hooks
 
 
@@ -165,12 +159,12 @@ def _concerning(interventions: Iterable[Intervention], kind: AttentionKind, laye
 
 
 def _first_row(query: Tensor, key: Tensor) -> int:
-    """The newest tokens' rows are the last of all so far."""
+    """Return where the newest tokens' rows begin, the last of all so far."""
     return key.shape[2] - query.shape[2]
 
 
 def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:
-    """The weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
+    """Return the weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
     before = after = weights_of(core)
     rewritings = [each for each in interventions if isinstance(each, Rewriting)]
     if not rewritings:

@@ -36,7 +36,7 @@ def weights(shipped, layer, head) -> np.ndarray:
 
 def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
     app = open_page()
-    layer, head = results.roles(results.checkpoint("en-de")).best_aligner()
+    layer, head = results.roles(results.checkpoint("en-de")).default_head("cross")
     assert chosen(app) == (str(layer + 1), str(head + 1)) and not app.query_params
     np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-7)
     assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
@@ -138,7 +138,7 @@ def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
 def test_another_checkpoint_begins_with_its_own_head():
     app = open_page()
     app.selectbox(key="checkpoint").select("en-fr").run()
-    layer, head = results.roles(results.checkpoint("en-fr")).best_aligner()
+    layer, head = results.roles(results.checkpoint("en-fr")).default_head("cross")
     assert chosen(app) == (str(layer + 1), str(head + 1))
 
 
