@@ -11,15 +11,15 @@ Each function below takes a trace, a translator and a trace, or a translator alo
 light background. Layers, heads, steps, tokens and positions count from 0. What is out of range raises ValueError. A
 figure of a translator and a trace runs the model once more; the trace is to be of that model.
 
-The modules hold in addition what the pages draw from results that they have already: `*_figure` functions, whose
-colours follow the theme of the browser.
+In the modules the colours of the same functions follow the theme of the browser, as those of the `*_figure` functions
+do, which pages draw from results that they have already.
 """
 
 from .architecture import embedding, gradient_norms, hidden_units, layer_norms, nearest_tokens, parameters, trajectory
 from .attention import all_heads, average, head, largest_weight, score_deviation, without_scaling
-from .contributions import attribution, rollout, rollout_parts, source_or_prefix
+from .contributions import attribution, contrast, logit_kinds, logit_parts, rollout, rollout_parts, source_or_prefix
 from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
-from .label_smoothing import smoothed_loss, smoothed_targets
+from .layout import with_light_theme
 from .masks import (
     causal_mask,
     fully_masked_row,
@@ -41,9 +41,8 @@ from .positional_encoding import (
     sinusoid_wavelengths,
     sinusoids,
 )
-from .training import learning_rate, padding, shifted_target
+from .training import learning_rate, padding, shifted_target, smoothed_loss, smoothed_targets
 from .what_if import candidates, difference, head_differences, log_probabilities, patching
-from .why import contrast, logit_kinds, logit_parts
 
 __all__ = [
     "all_heads",
@@ -100,3 +99,6 @@ __all__ = [
     "without_causal_mask",
     "without_scaling",
 ]
+
+for _name in __all__:
+    globals()[_name] = with_light_theme(globals()[_name])

@@ -1,6 +1,6 @@
 """Figures of the architecture: a token's way through a stack, hidden units, gradients, parameters."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,8 @@ from transformer.interpret.trace import Trace
 from transformer.model.names import Stack
 from transformer.translator import Translator
 
-from .heatmap import Cells
-from .layout import (
-    bar_beside,
-    bars,
-    figure_of,
-    logarithmic_axis,
-    row_bars,
-    scatter,
-    token_axis,
-    token_rows,
-    with_light_theme,
-)
+from .heatmap import Cells, cell_texts
+from .layout import bar_beside, bars, figure_of, logarithmic_axis, row_bars, scatter, token_axis, token_rows
 from .palette import BLUE, GREEN, ORANGE, WEIGHT_SCALE, Scale, diverging
 from .text import signed, token_label
 
@@ -104,10 +94,8 @@ def sum_figure(
     names = ("row of the matrix", f"× {factor}", "+ position", f"= input of {enters}")
     values = np.stack([row, scaled, position, total])
     scale = diverging(float(np.abs(values).max()))
-    hover = [
-        [f"{name}, dimension {k}: {value:.4f}" for k, value in enumerate(line, 1)]
-        for name, line in zip(names, values.tolist(), strict=True)
-    ]
+    dimensions = range(1, len(row) + 1)
+    hover = cell_texts(lambda name, k, value: f"{name}, dimension {k}: {value:.4f}", names, dimensions, values)
     cells = Cells(values, hover, scale, left=1).trace(bar_beside("", scale)) | {"xgap": 0, "ygap": 3}
     return figure_of([cells], 240, x={"title": "dimension"}, y=token_rows(names), top=10)
 
@@ -123,7 +111,8 @@ def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], 
 
 def units_figure(units: np.ndarray, activation: str = "ReLU") -> go.Figure:
     """Draw one token's strongest units: [d_ff], after the activation of this name."""
-    order = np.argsort(-units, kind="stable")[: min(_UNITS, int((units > 0).sum()))]
+    order = np.argsort(-units, kind="stable")[:_UNITS]
+    order = order[units[order] > 0]
     places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
     hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
     traces = [bars(places, units[order], marker=marker, hovertext=hover, hoverinfo="text")]
@@ -134,10 +123,8 @@ def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
     """Draw the units with the largest sum over the sentence, tokens by units: [tokens, d_ff]; 0 stays blank."""
     order = np.argsort(-units.sum(axis=0), kind="stable")[:_UNITS]
     values = units[:, order]
-    hover = [
-        [f"{token_label(token)}, unit {unit + 1}: {value:.4f}" for unit, value in zip(order, line, strict=True)]
-        for token, line in zip(tokens, values.tolist(), strict=True)
-    ]
+    labels, units_from_1 = map(token_label, tokens), order + 1
+    hover = cell_texts(lambda token, unit, value: f"{token}, unit {unit}: {value:.4f}", labels, units_from_1, values)
     scale = Scale(WEIGHT_SCALE, 0.0, float(values.max()) or 1.0, ticks=None)
     cells = Cells(np.where(values > 0, values, np.nan), hover, scale)
     traces = [cells.trace(bar_beside("", scale), gap=2)]
@@ -163,33 +150,13 @@ def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> 
     return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
 
 
-def parameters_figure(counts: Mapping[int, int], own: int) -> go.Figure:
-    """Draw the parameters by d_model, the loaded model's own width in orange."""
-    marker = {"color": [ORANGE if width == own else BLUE for width in counts], "opacity": 0.75}
-    texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
-    look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
-    traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
-    return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
-
-
-def layer_norms_figure(gammas: np.ndarray, betas: np.ndarray) -> go.Figure:
-    """Draw histograms of all gamma and beta."""
-    traces = []
-    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
-        counts, edges = np.histogram(values, 40)
-        middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
-        hover = "%{x:.3f}: %{y:,}<extra></extra>"
-        traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
-    return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
-
-
 def trajectory(translator: Translator, trace: Trace, stack: Stack | str = "decoder", *, token: int = 0) -> go.Figure:
     """Draw a token's way through a stack: after each sub-layer the vector's norm, and its cosine with earlier ones.
 
     `stack` is "encoder" or "decoder"; `token` counts from 0, in the decoder among the input tokens. Raises ValueError
     for what is not there.
     """
-    return with_light_theme(trajectory_figure(residual.trajectory(_stream(translator, trace, stack), token)))
+    return trajectory_figure(residual.trajectory(_stream(translator, trace, stack), token))
 
 
 def embedding(translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0) -> go.Figure:
@@ -202,7 +169,7 @@ def embedding(translator: Translator, trace: Trace, stack: Stack | str = "encode
     side = _stream(translator, trace, stack)
     embedded, summed = side.embedded[token], side.summed[token]
     words = sum_words(translator.model.config)
-    return with_light_theme(sum_figure(matrix[ids[token]], embedded, summed - embedded, summed, *words))
+    return sum_figure(matrix[ids[token]], embedded, summed - embedded, summed, *words)
 
 
 def nearest_tokens(
@@ -216,7 +183,7 @@ def nearest_tokens(
     require_index("token", token, len(ids))
     tokenizer, is_source = translator.tokenizer, Stack(stack) == Stack.ENCODER
     name = tokenizer.source_piece_text if is_source else tokenizer.piece_text
-    return with_light_theme(neighbours_figure(nearest(matrix, ids[token]), name))
+    return neighbours_figure(nearest(matrix, ids[token]), name)
 
 
 def hidden_units(
@@ -230,22 +197,32 @@ def hidden_units(
     tokens = trace.source_tokens if stack == Stack.ENCODER else trace.decoder_input_tokens
     units = record_hidden_units(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
     if token is None:
-        return with_light_theme(sentence_figure(units, tokens))
+        return sentence_figure(units, tokens)
     require_index("token", token, len(tokens))
-    return with_light_theme(units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation]))
+    return units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation])
 
 
 def parameters(translator: Translator) -> go.Figure:
-    """Draw how many parameters the model has, and would have with other d_model."""
+    """Draw how many parameters the model has, in orange, and would have with other d_model."""
     config = translator.model.config
     counts = parameters_at(config, sorted({*WIDTHS, config.d_model}))
-    return with_light_theme(parameters_figure(counts, config.d_model))
+    marker = {"color": [ORANGE if width == config.d_model else BLUE for width in counts], "opacity": 0.75}
+    texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
+    look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
+    traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
+    return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
 
 
 def layer_norms(translator: Translator) -> go.Figure:
     """Draw histograms of what all LayerNorms of the model have learned: gamma and beta."""
     _, gammas, betas = zip(*norm_parameters(translator.model), strict=True)
-    return with_light_theme(layer_norms_figure(np.concatenate(gammas), np.concatenate(betas)))
+    traces = []
+    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
+        counts, edges = np.histogram(np.concatenate(values), 40)
+        middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
+        hover = "%{x:.3f}: %{y:,}<extra></extra>"
+        traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
+    return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
 
 
 def gradient_norms(
@@ -259,7 +236,7 @@ def gradient_norms(
     config = translator.model.config
     examples = make_examples(pairs, translator.tokenizer, config.max_length)
     measured = [training.gradient_norms(config, norm, layers, examples, seed) for norm in Norm]
-    return with_light_theme(gradients_figure(measured, Stack(stack)))
+    return gradients_figure(measured, Stack(stack))
 
 
 def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:

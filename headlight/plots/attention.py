@@ -11,17 +11,7 @@ from transformer.model.names import AttentionKind
 from transformer.translator import Translator
 
 from .heatmap import ROOM_OF_A_HALF, Cells, attention_map_figure
-from .layout import (
-    figure_of,
-    line_at,
-    logarithmic_axis,
-    note_at,
-    scatter,
-    titled,
-    token_axis,
-    token_rows,
-    with_light_theme,
-)
+from .layout import figure_of, line_at, logarithmic_axis, note_at, scatter, titled, token_axis, token_rows
 from .palette import BLUE, MIDDLE_GREY, ORANGE
 from .text import token_label
 
@@ -162,7 +152,7 @@ def head(
     it predicts or after the one it is "fed". Raises ValueError for a head that the trace does not have.
     """
     require_head(trace, kind, layer, head)
-    return with_light_theme(attention_map_figure(attention_map(trace, kind, layer, head, rows), ROOM_OF_A_HALF))
+    return attention_map_figure(attention_map(trace, kind, layer, head, rows), ROOM_OF_A_HALF)
 
 
 def average(
@@ -177,7 +167,7 @@ def average(
 
     Both count from 0; `kind` and `rows` as for `head`. Raises ValueError for what the trace does not have.
     """
-    return with_light_theme(attention_map_figure(attention_map(trace, kind, layer, head, rows), ROOM_OF_A_HALF))
+    return attention_map_figure(attention_map(trace, kind, layer, head, rows), ROOM_OF_A_HALF)
 
 
 def all_heads(trace: Trace, kind: AttentionKind | str = "cross") -> go.Figure:
@@ -186,7 +176,7 @@ def all_heads(trace: Trace, kind: AttentionKind | str = "cross") -> go.Figure:
     fed, predicted, keys = row_and_column_labels(
         kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
     )
-    return with_light_theme(overview_figure(masked_maps(trace, kind), predicted or fed, keys))
+    return overview_figure(masked_maps(trace, kind), predicted or fed, keys)
 
 
 def without_scaling(
@@ -200,7 +190,7 @@ def without_scaling(
     stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
     queries = trace.source_tokens if AttentionKind(kind) == AttentionKind.ENCODER else trace.decoder_input_tokens
-    return with_light_theme(scaled_rows_figure(without, divided, queries))
+    return scaled_rows_figure(without, divided, queries)
 
 
 def score_deviation(translator: Translator, *, seed: int = 1) -> go.Figure:
@@ -208,9 +198,9 @@ def score_deviation(translator: Translator, *, seed: int = 1) -> go.Figure:
 
     A line marks the model's d_k; `seed` draws the vectors.
     """
-    return with_light_theme(spread_figure(measure_random_products(seed), translator.model.config.d_k))
+    return spread_figure(measure_random_products(seed), translator.model.config.d_k)
 
 
 def largest_weight(translator: Translator, *, seed: int = 1) -> go.Figure:
     """Draw the largest weight that softmax makes of such products over d_k, options as for `score_deviation`."""
-    return with_light_theme(largest_figure(measure_random_products(seed), translator.model.config.d_k))
+    return largest_figure(measure_random_products(seed), translator.model.config.d_k)

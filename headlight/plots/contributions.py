@@ -1,17 +1,24 @@
-"""Figures of what each token contributes: attention rollout, ALTI+, attribution, shares of source and prefix."""
+"""Figures of contributions: attention rollout, ALTI+, attribution, two candidates contrasted, the parts of a logit."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index
 from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.attribution import gradient_times_input, leave_one_out, norm_weighted, rank_correlation
+from transformer.interpret.attribution import (
+    Attribution,
+    gradient_times_input,
+    leave_one_out,
+    norm_weighted,
+    rank_correlation,
+)
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, SourceShares, alti, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
+from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit
 from transformer.model.names import AttentionKind, Name
 from transformer.translator import Translator
 
@@ -22,6 +29,7 @@ from .heatmap import (
     Cells,
     Heatmap,
     axis_names,
+    cell_texts,
     heatmap_figure,
     hover_texts,
     row_words,
@@ -33,15 +41,15 @@ from .layout import (
     LEGEND_BELOW,
     SMALLEST_LABEL,
     bars,
+    digits_in_cells,
     figure_of,
     row_bars,
     scatter,
     titled,
     token_axis,
     token_rows,
-    with_light_theme,
 )
-from .palette import AGAINST, BLUE, BRIGHT_ORANGE, FAINT_GREY, FOR, GREY, WEIGHT_SCALE, Scale
+from .palette import AGAINST, BLUE, BRIGHT_ORANGE, FAINT_GREY, FOR, GREY, WEIGHT_SCALE, Scale, diverging
 from .text import signed, token_label
 
 
@@ -145,7 +153,7 @@ _MEASURE_WORDS = {
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }
-_GAP = 0.03  # between the panels, as a share of the width
+_ZERO_LINE = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
 _ROW, _LEAST_ROW = 24, 13  # pixels
 _ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay readable
 
@@ -157,18 +165,46 @@ def attribution_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> 
     orange, those to the left, against it, blue and hatched; values without a sign are plain blue. A token that cannot
     be left out has no bar.
     """
-    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens)))
-    width = (1 + _GAP) / len(MEASURES)
-    bars, axes = [], {}
-    for place, name in enumerate(MEASURES):
-        number = "" if place == 0 else str(place + 1)
-        bars.append(_attribution_bars(name, values[name], tokens, f"x{number}"))
-        axes[f"xaxis{number}"] = _attribution_axis(values[name], name in SIGNED) | {
-            "domain": [place * width, (place + 1) * width - _GAP],
-            "title": {**titled(_MEASURE_HEADS[name], 6), "font": {"size": 13}},
-        }
-    rows = {**token_rows(tokens), "tickfont": {"size": SMALLEST_LABEL}}
-    return figure_of(bars, height * len(tokens) + 100, y=rows, top=70, bottom=10, showlegend=False, **axes)
+    panels = []
+    for name in MEASURES:
+        hover = [_attribution_hover(name, *each) for each in zip(tokens, values[name].tolist(), strict=True)]
+        title = {**titled(_MEASURE_HEADS[name], 6), "font": {"size": 13}}
+        limits = _attribution_range(values[name], name in SIGNED)
+        panels.append(_Panel(title, values[name], hover, limits, ticks=3, signed=name in SIGNED))
+    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens))) * len(tokens) + 100
+    return _draw_panels(panels, token_rows(tokens), height, top=70, gap=0.03)
+
+
+@dataclass(frozen=True, eq=False)
+class _Panel:
+    """A bar per row, each with its hover text, on an axis over `limits` with about so many ticks, labelled above."""
+
+    title: dict
+    values: np.ndarray
+    hover: Sequence[str]
+    limits: list[float]
+    ticks: int
+    signed: bool
+
+
+def _draw_panels(panels: Sequence[_Panel], rows: dict, height: int, top: int, gap: float) -> go.Figure:
+    """Draw panels side by side, `gap` as a share of the width apart: orange bars for, blue and hatched ones against.
+
+    Values that are not `signed` have plain blue bars.
+    """
+    traces, axes, width = [], {}, (1 + gap) / len(panels)
+    for place, panel in enumerate(panels):
+        number = str(place + 1) if place else ""
+        is_for = (panel.values > 0) & panel.signed
+        pattern = {"shape": np.where(panel.values < 0, "/", "").tolist(), "fillmode": "overlay", "size": 5}
+        marker = {"color": np.where(is_for, FOR, AGAINST).tolist(), "opacity": 1, "pattern": pattern}
+        bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
+        traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
+        ticks = {"side": "top", "nticks": panel.ticks, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
+        place_of = {"domain": [place * width, (place + 1) * width - gap], "range": panel.limits, "fixedrange": True}
+        axes[f"xaxis{number}"] = {"title": panel.title, **place_of, **ticks, **_ZERO_LINE}
+    y = {**rows, "tickfont": {"size": SMALLEST_LABEL}}
+    return figure_of(traces, height, y=y, top=top, bottom=10, showlegend=False, **axes)
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
@@ -184,15 +220,6 @@ def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
     return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
 
-def _attribution_bars(name: str, values: np.ndarray, tokens: Sequence[str], axis: str) -> dict:
-    against = values < 0
-    pattern = {"shape": np.where(against, "/", "").tolist(), "fillmode": "overlay", "size": 5}
-    hover = [_attribution_hover(name, token, float(value)) for token, value in zip(tokens, values, strict=True)]
-    bars = row_bars(values.astype(np.float32), hover, BLUE)
-    colours = np.where((values > 0) & (name in SIGNED), FOR, AGAINST).tolist()
-    return bars | {"xaxis": axis, "width": 0.78, "marker": {"color": colours, "opacity": 1, "pattern": pattern}}
-
-
 def _attribution_hover(name: str, token: str, value: float) -> str:
     if np.isnan(value):
         return ""
@@ -200,16 +227,13 @@ def _attribution_hover(name: str, token: str, value: float) -> str:
     return f"“{token_label(token)}”<br>{_MEASURE_WORDS[name].format(value=value, change=change)}"
 
 
-def _attribution_axis(values: np.ndarray, signed: bool) -> dict:
-    """Return an axis from 0 to the largest value, or as far to both sides as the bars go: every panel shows 0."""
+def _attribution_range(values: np.ndarray, signed: bool) -> list[float]:
+    """Return the ends of an axis from 0 to the largest value, or as far to both sides as the bars go."""
     known = values[np.isfinite(values)]
     most, least = (float(known.max()), float(known.min())) if len(known) else (1.0, 0.0)
     most, least = max(most, 0.0), min(least, 0.0) if signed else 0.0
     room = 0.06 * (most - least) or 1.0
-    ends = [least - room if least < 0 else 0.0, most + room]
-    ticks = {"side": "top", "nticks": 3, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
-    lines = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
-    return {"range": ends, "fixedrange": True, **ticks, **lines}
+    return [least - room if least < 0 else 0.0, most + room]
 
 
 def record_rollout(translator: Translator, trace: Trace, residual: Residual | str) -> Rollout:
@@ -242,15 +266,11 @@ def rollout(
     layer = len(trace.attention(kind)) - 1 if layer is None else layer
     require_head(trace, kind, layer)
     _, rolled = raw_and_rolled(trace, record_rollout(translator, trace, residual), AttentionKind(kind), layer, rows)
-    return with_light_theme(share_map_figure(rolled, "share"))
+    return share_map_figure(rolled, "share")
 
 
 def rollout_parts(
-    translator: Translator,
-    trace: Trace,
-    *,
-    layer: int | None = None,
-    residual: Residual | str = Residual.HALVES,
+    translator: Translator, trace: Trace, *, layer: int | None = None, residual: Residual | str = Residual.HALVES
 ) -> go.Figure:
     """Draw for each decoder step the shares of the source, of earlier input tokens, and of its own; they sum to 1.
 
@@ -258,7 +278,7 @@ def rollout_parts(
     """
     layer = len(trace.cross) - 1 if layer is None else layer
     require_head(trace, "cross", layer)
-    return with_light_theme(rollout_parts_figure(trace, record_rollout(translator, trace, residual), layer))
+    return rollout_parts_figure(trace, record_rollout(translator, trace, residual), layer)
 
 
 def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: int | None = None) -> go.Figure:
@@ -285,7 +305,7 @@ def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: i
         GRADIENT: gradient_times_input(*asked).source,
         LEFT_OUT: leave_one_out(*asked).source,
     }
-    return with_light_theme(attribution_figure(values, trace.source_tokens))
+    return attribution_figure(values, trace.source_tokens)
 
 
 _SHARES_HEIGHT = 290  # pixels
@@ -341,4 +361,141 @@ def source_or_prefix(translator: Translator, trace: Trace, *, step: int = 0) -> 
     kinds = (Residual.ALTI, Residual.MEASURED)
     alti, rollout = (record_rollout(translator, trace, residual).source_share()[-1] for residual in kinds)
     shares = SourceShares(trace.target_tokens, alti, rollout, num_forced=trace.num_forced)
-    return with_light_theme(source_shares_figure(shares, step))
+    return source_shares_figure(shares, step)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Why the token `chosen` and not `other`: for each source and prefix token what it does for the one, positive, or
+    the other, by gradient times input and by leaving it out. The prefix is the decoder's input up to the step.
+    """
+
+    chosen: str
+    other: str
+    source: Sequence[str]
+    prefix: Sequence[str]
+    gradient: Attribution
+    left_out: Attribution
+
+    def values(self) -> dict[str, np.ndarray]:
+        """Return by method all source tokens, then the prefix: [source + step + 1], NaN where there is none."""
+        return {
+            name: np.concatenate([found.source, found.prefix]).astype(np.float64)
+            for name, found in ((GRADIENT, self.gradient), (LEFT_OUT, self.left_out))
+        }
+
+
+def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
+    """Return id and probability of each of a step's best candidates but the chosen token, best first, by text."""
+    found: dict[str, tuple[int, float]] = {}
+    candidates = zip(
+        trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
+    )
+    for token, id, probability in candidates:
+        if id != trace.target_ids[step]:
+            found.setdefault(token, (int(id), float(probability)))
+    return found
+
+
+def contrast_figure(contrast: Contrast) -> go.Figure:
+    """Draw a panel per method, a row per token, the source's above the prefix's; 0 is in the middle of a panel."""
+    names, prefix = ["", *contrast.source, "", *contrast.prefix], len(contrast.source) + 1  # its heading's row
+    panels = []
+    for method, values in contrast.values().items():
+        limit = 1.08 * (float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0)
+        spread = np.insert(values, [0, len(contrast.source)], np.nan)
+        hover = [_contrast_hover(method, *each, contrast) for each in zip(names, spread.tolist(), strict=True)]
+        title = {**titled(f"<b>{method}</b>", 4), "font": {"size": 13}}
+        panels.append(_Panel(title, spread, hover, [-limit, limit], ticks=5, signed=True))
+    rows = token_rows(names)
+    rows["ticktext"][0], rows["ticktext"][prefix] = "<b>source</b>", "<b>prefix</b>"
+    height = max(14, min(22, 420 // len(names))) * len(names) + 55
+    return _draw_panels(panels, rows, height, top=45, gap=0.04)
+
+
+def _contrast_hover(method: str, name: str, value: float, contrast: Contrast) -> str:
+    if np.isnan(value):
+        return ""
+    side = contrast.chosen if value >= 0 else contrast.other
+    return f"“{token_label(name)}”<br>{method} <b>{signed(value)}</b>, for “{token_label(side)}”"
+
+
+_LOGIT_HEIGHT, _LAYER_ROW, _ABOVE = 225, 24, 60  # pixels
+_MOST_WITH_DIGITS = 20  # columns
+
+
+def logit_kinds_figure(found: LogitAttribution) -> go.Figure:
+    """Draw a bar per kind of part, orange to the right for what it adds, blue to the left for what it takes."""
+    names, sums = list(found.by_kind()), np.array(list(found.by_kind().values()))
+    texts = [signed(value, 2) for value in sums.tolist()]
+    hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
+    bars = row_bars(sums.astype(np.float32), hover, FOR, texts=texts)
+    bars["marker"] = {"color": np.where(sums < 0, AGAINST, FOR).tolist()}
+    bars |= {"textposition": "outside", "cliponaxis": False, "width": 0.72}
+    room = 0.25 * float(sums.max() - min(sums.min(), 0)) or 1.0
+    ends = [min(float(sums.min()), 0) - (room if sums.min() < 0 else 0), max(float(sums.max()), 0) + room]
+    x = {"range": ends, "nticks": 5, **_ZERO_LINE}
+    y = token_rows(names) | {"tickfont": {"size": SMALLEST_LABEL}}
+    return figure_of([bars], _LOGIT_HEIGHT, x=x, y=y, top=5, bottom=25, showlegend=False)
+
+
+def logit_parts_figure(found: LogitAttribution) -> go.Figure:
+    """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by what each adds."""
+    layers, heads = found.decoder.shape
+    gap = np.full((layers, 1), BLANK)
+    values = np.hstack([found.decoder, gap, found.cross, gap, found.feed_forward[:, None]])
+    names = [f"self-attention head {head + 1}" for head in range(heads)]
+    names += ["", *(f"cross-attention head {head + 1}" for head in range(heads)), "", "feed-forward"]
+    rows, shown = [f"layer {layer + 1}" for layer in range(layers)], np.nan_to_num(values).tolist()
+    hover = cell_texts(lambda row, name, value: f"{row}, {name}<br>adds <b>{signed(value)}</b>", rows, names, shown)
+    scale = diverging(float(np.nanmax(np.abs(values))) or 1.0, 0.72)
+    traces = [Cells(values, hover, scale).trace(gap=2)]
+    if len(names) <= _MOST_WITH_DIGITS:
+        traces.append(digits_in_cells(values))
+    places = [*range(heads), *range(heads + 1, 2 * heads + 1)]
+    labels = [str(number + 1) for number in (*range(heads), *range(heads))]
+    middle = (heads - 1) / 2  # a second line of labels names the groups
+    places += [middle, middle + heads + 1, 2 * heads + 2]
+    labels += ["self-attention, head<br> ", "cross-attention, head<br> ", "feed-<br>forward"]
+    x = {"tickvals": places, "ticktext": labels, "tickangle": 0, "side": "top", "showgrid": False, "zeroline": False}
+    x |= {"tickfont": {"size": SMALLEST_LABEL}, "automargin": True}
+    y = token_rows(rows) | {"tickfont": {"size": SMALLEST_LABEL}}
+    height = max(_LOGIT_HEIGHT, _LAYER_ROW * layers + _ABOVE)
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, legend=None, showlegend=False)
+
+
+def contrast(translator: Translator, trace: Trace, *, step: int = 0, other: str | None = None) -> go.Figure:
+    """Draw what speaks for the token after `step`, counted from 0, and what for the candidate `other`.
+
+    A signed bar per source and prefix token, by gradient times input and by leaving the token out (Yin and Neubig
+    2022). `other` is a candidate's text as in `trace.candidate_tokens`, None for the most probable one. Raises
+    ValueError for a step that the trace does not have and for a token that is no other candidate of it.
+    """
+    require_index("step", step, len(trace.target_ids))
+    others = other_candidates(trace, step)
+    other = next(iter(others)) if other is None else other
+    if other not in others:
+        raise ValueError(f"{other!r} is no other candidate of step {step}; there are {', '.join(others)}")
+    asked, fed = (translator.model, *trace.before(step), others[other][0]), trace.decoder_input_tokens[: step + 1]
+    gradient, left_out = (measure(*asked) for measure in (gradient_times_input, leave_one_out))
+    compared = Contrast(trace.target_tokens[step], other, trace.source_tokens, fed, gradient, left_out)
+    return contrast_figure(compared)
+
+
+def logit_parts(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
+    """Draw what each head and feed-forward of the decoder adds to the logit of the token after `step` (from 0).
+
+    Direct logit attribution (Elhage et al. 2021), the LayerNorms held at their deviation in this pass. Raises
+    ValueError for a step that the trace does not have.
+    """
+    return logit_parts_figure(_attributed(translator, trace, step))
+
+
+def logit_kinds(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
+    """Draw the same summed by kind: embedding, position, self-attention, cross-attention, feed-forward, biases."""
+    return logit_kinds_figure(_attributed(translator, trace, step))
+
+
+def _attributed(translator: Translator, trace: Trace, step: int) -> LogitAttribution:
+    require_index("step", step, len(trace.target_ids))
+    return attribute_logit(translator.model, *trace.before(step))

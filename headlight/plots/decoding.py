@@ -31,7 +31,6 @@ from .layout import (
     scatter,
     titled,
     token_rows,
-    with_light_theme,
 )
 from .palette import BLUE, ORANGE, SERIES_COLOURS
 from .text import signed, token_label
@@ -138,8 +137,53 @@ def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: d
 _ROW_HEIGHT = 26  # pixels
 
 
-def confidence_figure(trace: Trace, best: float) -> go.Figure:
-    """Draw what the model gave to each next token of a sentence, a row per step; a line where the loss is least."""
+def passes_figure(measured: Comparison) -> go.Figure:
+    """Draw the milliseconds of every round, both ways."""
+    traces = []
+    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
+        times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
+        hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
+        traces.append(scatter(times, [name] * len(times), "markers", marker=marker, hovertemplate=hover))
+    return figure_of(traces, 220, x={"title": "milliseconds", "rangemode": "tozero"}, showlegend=False)
+
+
+def logits(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
+    """Draw the largest logits of a decoder `step`, counted from 0, each with its token.
+
+    Raises ValueError for a step that the trace does not have.
+    """
+    shown = truncate(_stream(translator, trace, step).logits[step])
+    return logits_figure(shown, translator.tokenizer.piece_text)
+
+
+def probabilities(
+    translator: Translator, trace: Trace, *, step: int = 0, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
+) -> go.Figure:
+    """Draw the probabilities of a decoder `step`, counted from 0: softmax of the logits, and what sampling draws from.
+
+    Sampling divides the logits by `temperature`, keeps the `top_k` best (0: all), and of these the fewest that hold
+    `top_p` of the mass. Raises ValueError for a step that the trace does not have, and for a truncation that cannot be.
+    """
+    stream, forbidden = _stream(translator, trace, step), translator.model.config.never_chosen
+    cut = truncate(stream.logits[step], temperature, top_k, top_p, forbidden)
+    return truncation_figure(cut, translator.tokenizer.piece_text)
+
+
+def logit_lens(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
+    """Draw the rank of each output token when a layer's vector is put through the output projection, by layer.
+
+    The logit lens (nostalgebraist 2020); rank 1 is the top-1 prediction. The line of `step`, counted from 0, stands
+    out. Raises ValueError for a step that the trace does not have.
+    """
+    lens = residual.logit_lens(translator.model, _stream(translator, trace, step), trace.target_ids)
+    return ranks_figure(lens, trace.target_tokens, step)
+
+
+def confidence(trace: Trace, *, best: float = 1.0) -> go.Figure:
+    """Draw the probability that the model gave to each output token, a row per step.
+
+    A line marks `best`, the probability at which the training's loss was least: 1, or less with label smoothing.
+    """
     steps = len(trace.target_tokens)
     tokens = [token_label(token) for token in trace.target_tokens]
     hover = [
@@ -166,68 +210,12 @@ def confidence_figure(trace: Trace, best: float) -> go.Figure:
     return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
 
 
-def passes_figure(measured: Comparison) -> go.Figure:
-    """Draw the milliseconds of every round, both ways."""
-    traces = []
-    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
-        times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
-        hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
-        traces.append(scatter(times, [name] * len(times), "markers", marker=marker, hovertemplate=hover))
-    return figure_of(traces, 220, x={"title": "milliseconds", "rangemode": "tozero"}, showlegend=False)
-
-
-def logits(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
-    """Draw the largest logits of a decoder `step`, counted from 0, each with its token.
-
-    Raises ValueError for a step that the trace does not have.
-    """
-    shown = truncate(_stream(translator, trace, step).logits[step])
-    return with_light_theme(logits_figure(shown, translator.tokenizer.piece_text))
-
-
-def probabilities(
-    translator: Translator,
-    trace: Trace,
-    *,
-    step: int = 0,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-) -> go.Figure:
-    """Draw the probabilities of a decoder `step`, counted from 0: softmax of the logits, and what sampling draws from.
-
-    Sampling divides the logits by `temperature`, keeps the `top_k` best (0: all), and of these the fewest that hold
-    `top_p` of the mass. Raises ValueError for a step that the trace does not have, and for a truncation that cannot be.
-    """
-    stream, forbidden = _stream(translator, trace, step), translator.model.config.never_chosen
-    cut = truncate(stream.logits[step], temperature, top_k, top_p, forbidden)
-    return with_light_theme(truncation_figure(cut, translator.tokenizer.piece_text))
-
-
-def logit_lens(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
-    """Draw the rank of each output token when a layer's vector is put through the output projection, by layer.
-
-    The logit lens (nostalgebraist 2020); rank 1 is the top-1 prediction. The line of `step`, counted from 0, stands
-    out. Raises ValueError for a step that the trace does not have.
-    """
-    lens = residual.logit_lens(translator.model, _stream(translator, trace, step), trace.target_ids)
-    return with_light_theme(ranks_figure(lens, trace.target_tokens, step))
-
-
-def confidence(trace: Trace, *, best: float = 1.0) -> go.Figure:
-    """Draw the probability that the model gave to each output token.
-
-    A line marks `best`, the probability at which the training's loss was least: 1, or less with label smoothing.
-    """
-    return with_light_theme(confidence_figure(trace, best))
-
-
 def calibration(translator: Translator, pairs: TextPairs) -> go.Figure:
     """Draw over `pairs` of source and target texts how often the top-1 prediction is right, by its probability.
 
     Raises DataError where no pair fits the model.
     """
-    return with_light_theme(calibration_figure(_measured(translator, pairs)))
+    return calibration_figure(_measured(translator, pairs))
 
 
 def confidence_histogram(translator: Translator, pairs: TextPairs) -> go.Figure:
@@ -235,7 +223,7 @@ def confidence_histogram(translator: Translator, pairs: TextPairs) -> go.Figure:
 
     Raises DataError where no pair fits the model.
     """
-    return with_light_theme(histogram_figure(_measured(translator, pairs), None))
+    return histogram_figure(_measured(translator, pairs), None)
 
 
 def _stream(translator: Translator, trace: Trace, step: int) -> ResidualStream:

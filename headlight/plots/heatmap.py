@@ -1,6 +1,6 @@
 """Heatmaps: rows are queries from top to bottom, keys stand above the columns, masked cells are blank."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap
 
-from .layout import SMALLEST_LABEL, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
+from .layout import SMALLEST_LABEL, Values, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
 from .palette import PAGE_TEXT, WEIGHT_SCALE, WEIGHTS, Scale, label_color
 from .text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
 
@@ -251,9 +251,13 @@ def hover_texts(
 ) -> list[list[str]]:
     """For each cell: which row, given in words, attends to which key, and what the cell holds."""
     names = [f"<br>{relation} “{token_label(key)}”: " for key in keys]
+    return cell_texts(lambda row, name, cell: f"{row}{name}{cell}", rows, names, cells)
+
+
+def cell_texts(write: Callable[..., str], rows: Iterable, columns: Values, values: Iterable) -> list[list[str]]:
+    """What write(row, column, value) says of each cell, by the names of `rows` and `columns`."""
     return [
-        [f"{row}{name}{cell}" for name, cell in zip(names, line, strict=True)]
-        for row, line in zip(rows, cells, strict=True)
+        [write(row, *each) for each in zip(columns, line, strict=True)] for row, line in zip(rows, values, strict=True)
     ]
 
 

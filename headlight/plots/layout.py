@@ -2,7 +2,7 @@
 
 import base64
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,9 +57,14 @@ def captioned(figure: go.Figure, caption: str) -> go.Figure:
     return Figure({**given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
 
 
-def with_light_theme(figure: go.Figure) -> go.Figure:
-    """Return a figure for a light background: where no browser puts a theme's colours in the place of the palette's."""
-    return go.Figure(light_colors(_as_written(figure)))
+def with_light_theme(draw: Callable[..., go.Figure]) -> Callable[..., go.Figure]:
+    """The same function with figures for a light background: no browser puts a theme's colours in their place."""
+
+    @functools.wraps(draw)
+    def draw_light(*arguments: Any, **options: Any) -> go.Figure:
+        return go.Figure(light_colors(_as_written(draw(*arguments, **options))))
+
+    return draw_light
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:

@@ -28,7 +28,7 @@ from .heatmap import (
     row_words,
     weight_texts,
 )
-from .layout import LEGEND_BELOW, bars, figure_of, scatter, titled, token_axis, token_rows, with_light_theme
+from .layout import LEGEND_BELOW, bars, figure_of, scatter, titled, token_axis, token_rows
 from .palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, ORANGE, Scale, diverging
 from .text import head_name, sentence_case, short_weight, signed, token_label
 
@@ -183,7 +183,7 @@ def fully_masked_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figu
 def causal_mask(trace: Trace) -> go.Figure:
     """Draw which input tokens of the decoder may attend to which: each row to its own token and the ones before."""
     cells = np.tri(len(trace.decoder_input_tokens), dtype=bool)
-    return with_light_theme(mask_figure(cells, trace.decoder_input_tokens, {"it comes later": ~cells}))
+    return mask_figure(cells, trace.decoder_input_tokens, {"it comes later": ~cells})
 
 
 def scores(
@@ -200,7 +200,7 @@ def scores(
     `kind`: "encoder", "decoder" or "cross"; `layer` and `head` count from 0; `rows` names a decoder row after the token
     it predicts or after the one it is "fed". Raises ValueError for a head that is not there.
     """
-    return with_light_theme(scores_figure(_head(translator, trace, kind, layer, head), RowLabel(rows)))
+    return scores_figure(_head(translator, trace, kind, layer, head), RowLabel(rows))
 
 
 def masked_scores(
@@ -213,7 +213,7 @@ def masked_scores(
     rows: RowLabel | str = "predicted",
 ) -> go.Figure:
     """Draw one head's scores after the mask, masked cells blank; options and errors as for `scores`."""
-    return with_light_theme(masked_scores_figure(_head(translator, trace, kind, layer, head), RowLabel(rows)))
+    return masked_scores_figure(_head(translator, trace, kind, layer, head), RowLabel(rows))
 
 
 def masked_weights(
@@ -226,7 +226,7 @@ def masked_weights(
     rows: RowLabel | str = "predicted",
 ) -> go.Figure:
     """Draw softmax of one head's masked scores, from 0 to 1; options and errors as for `scores`."""
-    return with_light_theme(weights_figure(_head(translator, trace, kind, layer, head), RowLabel(rows)))
+    return weights_figure(_head(translator, trace, kind, layer, head), RowLabel(rows))
 
 
 def without_causal_mask(
@@ -238,20 +238,20 @@ def without_causal_mask(
     """
     passes = (_run(translator, trace, each) for each in (DisabledMask.NOTHING, DisabledMask.CAUSAL))
     masked, disabled = (masked_head(run, AttentionKind.DECODER, 0, layer, head) for run in passes)
-    return with_light_theme(leaking_figure(masked, disabled, RowLabel(rows)))
+    return leaking_figure(masked, disabled, RowLabel(rows))
 
 
 def next_tokens_without_causal_mask(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the probability of each output token with the causal mask and, the same tokens fed, without it."""
     masked, disabled = (_run(translator, trace, each) for each in (DisabledMask.NOTHING, DisabledMask.CAUSAL))
-    return with_light_theme(next_tokens_figure(masked, disabled, 0))
+    return next_tokens_figure(masked, disabled, 0)
 
 
 def fully_masked_row(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the weights of a query of the encoder's first head if all its keys were masked, by two ways to mask."""
     stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, "encoder", 0)
     row = attention.fully_masked_row(stages.scores[0, 0, 0].tolist())
-    return with_light_theme(fully_masked_row_figure(row, trace.source_tokens))
+    return fully_masked_row_figure(row, trace.source_tokens)
 
 
 def _run(translator: Translator, trace: Trace, disabled: DisabledMask) -> MaskedPass:

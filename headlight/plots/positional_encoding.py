@@ -21,19 +21,7 @@ from transformer.model.names import Stack
 from transformer.translator import Translator
 
 from .heatmap import Cells
-from .layout import (
-    GRID,
-    LEFT,
-    bar_below,
-    bars,
-    figure_of,
-    integer_axis,
-    integer_rows,
-    scatter,
-    token_axis,
-    token_rows,
-    with_light_theme,
-)
+from .layout import GRID, LEFT, bar_below, bars, figure_of, integer_axis, integer_rows, scatter, token_axis, token_rows
 from .palette import (
     BLUE,
     BRIGHT_ORANGE,
@@ -83,23 +71,35 @@ def curves_figure(encoding: Encoding, dimensions: Sequence[int]) -> go.Figure:
     return _curves(curves, 400, x, y)
 
 
-def matrix_figure(encoding: Encoding) -> go.Figure:
-    """Draw the whole table: rows are positions from top to bottom, columns dimensions, colours from -1 to 1."""
-    scale = diverging(1.0)
-    cells = Cells(encoding.table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
-    traces = [cells.trace(bar_below("value", scale, length=220))]
-    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top"}
-    return figure_of(traces, 480, x=x, y=integer_rows(encoding.length, "position"), top=10, bottom=60)
+def table_figure(table: np.ndarray, limit: float | None = None) -> go.Figure:
+    """Draw a table [length, d_model]: rows are positions from top to bottom, columns dimensions, colours around 0.
+
+    The colours end at `limit`, or at the table's largest absolute value.
+    """
+    scale = diverging(limit or float(np.abs(table).max()))
+    cells = Cells(table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
+    x, y = {**integer_axis(table.shape[1], "dimension"), "side": "top"}, integer_rows(len(table), "position")
+    return figure_of([cells.trace(bar_below("value", scale, length=220))], 480, x=x, y=y, top=10, bottom=60)
 
 
 def products_figure(products: np.ndarray) -> go.Figure:
     """Draw PE(p) . PE(q) [length, length]: rows are p from top to bottom, columns q, colours around 0."""
     scale = diverging(float(np.abs(products).max()))
-    cells = Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale)
-    traces = [cells.trace(bar_below("dot product", scale, length=220))]
-    x = {**integer_axis(len(products), "position q"), "side": "top", "constrain": "domain"}
-    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
-    y = {**integer_rows(len(products), "position p"), **square}
+    return _pairs(Cells(products, "p = %{y}, q = %{x}<br>PE(p) · PE(q) = <b>%{z:.3f}</b>", scale, "dot product"))
+
+
+def cosines_figure(table: np.ndarray) -> go.Figure:
+    """Draw the cosine of every two rows of a table [length, d_model], from -1 to 1: [length, length]."""
+    cosines = np.stack([cosine(table, row) for row in table]).astype(np.float32)
+    return _pairs(Cells(cosines, "p = %{y}, q = %{x}<br>cosine <b>%{z:.3f}</b>", diverging(1.0), "cosine"))
+
+
+def _pairs(cells: Cells) -> go.Figure:
+    """Return a square figure of every two positions [length, length]."""
+    size, square = len(cells.values), {"constrain": "domain"}
+    x = {**integer_axis(size, "position q"), "side": "top", **square}
+    y = {**integer_rows(size, "position p"), "scaleanchor": "x", "constraintoward": "top", **square}
+    traces = [cells.trace(bar_below(cells.bar, cells.scale, length=220))]
     return figure_of(traces, 440, x=x, y=y, top=10, bottom=60)
 
 
@@ -276,37 +276,17 @@ def _values(canvas: np.ndarray, names: list[str]) -> dict:
     return cells.trace(bar_below("value", scale, length=220) | ends) | {"y": names}
 
 
-def table_figure(table: np.ndarray) -> go.Figure:
-    """Draw a table [length, d_model]: rows are positions from top to bottom, columns dimensions, colours around 0."""
-    scale = diverging(float(np.abs(table).max()))
-    cells = Cells(table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
-    x = {**integer_axis(table.shape[1], "dimension"), "side": "top"}
-    y = integer_rows(len(table), "position")
-    return figure_of([cells.trace(bar_below("value", scale, length=220))], 480, x=x, y=y, top=10, bottom=60)
-
-
-def cosines_figure(table: np.ndarray) -> go.Figure:
-    """Draw the cosine of every two rows of a table [length, d_model], from -1 to 1: [length, length]."""
-    scale = diverging(1.0)
-    cosines = np.stack([cosine(table, row) for row in table]).astype(np.float32)
-    cells = Cells(cosines, "p = %{y}, q = %{x}<br>cosine <b>%{z:.3f}</b>", scale)
-    x = {**integer_axis(len(table), "position q"), "side": "top", "constrain": "domain"}
-    square = {"scaleanchor": "x", "constrain": "domain", "constraintoward": "top"}
-    y = {**integer_rows(len(table), "position p"), **square}
-    return figure_of([cells.trace(bar_below("cosine", scale, length=220))], 440, x=x, y=y, top=10, bottom=60)
-
-
 def positions(translator: Translator, stack: Stack | str = "encoder", *, length: int = 64) -> go.Figure:
     """Draw the vectors that a model adds at the first `length` positions of a side, learned or by a formula.
 
     Rows are positions from 0, columns dimensions. `stack` is "encoder" or "decoder"; ValueError for another.
     """
-    return with_light_theme(table_figure(_rows(translator, stack, length)))
+    return table_figure(_rows(translator, stack, length))
 
 
 def position_cosines(translator: Translator, stack: Stack | str = "encoder", *, length: int = 64) -> go.Figure:
     """Draw the cosine of every two of these vectors; options and errors as for `positions`."""
-    return with_light_theme(cosines_figure(_rows(translator, stack, length)))
+    return cosines_figure(_rows(translator, stack, length))
 
 
 def sinusoids(
@@ -322,21 +302,21 @@ def sinusoids(
     Of the model's own encoding, or of one with `d_model` dimensions or another `base` than 10,000. Raises ValueError
     where the model has no such encoding, and ConfigError, a ValueError too, for settings that cannot be.
     """
-    return with_light_theme(curves_figure(_encoding(translator, length, d_model, base), list(dimensions)))
+    return curves_figure(_encoding(translator, length, d_model, base), list(dimensions))
 
 
 def sinusoid_matrix(
     translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
 ) -> go.Figure:
     """Draw all dimensions of that encoding: positions by dimensions; options and errors as for `sinusoids`."""
-    return with_light_theme(matrix_figure(_encoding(translator, length, d_model, base)))
+    return table_figure(_encoding(translator, length, d_model, base).table, limit=1.0)
 
 
 def sinusoid_products(
     translator: Translator, *, length: int = 64, d_model: int | None = None, base: float | None = None
 ) -> go.Figure:
     """Draw the dot products of all positions of that encoding; options and errors as for `sinusoids`."""
-    return with_light_theme(products_figure(dot_products(_encoding(translator, length, d_model, base))))
+    return products_figure(dot_products(_encoding(translator, length, d_model, base)))
 
 
 def sinusoid_distance(
@@ -344,7 +324,7 @@ def sinusoid_distance(
 ) -> go.Figure:
     """Draw the cosine of two positions over their distance, beside the model's own; options as for `sinusoids`."""
     both = _encoding(translator, length, d_model, base), _encoding(translator, length, None, None)
-    return with_light_theme(distance_figure(*(distance_law(dot_products(each)) for each in both)))
+    return distance_figure(*(distance_law(dot_products(each)) for each in both))
 
 
 def sinusoid_wavelengths(
@@ -352,7 +332,7 @@ def sinusoid_wavelengths(
 ) -> go.Figure:
     """Draw in positions how long each pair of dimensions takes to repeat; options and errors as for `sinusoids`."""
     both = _encoding(translator, length, d_model, base), model_encoding(translator.model)
-    return with_light_theme(wavelengths_figure(*both))
+    return wavelengths_figure(*both)
 
 
 def sinusoid_rotation(
@@ -376,19 +356,19 @@ def sinusoid_rotation(
         ("position + offset", position + offset, shown.length),
     ):
         require_index(name, value, count)
-    return with_light_theme(rotation_figure(shown, pair, position, offset))
+    return rotation_figure(shown, pair, position, offset)
 
 
 def embedding_sum(translator: Translator, trace: Trace, *, dimensions: int = 32) -> go.Figure:
     """Draw the first `dimensions` of the source's embeddings, of the positions, and of their sum, a row per token."""
     summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return with_light_theme(embedding_sum_figure(summed, dimensions))
+    return embedding_sum_figure(summed, dimensions)
 
 
 def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the Euclidean norms of these three for each source token, and the cosine of embedding and sum."""
     summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return with_light_theme(embedding_norms_figure(summed))
+    return embedding_norms_figure(summed)
 
 
 def _encoding(translator: Translator, length: int, d_model: int | None, base: float | None) -> Encoding:

@@ -1,4 +1,4 @@
-"""Figures of training: learning rates, batches and their padding, two runs compared, the shifted target."""
+"""Figures of training: learning rates, batches and their padding, runs compared, the shifted target, smoothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,21 +9,21 @@ import plotly.graph_objects as go
 from transformer.config import TrainingConfig
 from transformer.data.batching import count_padding, epoch_batches, make_examples, random_batches
 from transformer.data.pairs import TextPairs
+from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
 from transformer.training import optimization
 from transformer.training.optimization import Noam
 from transformer.training.replay import TrainingReplay
 from transformer.translator import Translator
 
-from .heatmap import BLANK
-from .layout import GRID, LEFT, SMALLEST_LABEL, figure_of, scatter, titled, with_light_theme
+from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
+from .layout import GRID, LEFT, SMALLEST_LABEL, figure_of, scatter, titled
 from .palette import BLUE, MODEL_COLOUR, ORANGE, SERIES_COLOURS, SERIES_SYMBOLS
 from .text import scientific, token_label
 
 PAPER = Noam(d_model=512, warmup_steps=4000)
 AXES = ("linear", "logarithmic")
 CURVE_POINTS = 240  # of each way of thinning, evenly and by ratio
-_CURVE_DASHES = ("solid", "dash", "dashdot", "longdash")
 _HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # of what, and digits of the rate
 
 
@@ -46,7 +46,7 @@ def rates_figure(curves: Sequence[Noam], rates: Sequence[np.ndarray], axes: str)
         steps = thinned(len(values), peak)
         name = f"curve {place + 1}"
         settings = f"d_model {curve.d_model:,}, warm-up {curve.warmup_steps:,}, factor {curve.factor:g}"
-        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _CURVE_DASHES[place]}
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place]}
         look = {"line": line, "legendgroup": name}
         own = {"showlegend": False, "hovertemplate": _HOVER.format(f"{name}: {settings}", 4)}
         traces.append(scatter(steps.astype(np.int32), values[steps - 1], "lines", **own, **look))
@@ -100,7 +100,6 @@ def _with_axes(traces: list[dict], last_step: int, highest: float, axes: str) ->
 
 WAYS = ("by length", "at random")
 
-_ROOM_OF_A_HALF = 460  # pixels for the cells at a desk
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
 _SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 15, 5, 7.5  # pixels, letters, pixels
 _TOKEN, _END = "rgba(31, 119, 224, 0.42)", "rgba(31, 119, 224, 0.72)"
@@ -176,7 +175,7 @@ def _cells(tokens: Sequence[Sequence[str]], lengths: Sequence[int], end: str, si
 
 def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: float) -> list[dict]:
     """Return the tokens in their cells, cut to what fits, none where only a few letters would; hovering has all."""
-    letters = int(_ROOM_OF_A_HALF / len(tokens[0]) / _LETTER)
+    letters = int(ROOM_OF_A_HALF / len(tokens[0]) / _LETTER)
     if height < _SMALLEST_ROW_WITH_TEXT or letters < _FEWEST_LETTERS:
         return []
     places = [
@@ -211,7 +210,6 @@ def _box(first: int, last: int, columns: int) -> str:
     return f"M0.5,{top}L{right},{top}L{right},{bottom}L0.5,{bottom}Z"
 
 
-_RUN_DASHES = ("solid", "dash")
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
 
 
@@ -219,7 +217,7 @@ def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
     """Draw each run, a name and a replay: the training loss above, on a logarithmic axis, the exact match below."""
     traces = []
     for place, (name, replay) in enumerate(runs):
-        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _RUN_DASHES[place % len(_RUN_DASHES)]}
+        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % 2]}
         curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
         for axis, curve, what, form in curves:
             look = {
@@ -259,10 +257,38 @@ def _loss_scale(replays: Sequence[TrainingReplay]) -> dict:
     }
 
 
-def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
-    """Draw decoder inputs above, targets below, one position ahead; arrows lead from a target to the same input."""
-    traces, places = [], list(range(len(fed)))
-    for row, name, tokens in ((1, "input", fed), (0, "target", following)):
+def learning_rate(
+    translator: Translator, *, warmup: int = 4000, factor: float = 1.0, steps: int = 20_000, axes: str = "linear"
+) -> go.Figure:
+    """Draw the paper's learning rate (5.3) for the model's d_model over the first `steps` updates.
+
+    It rises for `warmup` steps, and is multiplied by `factor`; `axes` are "linear" or "logarithmic". Raises ValueError
+    for settings that cannot be.
+    """
+    if axes not in AXES or steps < 1:
+        raise ValueError(f"axes of {', '.join(AXES)} and 1 step or more expected, got {axes!r} and {steps}")
+    curve = Noam(translator.model.config.d_model, warmup, factor)
+    return rates_figure([curve], [curve.rates(steps)], axes)
+
+
+def padding(translator: Translator, pairs: TextPairs, *, budget: int = 512, seed: int = 1) -> go.Figure:
+    """Draw the share of padding in every batch of `pairs` of source and target texts, batched by length and at random.
+
+    `budget` is the most tokens of a batch, padding included; `seed` shuffles. Raises DataError where no pair fits the
+    model.
+    """
+    config = translator.model.config
+    examples = make_examples(pairs, translator.tokenizer, config.max_length)
+    by_length = epoch_batches(examples, budget, 0.0, config.max_length, seed)
+    both = dict(zip(WAYS, (by_length, random_batches(examples, budget, seed)), strict=True))
+    ratios = {way: [count_padding(batch).ratio for batch in batches] for way, batches in both.items()}
+    return ratios_figure(ratios, (WAYS[0], ratios[WAYS[0]][0]))
+
+
+def shifted_target(trace: Trace) -> go.Figure:
+    """Draw how the decoder's input is its target shifted right by one, with arrows from each target to that input."""
+    traces, places = [], list(range(len(trace.target_tokens)))
+    for row, name, tokens in ((1, "input", trace.decoder_input_tokens), (0, "target", trace.target_tokens)):
         labels, above = [token_label(token) for token in tokens], "top" if row else "bottom"
         texts = {"text": labels, "textposition": f"{above} center"}
         marker, hover = {"size": 12, "color": BLUE if row else ORANGE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
@@ -278,34 +304,108 @@ def shift_figure(fed: Sequence[str], following: Sequence[str]) -> go.Figure:
     return figure_of(traces, 260, x=x, y=y, annotations=arrows, showlegend=False)
 
 
-def learning_rate(
-    translator: Translator, *, warmup: int = 4000, factor: float = 1.0, steps: int = 20_000, axes: str = "linear"
+PAD, END = 0, 1  # ids in the example's vocabulary, which begins with them
+
+_TEXT = "<pad> </s> the dog sees a cat and it runs to an old tree by night"
+WORDS = tuple(_TEXT.split())
+MEASURES = ("cross-entropy", "KL divergence")
+_LONGEST_EXAMPLE = 5  # words
+_CONFIDENCES = np.concatenate([np.linspace(0.01, 0.99, 99), 1 - np.geomspace(0.009, 1e-6, 30)])
+_DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
+_TOP = 3.0  # nats, more where a minimum lies higher: the loss grows without bound where p comes near 0
+
+
+def example_target(classes: int) -> list[int]:
+    """Return a target of words of a vocabulary of so many classes, its end, and a position of padding."""
+    return [*range(2, min(classes, 2 + _LONGEST_EXAMPLE)), END, PAD]
+
+
+def targets_figure(smoothing: Smoothing) -> go.Figure:
+    """Draw the distribution that each position of the example is trained towards: positions by classes."""
+    ids = example_target(smoothing.classes)
+    table = smoothing.targets(ids, PAD)
+    texts = [["" if id == PAD else short_mass(mass) for mass in row] for id, row in zip(ids, table, strict=True)]
+    hover = [
+        [_smoothing_hover(place, id, k, mass) for k, mass in enumerate(table[place])] for place, id in enumerate(ids)
+    ]
+    cells = Cells(np.where(np.array(ids)[:, None] == PAD, BLANK, table), hover, hover_blank=True)
+    names, columns = tuple(WORDS[id] for id in ids), WORDS[: smoothing.classes]
+    return heatmap_figure(
+        Heatmap((cells,), names, columns, "position: its right class", "class", ROOM_OF_A_HALF, texts)
+    )
+
+
+def loss_figure(smoothings: Sequence[Smoothing], chosen: float, measure: str) -> go.Figure:
+    """Draw the loss over the probability of the right class, a curve for each epsilon, its minimum marked.
+
+    The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
+    """
+    traces, top = [], _TOP
+    for place, smoothing in enumerate(smoothings):
+        loss = smoothing.cross_entropy if measure == MEASURES[0] else smoothing.divergence
+        best = smoothing.find_minimum()[0]
+        top = max(top, 1.5 * loss(best))
+        name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
+        hover = f"{name}<br>p = %{{x:.4f}}<br>{measure} <b>%{{y:.4f}}</b> nats<extra></extra>"
+        line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
+        look = {"line": line, "legendgroup": name}
+        losses = np.array([loss(p) for p in _CONFIDENCES], dtype=np.float32)
+        traces.append(scatter(_CONFIDENCES, losses, "lines", showlegend=False, hovertemplate=hover, **look))
+        minimum = {
+            "marker": {"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
+            "name": f"{name}: least {abs(loss(best)):.3f} at p = {best:.3f}",
+            "cliponaxis": False,
+            "hovertemplate": f"least loss, {hover}",
+        }
+        # A single point has no line, but its entry in the legend does.
+        traces.append(scatter([best], [loss(best)], "lines+markers", **minimum, **look))
+    x = {**GRID, "title": "p, what the model gives to the right class", "range": [0, 1]}
+    y = {**GRID, "title": f"{measure}, nats", "range": [0, top]}
+    return figure_of(traces, 420, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
+
+
+def short_mass(mass: float) -> str:
+    """Write a mass for a small cell, three decimals at most, without idle zeros: .92, .033, 1, 0."""
+    text = f"{mass:.3f}".rstrip("0").rstrip(".")
+    return text.removeprefix("0") or "0"
+
+
+def _smoothing_hover(place: int, right: int, k: int, mass: float) -> str:
+    if right == PAD:
+        return f"Position {place + 1} is padding: nothing is trained here"
+    of_class = f"class “{token_label(WORDS[k])}”{', the right one' if k == right else ''}"
+    return f"Position {place + 1}, “{token_label(WORDS[right])}”<br>{of_class}: mass <b>{mass:.4f}</b>"
+
+
+def smoothed_targets(
+    *, epsilon: float = 0.1, classes: int = 5, form: SmoothingForm | str = SmoothingForm.ALL
 ) -> go.Figure:
-    """Draw the paper's learning rate (5.3) for the model's d_model over the first `steps` updates.
+    """Draw what label smoothing by `epsilon` makes of an example's targets, a cell per position and class.
 
-    It rises for `warmup` steps, and is multiplied by `factor`; `axes` are "linear" or "logarithmic". Raises ValueError
-    for settings that cannot be.
+    `form`: over which classes the mass is spread, "all classes" or "all but target and padding". Raises ConfigError, a
+    ValueError, for settings that cannot be, and ValueError for more classes than the example has words.
     """
-    if axes not in AXES or steps < 1:
-        raise ValueError(f"axes of {', '.join(AXES)} and 1 step or more expected, got {axes!r} and {steps}")
-    curve = Noam(translator.model.config.d_model, warmup, factor)
-    return with_light_theme(rates_figure([curve], [curve.rates(steps)], axes))
+    if classes > len(WORDS):
+        raise ValueError(f"the example has words for {len(WORDS)} classes at most, got {classes}")
+    return targets_figure(Smoothing(SmoothingForm(form), epsilon, classes))
 
 
-def padding(translator: Translator, pairs: TextPairs, *, budget: int = 512, seed: int = 1) -> go.Figure:
-    """Draw the share of padding in every batch of `pairs` of source and target texts, batched by length and at random.
+def smoothed_loss(
+    translator: Translator,
+    *,
+    epsilons: Sequence[float] = (0.0, 0.1, 0.2),
+    form: SmoothingForm | str = SmoothingForm.ALL,
+    measure: str = "cross-entropy",
+) -> go.Figure:
+    """Draw the loss in nats over the probability given to the right token, for the model's vocabulary.
 
-    `budget` is the most tokens of a batch, padding included; `seed` shuffles. Raises DataError where no pair fits the
-    model.
+    A curve per epsilon, at most five; the last is thicker. `measure` is "cross-entropy" or "KL divergence", `form` as
+    for `smoothed_targets`. Raises ConfigError, a ValueError, for settings that cannot be, and ValueError.
     """
-    config = translator.model.config
-    examples = make_examples(pairs, translator.tokenizer, config.max_length)
-    by_length = epoch_batches(examples, budget, 0.0, config.max_length, seed)
-    both = dict(zip(WAYS, (by_length, random_batches(examples, budget, seed)), strict=True))
-    ratios = {way: [count_padding(batch).ratio for batch in batches] for way, batches in both.items()}
-    return with_light_theme(ratios_figure(ratios, (WAYS[0], ratios[WAYS[0]][0])))
-
-
-def shifted_target(trace: Trace) -> go.Figure:
-    """Draw how the decoder's input is its target shifted right by one, with arrows from each target to that input."""
-    return with_light_theme(shift_figure(trace.decoder_input_tokens, trace.target_tokens))
+    if measure not in MEASURES or not 1 <= len(epsilons) <= len(_DASHES):
+        raise ValueError(
+            f"a measure of {', '.join(MEASURES)} and 1 to 5 epsilons expected, got {measure!r}, {epsilons}"
+        )
+    classes = translator.model.config.output_size
+    smoothings = [Smoothing(SmoothingForm(form), epsilon, classes) for epsilon in epsilons]
+    return loss_figure(smoothings, epsilons[-1], measure)

@@ -14,7 +14,7 @@ from transformer.interpret.what_if.running import Asked, apply_interventions, re
 from transformer.model.names import AttentionKind, Stack
 from transformer.translator import Translator
 
-from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, axis_names, heatmap_figure, hover_texts
+from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, axis_names, cell_texts, heatmap_figure, hover_texts
 from .layout import (
     GRID,
     LEGEND_ABOVE,
@@ -30,7 +30,6 @@ from .layout import (
     titled,
     token_axis,
     token_rows,
-    with_light_theme,
 )
 from .palette import BLUE, BRIGHT_ORANGE, WEIGHT_SCALE, Scale, diverging
 from .text import kind_words, signed, token_label
@@ -42,10 +41,9 @@ def difference_figure(difference: MapDifference, first: AttentionMap, second: At
     A token that is another in the second run stands beside the first's: "teacher | teachers". Masked cells are blank.
     """
     values = np.array(difference.values[first.layer, first.head], dtype=np.float64)
-    for row, (one, other) in enumerate(difference.rows):
-        for column, (left, right) in enumerate(difference.columns):
-            if np.isnan(first.weights[one, left]) or np.isnan(second.weights[other, right]):
-                values[row, column] = BLANK
+    (ones, others), (lefts, rights) = (np.array(pairs).T for pairs in (difference.rows, difference.columns))
+    masked = np.isnan(first.weights[np.ix_(ones, lefts)]) | np.isnan(second.weights[np.ix_(others, rights)])
+    values[masked] = BLANK
     rows = [both(first.queries[one], second.queries[other]) for one, other in difference.rows]
     keys = [both(first.keys[one], second.keys[other]) for one, other in difference.columns]
     hover = hover_texts(
@@ -62,10 +60,8 @@ def head_differences_figure(difference: MapDifference) -> go.Figure:
     """Draw layers by heads: half the sum of a row's absolute differences, the mean over its rows, from 0 to 1."""
     distances = difference.distances()
     layers, heads = distances.shape
-    hover = [
-        [f"layer {layer + 1}, head {head + 1}: <b>{distances[layer, head]:.3f}</b>" for head in range(heads)]
-        for layer in range(layers)
-    ]
+    numbers = range(1, layers + 1), range(1, heads + 1)
+    hover = cell_texts(lambda layer, head, each: f"layer {layer}, head {head}: <b>{each:.3f}</b>", *numbers, distances)
     scale = Scale(WEIGHT_SCALE, 0.0, max(0.01, float(distances.max())), ticks=None)
     cells = Cells(distances, hover, scale, "differs by")
     trace = cells.trace(bar_beside("differs by", scale), gap=2) | {"x0": 1, "y0": 1, "dy": 1}
@@ -88,19 +84,6 @@ def short(value: float) -> str:
 _HEIGHT = 260  # pixels
 
 
-def sums_figure(own: Trace, model: Trace) -> go.Figure:
-    """Draw two lines from 0 down to log P of the whole; where one falls, a token was not expected."""
-    traces = [
-        _line(own, "your translation", BRIGHT_ORANGE, "circle"),
-        _line(model, "the model's", BLUE, "square"),
-    ]
-    longest = max(len(own.target_ids), len(model.target_ids))
-    font = {"size": SMALLEST_LABEL}
-    x = {**integer_axis(longest + 1, "output tokens so far"), "tickfont": font}
-    y = {**GRID, "title": "log P so far, nats", "tickfont": font}
-    return figure_of(traces, _HEIGHT, x=x, y=y, legend={**LEGEND_ABOVE, "font": font})
-
-
 def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
     sums = np.concatenate([[0.0], trace.log_probabilities.cumsum()])
     tokens = [f"<br>after “{token_label(token)}”" for token in trace.target_tokens]
@@ -118,23 +101,17 @@ _OUTLINE = {"color": "rgb(128, 128, 128)", "width": 3}
 def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[int, int]) -> go.Figure:
     """Draw what each cell restores, 1 being all; `columns` are the `column_names`, the cell `chosen` is outlined."""
     shares, rows = found.shares, found.row_names()
-    names = list(map(token_label, columns))
-    hover = [
-        [f"{row}, {column}<br>restored share <b>{share:.4f}</b>" for column, share in zip(names, line, strict=True)]
-        for row, line in zip(rows, shares.tolist(), strict=True)
-    ]
-    cells = Cells(shares, hover, _SCALE, "restored share of the logit difference")
+    names, words = list(map(token_label, columns)), "restored share"
+    hover = cell_texts(lambda row, column, each: f"{row}, {column}<br>{words} <b>{each:.4f}</b>", rows, names, shares)
+    cells = Cells(shares, hover, _SCALE, f"{words} of the logit difference")
     traces = [cells.trace(bar_below(cells.bar, _SCALE, length=260), gap=2)]
     if len(columns) <= _MOST_WITH_DIGITS:
         traces.append(digits_in_cells(shares))
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(rows)))
     upright = len(columns) <= _MOST_UPRIGHT
     font = {"tickfont": {"size": SMALLEST_LABEL}}
-    x = (
-        token_axis(columns)
-        | font
-        | {"side": "top", "tickangle": 0 if upright else -60, "title": titled(_column_title(found.cells[0][0]))}
-    )
+    title = titled(_column_title(found.cells[0][0]))
+    x = token_axis(columns) | font | {"side": "top", "tickangle": 0 if upright else -60, "title": title}
     if upright:
         x["ticktext"] = [label.replace("|", "|<br>") for label in x["ticktext"]]
     y = token_rows(rows) | font
@@ -184,7 +161,7 @@ def difference(
     if layer is None or head is None:
         layer, head = found.ranked()[0][:2]
     first, second = (attention_map(each, kind, layer, head, "predicted") for each in (trace, other))
-    return with_light_theme(difference_figure(found, first, second, ROOM_OF_A_HALF))
+    return difference_figure(found, first, second, ROOM_OF_A_HALF)
 
 
 def head_differences(trace: Trace, other: Trace, kind: AttentionKind | str = "cross") -> go.Figure:
@@ -192,12 +169,20 @@ def head_differences(trace: Trace, other: Trace, kind: AttentionKind | str = "cr
 
     Raises InterventionError as `difference`.
     """
-    return with_light_theme(head_differences_figure(subtract(trace, other, kind)))
+    return head_differences_figure(subtract(trace, other, kind))
 
 
 def log_probabilities(trace: Trace, other: Trace) -> go.Figure:
-    """Draw log P of a translation that was given, in nats, added up token by token, beside the model's own, `other`."""
-    return with_light_theme(sums_figure(trace, other))
+    """Draw log P of a translation that was given, in nats, added up token by token, beside the model's own, `other`.
+
+    Both lines begin at 0 and end at log P of the whole; where one falls, a token was not expected.
+    """
+    traces = [_line(trace, "your translation", BRIGHT_ORANGE, "circle"), _line(other, "the model's", BLUE, "square")]
+    longest = max(len(trace.target_ids), len(other.target_ids))
+    font = {"size": SMALLEST_LABEL}
+    x = {**integer_axis(longest + 1, "output tokens so far"), "tickfont": font}
+    y = {**GRID, "title": "log P so far, nats", "tickfont": font}
+    return figure_of(traces, _HEIGHT, x=x, y=y, legend={**LEGEND_ABOVE, "font": font})
 
 
 def patching(
@@ -217,7 +202,7 @@ def patching(
     question = question_of(clean, corrupted)
     found = patching_map(translator.model, question, Site(site), part)
     columns = found.column_names(question, translator.tokenizer)
-    return with_light_theme(patching_figure(found, columns, found.default_cell()))
+    return patching_figure(found, columns, found.default_cell())
 
 
 def candidates(translator: Translator, trace: Trace, *, interventions: Asked = (), step: int = 0) -> go.Figure:
@@ -233,4 +218,4 @@ def candidates(translator: Translator, trace: Trace, *, interventions: Asked = (
             seen = record(translator.model, [trace.source_ids], [trace.decoder_input_ids[: step + 1]], request)
         probabilities.append(softmax(to_array(seen.logits[0, -1])))
     unchanged, changed = probabilities
-    return with_light_theme(candidates_figure(unchanged, changed, translator.tokenizer.piece_text))
+    return candidates_figure(unchanged, changed, translator.tokenizer.piece_text)

@@ -9,7 +9,7 @@ from support.claims import as_percent, as_printed, number, scientific_number
 from support.streams import loaded
 from support.traced import place_of, traces
 
-from headlight.plots.why import Contrast
+from headlight.plots.contributions import Contrast
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from headlight.views.why.contrast import describe_contrast
 from headlight.views.why.source_or_prefix import describe_shares, describe_token

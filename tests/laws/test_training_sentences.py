@@ -12,8 +12,7 @@ from support.claims import PERCENT, TINY, as_percent, as_printed, as_scientific,
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, loaded, trace_of
 
-from headlight.plots.label_smoothing import MEASURES, WORDS
-from headlight.plots.training import WAYS
+from headlight.plots.training import MEASURES, WAYS, WORDS
 from headlight.views.masks.content import describe_masks, describe_shapes
 from headlight.views.training import batching, label_smoothing, live_content
 from transformer.data.batching import (

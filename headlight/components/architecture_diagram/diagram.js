@@ -1,10 +1,9 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
 // figure.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
-import { Echo, mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { EDGE, NUMBER, largest, layOut, numbered, sizeFor } from "./layout.js";
 import { figureOf } from "./picture.js";
@@ -12,16 +11,16 @@ import { figureOf } from "./picture.js";
 const PHONE = 640, SMALLER_BELOW = 150; // pixels: of a window, and of a box
 const STACKS = ["encoder", "decoder"];
 
-class Diagram {
+class Diagram extends Component {
   constructor(root) {
-    this.svg = root.querySelector("svg");
-    this.resized = new ResizeObserver(() => this.fit());
-    this.resized.observe(root.querySelector(".diagram"));
-    this.onResize = () => this.fit();
-    window.addEventListener("resize", this.onResize);
-    this.echo = new Echo();
+    super(root);
+    this.svg = this.find("svg");
+    this.whenResized(this.find(".diagram"), () => this.fit());
+    this.listen(window, "resize", () => this.fit());
     this.open = { encoder: 0, decoder: 0 }; // the layer of each stack whose boxes are shown
-    root.querySelector(".tools").append(offerDownload("the diagram", () => this.figure(root)));
+    // At its full size, whatever the window, and with nothing chosen.
+    const figure = () => figureOf(this.data, this.open), picture = [this.find(".diagram"), () => [this.svg]];
+    this.find(".tools").append(offerPicture("the diagram", figure, ...picture, () => this.draw()));
   }
 
   receive(data) {
@@ -35,20 +34,8 @@ class Diagram {
     this.draw();
   }
 
-  // At its full size, whatever the window, and with nothing chosen.
-  figure(root) {
-    const redraw = () => this.draw();
-    const drawing = () => snapshot(root.querySelector(".diagram"), [this.svg], redraw);
-    return { ...figureOf(this.data, this.open), drawing };
-  }
-
   get isTaken() {
     return this.svg.closest(".taken") !== null;
-  }
-
-  leave() {
-    this.resized.disconnect();
-    window.removeEventListener("resize", this.onResize);
   }
 
   fit() {

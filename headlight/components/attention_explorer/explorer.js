@@ -4,14 +4,13 @@
 
 import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
-import { Echo, mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
   ExplorerState, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
 } from "./state.js";
-import { Popover } from "./options.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./tokens.js";
 import { Lines, PALETTE, WeightsMap } from "./views.js";
@@ -22,23 +21,18 @@ const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of 
 const AROUND = 105, LEAST_HIGH = 240; // pixels above and below the map beside the overview, and its least height
 const LONG = 48; // tokens that need the whole width
 
-class Explorer {
+class Explorer extends Component {
   constructor(root) {
-    this.root = root;
-    this.find = (selector) => root.querySelector(selector);
-    this.echo = new Echo();
+    super(root);
     this.state = new ExplorerState(() => this.changed());
     this.views();
     this.controls();
     const frame = this.find(".explorer");
     // Its text colour has changed: another theme.
     frame.addEventListener("transitionend", (event) => event.target === frame && this.draw());
-    this.resized = new ResizeObserver(() => this.width !== frame.clientWidth && this.draw());
-    this.resized.observe(frame);
-    this.taller = () => this.draw();
-    window.addEventListener("resize", this.taller);
-    this.hear = (event) => this.follow(event.detail);
-    document.addEventListener("headlight:choice", this.hear);
+    this.whenResized(frame, () => this.width !== frame.clientWidth && this.draw());
+    this.listen(window, "resize", () => this.draw());
+    this.listen(document, "headlight:choice", (event) => this.follow(event.detail));
     document.dispatchEvent(new CustomEvent("headlight:asks"));
   }
 
@@ -56,7 +50,7 @@ class Explorer {
     this.overview.listenToKeys();
     this.map = new WeightsMap(this.find(".sheet"), linked);
     this.lines = new Lines(this.find(".lines"), linked);
-    this.options = new Popover(this.find(".options"));
+    closeElsewhere(this.find(".options"), this);
     const title = () => `Weights. ${this.find(".heads_name").textContent}`;
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
     const kind = () => `Heads: ${this.attention.texts.kinds[this.state.kind]}`;
@@ -89,14 +83,6 @@ class Explorer {
     this.download = offerDownload("the chosen heads", () => chosenFigure(this.chosen()));
     this.find(".main .title").append(this.download);
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && state.clear());
-  }
-
-  leave() {
-    this.echo.cancel();
-    this.resized.disconnect();
-    this.options.leave();
-    window.removeEventListener("resize", this.taller);
-    document.removeEventListener("headlight:choice", this.hear);
   }
 
   receive(bytes) {
@@ -289,6 +275,19 @@ class Explorer {
     });
     this.find(".look").replaceChildren(...items);
   }
+}
+
+// What a button opens over the page closes on Escape and on a click elsewhere.
+function closeElsewhere(details, component) {
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    event.stopPropagation(); // what is chosen stays
+    details.open = false;
+    details.querySelector("summary").focus();
+  });
+  component.listen(document, "pointerdown", (event) => {
+    if (!event.composedPath().includes(details)) details.open = false;
+  });
 }
 
 export default mounted(Explorer);

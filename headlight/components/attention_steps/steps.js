@@ -1,12 +1,11 @@
 // The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
-import { Echo, mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
 import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
 import { figureOf } from "./picture.js";
@@ -24,14 +23,12 @@ const NEURON_VIEWS = {
   values: "The weighted average, dimension by dimension",
 };
 
-class Steps {
+class Steps extends Component {
   constructor(root) {
-    this.root = root;
-    this.find = (selector) => root.querySelector(selector);
-    this.echo = new Echo();
-    this.resized = new ResizeObserver(() => this.data && this.width !== this.list.clientWidth && this.draw());
+    super(root);
     this.list = this.find(".steps");
-    this.resized.observe(this.list);
+    this.whenResized(this.list, () => this.data && this.width !== this.list.clientWidth && this.draw());
+    this.ends.push(() => clearTimeout(this.later));
     this.find(".dimension input").onchange = (event) => this.chooseOnly({ dimension: event.target.valueAsNumber - 1 });
     this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
   }
@@ -46,12 +43,6 @@ class Steps {
     this.layOutChooser();
     this.layOutSteps();
     this.draw();
-  }
-
-  leave() {
-    this.echo.cancel();
-    clearTimeout(this.later);
-    this.resized.disconnect();
   }
 
   // What is chosen
@@ -113,18 +104,20 @@ class Steps {
     const order = this.data.steps.map(({ name }) => name).join();
     if (order !== this.order) {
       this.order = order;
-      this.entries = this.data.steps.map((step, index) => new Entry(step.name, () => this.figureAt(index)));
+      this.entries = this.data.steps.map((step, index) => new Entry(step.name, this.download(index)));
       this.list.replaceChildren(...this.entries.map(({ item }) => item));
     }
     this.entries.forEach((entry, index) => entry.describe(this.data.steps[index], index + 1));
     this.rail.layOut(this.data.steps);
   }
 
-  figureAt(index) {
-    const { data, grids, chosen } = this, { item } = this.entries[index];
-    const places = [item.querySelector(".equation"), item.querySelector(".maps")];
-    const drawing = () => snapshot(this.find(".player"), places, () => this.drawStep(index));
-    return { ...figureOf({ data, grids, step: data.steps[index], chosen }), drawing };
+  download(index) {
+    const figure = () => {
+      const { data, grids, chosen } = this;
+      return figureOf({ data, grids, chosen, step: data.steps[index] });
+    };
+    const elements = () => [...this.entries[index].item.querySelectorAll(".equation, .maps")];
+    return offerPicture("", figure, this.find(".player"), elements, () => this.drawStep(index));
   }
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
@@ -224,8 +217,8 @@ class Steps {
 
 // One step on the page.
 class Entry {
-  // figureOf() gives what can be taken of the step.
-  constructor(name, figureOf) {
+  constructor(name, download) {
+    this.download = download;
     this.name = name;
     this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
     this.title = element("h3");
@@ -238,7 +231,6 @@ class Entry {
     hand.setAttribute("aria-live", "polite");
     const maps = element("div", "maps", this.groups[INPUTS], this.groups[OWN]);
     const equation = element("div", "equation", this.formula, shape);
-    this.download = offerDownload("", figureOf);
     const heading = element("div", "heading", this.title, this.download);
     const parts = [heading, equation, why, maps, hand, see, ...neurons, gap];
     this.item = element("li", `step ${name}`, ...parts);

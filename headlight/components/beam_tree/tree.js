@@ -1,21 +1,22 @@
 // A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch
 // says what it is and where its step reads in the source; a click goes on from there.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 
 const WIDE = 78, APART = 12, HIGH = 33; // pixels of a button, between two columns, from row to row
 
-class BeamTree {
+class BeamTree extends Component {
   constructor(root) {
-    const find = (selector) => root.querySelector(selector);
+    super(root);
+    const { find } = this;
     Object.assign(this, { frame: find(".player"), stage: find(".stage"), edges: find(".edges") });
     Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
-    find(".under").append(offerDownload("the tree", () => this.figure()));
+    const elements = () => [this.stage, find(".legend")];
+    find(".under").append(offerPicture("the tree", () => figureOf(this.data), this.frame, elements));
     this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
     this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);
@@ -34,13 +35,6 @@ class BeamTree {
     this.stage.style.height = `${rows * HIGH}px`;
     this.buttons[0].tabIndex = 0;
     this.tell(null);
-  }
-
-  leave() {}
-
-  figure() {
-    const legend = this.frame.querySelector(".legend");
-    return { ...figureOf(this.data), drawing: () => snapshot(this.frame, [this.stage, legend]) };
   }
 
   place({ step, row }) {

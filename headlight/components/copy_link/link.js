@@ -1,28 +1,24 @@
 // Copies the page's address.
 
 import { copyText } from "../lib/clipboard.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 
 const SAID_FOR = 2000; // ms that the button says that it is done
 
-class CopyLink {
+class CopyLink extends Component {
   constructor(root) {
-    this.words = root.querySelector("span");
+    super(root);
+    this.words = this.find("span");
     this.saying = this.words.textContent;
-    root.querySelector("button").onclick = () => this.copy(location.href);
+    this.find("button").onclick = () => this.copy(location.href);
+    this.ends.push(() => clearTimeout(this.timer));
   }
-
-  receive() {}
 
   async copy(address) {
     const copied = await copyText(address);
     this.words.textContent = copied ? "Copied" : "Copy the address above";
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.words.textContent = this.saying), SAID_FOR);
-  }
-
-  leave() {
-    clearTimeout(this.timer);
   }
 }
 

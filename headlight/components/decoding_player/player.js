@@ -1,11 +1,10 @@
 // The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
 // Token text is hostile until it is set as text.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { HeadStrip } from "./strips.js";
@@ -14,10 +13,9 @@ const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
 
-class Player {
+class Player extends Component {
   constructor(root) {
-    this.root = root;
-    this.find = (selector) => root.querySelector(selector);
+    super(root);
     this.playhead = new Playhead(this.find, "step", 1, MILLISECONDS_A_STEP, {
       draw: () => this.show(),
       valueOf: (step) => step,
@@ -27,16 +25,17 @@ class Player {
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new HeadStrip(this.find(`.all_${kind}`), readOut, choose));
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
-    const drawing = (...places) => () => snapshot(this.find(".player"), places.map(this.find), () => this.show());
-    const step = () => ({
-      ...stepFigure(this.data, this.maps, this.playhead.at), drawing: drawing(".rows", ".candidates"),
-    });
+    const offer = (place, label, figure, ...places) => {
+      const elements = () => places.map(this.find), redraw = () => this.show();
+      this.find(place).append(offerPicture(label, figure, this.find(".player"), elements, redraw));
+    };
     const shown = () => this.strips.map((strip) => strip.shown);
-    const heads = () => ({ ...headsFigure(this.data, shown(), this.playhead.at), drawing: drawing(".strips") });
-    this.find(".candidates .title").append(offerDownload("this step and its candidates", step));
-    this.find(".heads .title").append(offerDownload("every head in this step", heads));
-    this.resized = new ResizeObserver(() => this.data && this.drawStrips());
-    this.resized.observe(this.find(".heads"));
+    const step = () => stepFigure(this.data, this.maps, this.playhead.at);
+    const heads = () => headsFigure(this.data, shown(), this.playhead.at);
+    offer(".candidates .title", "this step and its candidates", step, ".rows", ".candidates");
+    offer(".heads .title", "every head in this step", heads, ".strips");
+    this.whenResized(this.find(".heads"), () => this.data && this.drawStrips());
+    this.ends.push(() => this.playhead.leave());
   }
 
   receive(data) {
@@ -54,11 +53,6 @@ class Player {
     }
     if (this.playhead.isNews(data.step)) this.playhead.place(data.step);
     this.show();
-  }
-
-  leave() {
-    this.playhead.leave();
-    this.resized.disconnect();
   }
 
   // What does not change from step to step

@@ -2,6 +2,7 @@
 // what is scrolled away. While it is made, within one task and so unseen, the component has the class "taken"
 // (lib/controls.css), and its canvases have pens that keep shapes.
 
+import { offerDownload } from "./menu.js";
 import { SvgPen } from "./pen.js";
 import { drawingOf, painted, rounded, shape } from "./svg.js";
 
@@ -32,6 +33,12 @@ export function snapshot(frame, elements, redraw = () => {}) {
     frame.classList.remove("still");
     for (const [each, left, top] of scrolled) each.scrollTo(left, top);
   }
+}
+
+// A button to be put beside a picture of what a component shows: elements() of its frame, drawn as `snapshot` has it.
+// figureOf() is all else that the menu makes files of.
+export function offerPicture(label, figureOf, frame, elements, redraw) {
+  return offerDownload(label, () => ({ ...figureOf(), drawing: () => snapshot(frame, elements(), redraw) }));
 }
 
 class Snapshot {

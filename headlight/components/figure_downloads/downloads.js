@@ -1,23 +1,22 @@
 // A button beside every figure of the page that Plotly draws, and one menu for all of them.
 
 import { DownloadMenu, downloadButton } from "../export/menu.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { composed } from "./compose.js";
 import { matricesOf, tableOf } from "./numbers.js";
 
 const FIGURE = "js-plotly-plot", PLACE = "[data-testid=stElementContainer]", BUTTON = "figure_download";
 
-class FigureDownloads {
+class FigureDownloads extends Component {
   constructor(root) {
-    this.menu = new DownloadMenu(root.querySelector(".figure_downloads"));
+    super(root);
+    this.menu = new DownloadMenu(this.find(".figure_downloads"));
     this.kept = new WeakSet(); // figures whose size is watched
     this.figures = document.getElementsByClassName(FIGURE); // always those that are there
     this.watch = new MutationObserver(() => (this.frame ??= requestAnimationFrame(() => this.offer())));
     this.watch.observe(document.body, { childList: true, subtree: true });
     this.offer();
   }
-
-  receive() {}
 
   leave() {
     this.watch.disconnect();

@@ -1,31 +1,30 @@
 // All heads of the model, a grid for each kind of attention: a click or Enter switches a head off or on again, the
 // arrows go from head to head, Escape switches all on.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
-import { Echo, mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { figureOf } from "./picture.js";
 
 const WIDEST = 36, NARROWEST = 17, ROOM_FOR_DIGITS = 26, BESIDE = 22, APART = 2; // pixels
 
-class HeadSwitches {
+class HeadSwitches extends Component {
   constructor(root) {
-    const find = (selector) => root.querySelector(selector);
+    super(root);
+    const { find } = this;
     Object.assign(this, { grids: find(".grids"), readout: find(".readout") });
     Object.assign(this, { limit: find(".limit"), scale: find(".scale") });
-    this.echo = new Echo();
     this.buttons = new Map();
     this.off = [];
-    find(".under").append(offerDownload("what is lost without each head", () => this.figure(find(".switches"))));
+    const figure = () => figureOf(this.data), label = "what is lost without each head";
+    find(".under").append(offerPicture(label, figure, find(".switches"), () => [this.grids]));
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
     find(".switches").onkeydown = (event) => this.key(event);
     const tell = ({ target }) => this.tell(target);
     for (const name of ["pointerover", "focusin"]) this.grids.addEventListener(name, tell);
     for (const name of ["pointerleave", "focusout"]) this.grids.addEventListener(name, () => this.tell(null));
-    this.resized = new ResizeObserver(() => this.fit());
-    this.resized.observe(this.grids);
+    this.whenResized(this.grids, () => this.fit());
   }
 
   receive(data) {
@@ -35,14 +34,6 @@ class HeadSwitches {
     if (shape !== this.shape) this.build();
     this.shape = shape;
     this.show();
-  }
-
-  leave() {
-    this.resized.disconnect();
-  }
-
-  figure(frame) {
-    return { ...figureOf(this.data), drawing: () => snapshot(frame, [this.grids]) };
   }
 
   build() {

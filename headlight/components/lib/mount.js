@@ -22,6 +22,33 @@ globalThis.addEventListener?.("popstate", () => {
   }
 });
 
+// What a component has in common with all others: what it listens to beyond its own elements ends with it.
+export class Component {
+  constructor(root) {
+    this.root = root;
+    this.find = (selector) => root.querySelector(selector);
+    this.echo = new Echo();
+    this.ends = [() => this.echo.cancel()];
+  }
+
+  receive() {}
+
+  whenResized(element, act) {
+    const observer = new ResizeObserver(act);
+    observer.observe(element);
+    this.ends.push(() => observer.disconnect());
+  }
+
+  listen(target, name, act) {
+    target.addEventListener(name, act);
+    this.ends.push(() => target.removeEventListener(name, act));
+  }
+
+  leave() {
+    for (const end of this.ends) end();
+  }
+}
+
 // The function that Streamlit calls, from a class with receive(data) and leave().
 export function mounted(Component) {
   const components = new WeakMap();

@@ -1,33 +1,27 @@
 // The keys of the whole page, heard wherever nothing else has a use for them.
 
 import { isShortcut } from "../lib/canvas.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { Room } from "./room.js";
 
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward" }; // the buttons of every player
 
-class Presenter {
+class Presenter extends Component {
   constructor(root) {
-    this.find = (selector) => root.querySelector(selector);
+    super(root);
     this.find(".present").onclick = () => this.present(!this.data.present);
     this.find(".keys").onclick = () => this.list();
-    this.hear = (event) => this.key(event);
-    document.addEventListener("keydown", this.hear);
-    this.root = root;
+    this.listen(document, "keydown", (event) => this.key(event));
     this.room = new Room();
+    this.ends.push(() => this.room.leave());
     for (const button of root.querySelectorAll(":disabled")) button.disabled = false; // from here on they do something
   }
 
   receive(data) {
     this.data = data;
     this.room.watch((this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]"), data.present);
-  }
-
-  leave() {
-    this.room.leave();
-    document.removeEventListener("keydown", this.hear);
   }
 
   key(event) {

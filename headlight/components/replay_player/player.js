@@ -1,10 +1,9 @@
 // The training replay. All numbers and sentences come from Python; here they are only shown, one snapshot at a time.
 // Token text is hostile until it is set as text.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { POINTED, element } from "../lib/canvas.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { Curve } from "./curves.js";
@@ -16,9 +15,9 @@ const MILLISECONDS_A_SNAPSHOT = 700;
 const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
 const HALF_A_THUMB = 8; // of the slider
 
-class Player {
+class Player extends Component {
   constructor(root) {
-    this.find = (selector) => root.querySelector(selector);
+    super(root);
     this.playhead = new Playhead(this.find, "snapshot", 0, MILLISECONDS_A_SNAPSHOT, {
       draw: () => this.show(),
       valueOf: (at) => (this.data.following && at === this.playhead.last ? NEWEST : this.data.steps[at]),
@@ -34,18 +33,17 @@ class Player {
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
     this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
-    const drawing = (place, draw) => () => snapshot(this.find(".player"), [this.find(place)], draw);
-    const replay = () => ({
-      ...replayFigure(this.data, this.snapshots), drawing: drawing(".strip", () => this.drawStrip()),
-    });
-    const map = () => ({
-      ...headFigure(this.data, this.snapshots, this.playhead.at), drawing: drawing("table.map", () => this.drawMap()),
-    });
-    this.find(".controls").append(offerDownload("the head at every snapshot", replay));
-    this.find(".head .title").append(offerDownload("the head at this snapshot", map));
+    const offer = (place, label, figure, element, draw) => {
+      const elements = () => [this.find(element)];
+      this.find(place).append(offerPicture(label, figure, this.find(".player"), elements, draw));
+    };
+    const replay = () => replayFigure(this.data, this.snapshots);
+    const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
+    offer(".controls", "the head at every snapshot", replay, ".strip", () => this.drawStrip());
+    offer(".head .title", "the head at this snapshot", map, "table.map", () => this.drawMap());
     this.curves = [];
-    this.resized = new ResizeObserver(() => this.data && this.arrange());
-    this.resized.observe(this.find(".player"));
+    this.whenResized(this.find(".player"), () => this.data && this.arrange());
+    this.ends.push(() => this.playhead.leave());
   }
 
   receive(data) {
@@ -59,11 +57,6 @@ class Player {
     this.playhead.place(this.nearest(this.playhead.isNews(data.step) ? data.step : stay));
     this.layOut();
     this.arrange();
-  }
-
-  leave() {
-    this.playhead.leave();
-    this.resized.disconnect();
   }
 
   nearest(step) {

@@ -1,10 +1,9 @@
 // Source tokens above, output tokens below, and between them the weights of one cross-attention head. Pointing at a
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
 
-import { offerDownload } from "../export/menu.js";
-import { snapshot } from "../export/snapshot.js";
+import { offerPicture } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
-import { mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { Table } from "../lib/table.js";
 import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
 import { figureOf } from "./picture.js";
@@ -14,43 +13,36 @@ const LITTLE = 0.05; // smaller weights are written faintly
 const SIDES = ["source", "output"];
 const tint = (share) => `rgba(31, 119, 224, ${tintOf(share).toFixed(3)})`;
 
-class TokenLines {
+class TokenLines extends Component {
   constructor(root) {
-    const find = (selector) => root.querySelector(selector);
+    super(root);
+    const { find } = this;
     Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
     Object.assign(this, { between: find(".between"), readout: find(".readout") });
     this.rows = { source: find(".source"), output: find(".output") };
     this.hovered = this.focused = null; // {side, index}
-    for (const side of SIDES) this.listen(side, this.rows[side]);
+    for (const side of SIDES) this.listenToRow(side, this.rows[side]);
     const label = () => `Weights of ${this.data.name}: a row for each output token, a column for each source token`;
     this.table = new Table(find("details"), label, () => this.tableRows());
-    find(".under").append(offerDownload("tokens joined by attention", () => this.figure()));
-    this.resized = new ResizeObserver(() => this.place());
-    this.resized.observe(this.scroll);
+    const figure = () => figureOf(this.data);
+    find(".under").append(offerPicture("tokens joined by attention", figure, this.frame, () => [this.stage]));
+    this.whenResized(this.scroll, () => this.place());
   }
 
-  figure() {
-    return { ...figureOf(this.data), drawing: () => snapshot(this.frame, [this.stage]) };
-  }
-
-  listen(side, row) {
+  listenToRow(side, row) {
     const found = (event) => {
       const index = [...row.children].indexOf(event.target.closest("button"));
       return index < 0 ? null : { side, index };
     };
-    const look = (name) => (event) => {
-      this[name] = found(event);
-      this.show();
-    };
-    const leave = (name) => () => {
-      this[name] = null;
+    const point = (name, to) => {
+      this[name] = to;
       this.show();
     };
     // A finger that is lifted leaves the token, which stays focused: only a mouse hovers.
-    row.onpointerover = (event) => event.pointerType === "mouse" && look("hovered")(event);
-    row.onpointerleave = leave("hovered");
-    row.addEventListener("focusin", look("focused"));
-    row.addEventListener("focusout", leave("focused"));
+    row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", found(event));
+    row.onpointerleave = () => point("hovered", null);
+    row.addEventListener("focusin", (event) => point("focused", found(event)));
+    row.addEventListener("focusout", () => point("focused", null));
     row.onclick = (event) => event.target.closest("button")?.focus(); // which Safari does not do by itself
     row.onkeydown = (event) => this.key(event, found(event));
   }
@@ -94,10 +86,6 @@ class TokenLines {
     this.place();
     this.show();
     this.table.draw();
-  }
-
-  leave() {
-    this.resized.disconnect();
   }
 
   fill(side, tokens) {

@@ -2,14 +2,14 @@
 // they go on summing to 1. A click on a token chooses it.
 
 import { element } from "../lib/canvas.js";
-import { Echo, mounted } from "../lib/mount.js";
+import { Component, mounted } from "../lib/mount.js";
 import { redistributed, written } from "./weights.js";
 
-class WeightBars {
+class WeightBars extends Component {
   constructor(root) {
-    this.list = root.querySelector(".rows");
-    this.title = root.querySelector(".title");
-    this.echo = new Echo();
+    super(root);
+    this.list = this.find(".rows");
+    this.title = this.find(".title");
   }
 
   receive(data) {
@@ -23,10 +23,6 @@ class WeightBars {
     if (texts !== this.texts) this.list.replaceChildren(...data.tokens.map((token, index) => this.row(token, index)));
     this.texts = texts;
     this.show();
-  }
-
-  leave() {
-    this.echo.cancel();
   }
 
   row(token, index) {

@@ -66,7 +66,7 @@ def _show_matrix(settings: Encoding, model: Encoding) -> None:
     for column, name, shown in _beside(settings, in_model):
         alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}"
         with column:
-            show_figure(figures.matrix_figure(shown), f"matrix_{name}", alt, see)
+            show_figure(figures.table_figure(shown.table, limit=1.0), f"matrix_{name}", alt, see)
     show_finding(see, content.try_another_base(settings))
 
 

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import plotly.graph_objects as go
 
-from headlight.plots.architecture import layer_norms_figure, parameters_figure, sum_figure, sum_words, trajectory_figure
+from headlight.plots.architecture import layer_norms, parameters, sum_figure, sum_words, trajectory_figure
 from headlight.plots.attention import largest_figure, overview_figure
 from headlight.plots.decoding import logits_figure, passes_figure
-from headlight.plots.heatmap import attention_map_figure, mask_figure
-from headlight.plots.label_smoothing import MEASURES, loss_figure
-from headlight.plots.masks import fully_masked_row_figure
+from headlight.plots.heatmap import attention_map_figure
+from headlight.plots.masks import causal_mask, fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
 from headlight.plots.text import percent, pluralize, quoted, signed
-from headlight.plots.training import rates_figure, shift_figure
+from headlight.plots.training import MEASURES, loss_figure, rates_figure, shifted_target
 from headlight.views.attention.explorer_content import describe_map, look_words
 from headlight.views.inside.scaling_content import describe_random
 from headlight.views.logits.content import logit_by_hand
@@ -80,7 +79,7 @@ def _widths(asked: Asked) -> Shown:
     blocks = blocks_of(asked.translator.model, asked.stream)
     embedding = sum(block.parameters for block in blocks if block.kind == "embedding")
     return Shown(
-        parameters_figure(counts, config.d_model),
+        parameters(asked.translator),
         "Parameters of this model's shape at several widths",
         f"This checkpoint, d_model {config.d_model}, has {count:,} parameters, {percent(embedding / count)} of them in "
         f"its embeddings. With 512 the same layers would have {counts[512]:,}.",
@@ -115,12 +114,11 @@ def _weights(asked: Asked) -> Shown:
 
 
 def _masks(asked: Asked) -> Shown:
-    tokens = asked.trace.decoder_input_tokens
-    cells = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
+    count = len(asked.trace.decoder_input_tokens)
     return Shown(
-        mask_figure(cells, tokens, {"it comes later": ~cells}),
+        causal_mask(asked.trace),
         "The target mask of this sentence",
-        f"Of {pluralize(cells.size, 'cell')} the target mask hides {int((~cells).sum())}. The source mask, over "
+        f"Of {pluralize(count**2, 'cell')} the target mask hides {count * (count - 1) // 2}. The source mask, over "
         f"{pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence alone has no padding.",
     )
 
@@ -142,7 +140,7 @@ def _gamma(asked: Asked) -> Shown:
     gammas = np.concatenate([gamma for _, gamma, _ in learned])
     betas = np.concatenate([beta for _, _, beta in learned])
     return Shown(
-        layer_norms_figure(gammas, betas),
+        layer_norms(asked.translator),
         "Histogram of all γ and β of this checkpoint",
         f"This checkpoint's {len(gammas):,} γ, which began at 1, go from {signed(gammas.min(), 2)} to "
         f"{signed(gammas.max(), 2)}; its β, which began at 0, from {signed(betas.min(), 2)} to "
@@ -246,7 +244,7 @@ def _rate(asked: Asked) -> Shown:
 def _shift(asked: Asked) -> Shown:
     fed, following = asked.trace.decoder_input_tokens, asked.trace.target_tokens
     return Shown(
-        shift_figure(fed, following),
+        shifted_target(asked.trace),
         "What the decoder is fed in each row, and what it is to predict",
         f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}; row {len(fed)}, the last, is fed "
         f"{quoted(fed[-1])} and is to predict {quoted(following[-1])}. Each row is a task of its own.",

@@ -9,9 +9,9 @@ from headlight.app import results
 from headlight.app.choices import one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_table
-from headlight.plots.decoding import confidence_figure
-from headlight.plots.label_smoothing import MEASURES, WORDS, loss_figure, targets_figure
+from headlight.plots.decoding import confidence
 from headlight.plots.text import format_error, pluralize, quoted
+from headlight.plots.training import MEASURES, WORDS, loss_figure, targets_figure
 from transformer import Translator
 from transformer.experiments.training import Smoothing, SmoothingForm
 from transformer.interpret.trace import Trace
@@ -114,7 +114,7 @@ def _show_checkpoint(request: TranslationRequest, translator: Translator) -> Non
     trace = results.trace(request)
     alt = "Probability of each next token of the translation, and the probability at which the loss is least"
     see = describe_confidence(trace, own)
-    show_figure(confidence_figure(trace, own.right), "confidence", alt, see)
+    show_figure(confidence(trace, best=own.right), "confidence", alt, see)
     show_finding(see, "other sentences: does any step come near 1?")
 
 

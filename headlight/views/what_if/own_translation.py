@@ -12,7 +12,7 @@ from headlight.app.choices import write_line
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, scientific, signed
-from headlight.plots.what_if import sums_figure
+from headlight.plots.what_if import log_probabilities
 from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
@@ -44,7 +44,7 @@ def show(request: TranslationRequest) -> None:
     see = f"{describe_own(yours, model, ids)} {describe_where(yours)}"
     show_finding(see)
     alt = "Log P of both translations, added up token by token"
-    show_figure(sums_figure(yours, model), "own_translation", alt, see)
+    show_figure(log_probabilities(yours, model), "own_translation", alt, see)
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:

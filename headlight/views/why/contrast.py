@@ -7,8 +7,8 @@ from headlight.app import results
 from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
+from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
 from headlight.plots.text import format_probability, quoted, quoted_at, signed
-from headlight.plots.why import Contrast, contrast_figure, other_candidates
 from headlight.views.attention.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace

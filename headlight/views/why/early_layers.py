@@ -9,8 +9,8 @@ from headlight.app import results
 from headlight.app.choices import choose_step, one_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import phone_container, plain, show_attempt, show_figure, show_finding, show_translation
+from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure
 from headlight.plots.text import kind_head_name, pluralize, quoted, signed
-from headlight.plots.why import logit_kinds_figure, logit_parts_figure
 from transformer import Sampling
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.residual import MORE_TOKENS, kept_positions

@@ -15,7 +15,6 @@ from headlight.plots.positional_encoding import (
     distance_figure,
     embedding_norms_figure,
     embedding_sum_figure,
-    matrix_figure,
     products_figure,
     rotation_figure,
     table_figure,
@@ -71,7 +70,7 @@ def test_a_dimension_that_is_not_there_is_left_out_and_the_others_keep_their_col
 
 
 def test_the_matrix_runs_from_the_first_position_on_top_and_is_blue_below_zero(settings):
-    figure = matrix_figure(settings)
+    figure = table_figure(settings.table, limit=1.0)
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, settings.table)
     assert (heatmap.zmin, heatmap.zmax) == (-1, 1)

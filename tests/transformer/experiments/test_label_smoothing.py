@@ -7,8 +7,8 @@ import pytest
 import torch
 from support.small import small_model
 
-from headlight.plots.decoding import confidence_figure
-from headlight.plots.label_smoothing import (
+from headlight.plots.decoding import confidence
+from headlight.plots.training import (
     MEASURES,
     PAD,
     WORDS,
@@ -182,6 +182,6 @@ def test_each_epsilon_has_a_curve_and_its_minimum_marked(measure):
 def test_the_confidence_is_drawn_beside_the_least_loss(tokenizer):
     translator = Translator(Checkpoint(small_model(vocab_size=len(tokenizer)), tokenizer))
     trace = translator.trace("red dog.", target="rot Hund.")
-    figure = confidence_figure(trace, 0.9)
+    figure = confidence(trace, best=0.9)
     np.testing.assert_array_equal(figure.data[0].x, trace.target_probabilities)
     assert list(figure.data[1].x) == [0.9] * 2

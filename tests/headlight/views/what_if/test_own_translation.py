@@ -11,7 +11,7 @@ from support.streams import loaded, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.plots.what_if import sums_figure
+from headlight.plots.what_if import log_probabilities
 from headlight.views.what_if.own_translation import own_translation_html
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
@@ -123,6 +123,6 @@ def test_equal_tokens_stand_under_one_another_and_what_the_model_would_write_und
     assert values == ["", "−0.69", "−2.77"] and preferred == ["", "", "&lt;b&gt;\n62.5 %"]
     assert models == ["de", "▁a", ""] and logs == ["", "−0.69", ""]
     assert body.count("turned") == 1 and "--shade: 1.000" in body and "--shade: 0.250" in body
-    figure = sums_figure(own, model)
+    figure = log_probabilities(own, model)
     assert figure.data[0].y[-1] == pytest.approx(np.log(0.03125)) and len(figure.data[1].x) == 3
     assert "&lt;i&gt;" in figure.data[0].hovertext[3]

@@ -7,7 +7,7 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.plots.why import Contrast, contrast_figure, other_candidates
+from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
 from headlight.views.why.contrast import describe_contrast, most_doubtful_step
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
 
