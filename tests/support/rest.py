@@ -22,6 +22,7 @@ _STIRS = """() => JSON.stringify({
         each => `${each.constructor.name} ${each.transitionProperty ?? ""} of ${each.effect?.target?.className}`
     ).slice(0, 5),
 })"""
+
 # Follow a link within the app, as Back and Forward do, and note that the page has begun to change. A run that changes
 # nothing may be over before the page is drawn, and then shows in nothing but the address, which it writes anew.
 _FOLLOW = """address => {
