@@ -14,7 +14,7 @@ from transformer.interpret.trace import Trace
 
 from .explorer_content import DEFAULTS, OPTIONS, explorer_blob, explorer_page
 
-_PREFIX = "see_"  # of the names in the address: other pages have a kind and a head of their own
+_PREFIX = "explorer_"  # of the names in the address: other pages have a kind and a head of their own
 _FIRST = "1.1"
 _KINDS = ("cross", "encoder", "decoder")  # the first is the default
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
