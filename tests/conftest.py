@@ -33,9 +33,33 @@ ROOT = Path(__file__).parents[1]
 AS_PLOTLY_ASKS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 # The files that take longest come first, so that all workers end at about the same time.
 LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_explorer", "test_inside", "test_killed")
+# Files that start processes, train until something is learned, or go through every shape of model.
+SLOW = {
+    "test_beam_laws",
+    "test_cold_start",
+    "test_distributed",
+    "test_every_shape",
+    "test_examples",
+    "test_full_disk",
+    "test_imported_models",
+    "test_jobs",
+    "test_killed",
+    "test_live_page",
+    "test_memory",
+    "test_nginx",
+    "test_package",
+    "test_resume",
+    "test_toy_training",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests before a browser and the slow ones, for who leaves them out, and put the longest files first."""
+    for item in items:
+        if "browser" in item.fixturenames or item.path.parent.name == "browser":
+            item.add_marker(pytest.mark.browser)
+        if item.path.stem in SLOW:
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 

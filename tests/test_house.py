@@ -3,10 +3,11 @@
 import ast
 import graphlib
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
-from support.house import BELOW, ENGINE, ROOT, all_files, files, imports, modules, package_of, tree
+from support.house import BELOW, ENGINE, ROOT, all_files, dotted, files, imports, modules, package_of, tree
 
 MAXIMUM_LINES = 500
 
@@ -23,11 +24,12 @@ FORBIDDEN = {
 PURE = ("content", "figure", "figures", "text", "payload", "html", "findings")
 
 
+@cache
 def names(path: Path) -> set[str]:
     """Every dotted name that a file uses, and every name it imports."""
-    used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute | ast.Name)}
-    imported = {alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    return used | imported
+    nodes = list(ast.walk(tree(path)))
+    used = {dotted(node) for node in nodes if isinstance(node, ast.Attribute | ast.Name)}
+    return used | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def test_the_engine_is_where_this_test_looks_for_it():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_for_good
+from support.rest import at_rest
 
 SENTENCE = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
@@ -118,8 +118,7 @@ def test_another_head_draws_other_lines_between_the_same_tokens(lines, shipped):
     kept = tokens(page, "output").first.element_handle()
     page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
     expect(page).to_have_url(re.compile("layer=3.*head=2|head=2.*layer=3"))
-    at_rest_for_good(page)
-    assert page.locator(".between path").count() == (shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum()
+    expect(page.locator(".between path")).to_have_count((shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum())
     assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
 
 
@@ -161,7 +160,7 @@ def test_a_token_is_text_and_nothing_else(page, address):
 
 
 def chosen(page: Page) -> list[str]:
-    at_rest_for_good(page)
+    at_rest(page)
     layer, head = (page.get_by_role("radiogroup", name=name) for name in ("Layer", "Head"))
     return [group.locator("[aria-checked=true]").text_content() for group in (layer, head)]
 
@@ -175,7 +174,7 @@ def expect_chosen(page: Page, *layer_and_head: str) -> None:
 
 def choose(page: Page, name: str, value: str) -> None:
     page.get_by_role("radiogroup", name=name).get_by_role("radio", name=value, exact=True).click()
-    at_rest_for_good(page)
+    at_rest(page)
 
 
 def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, address):
@@ -187,7 +186,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     expect(page).to_have_url(re.compile("head=2"))
     page.go_back()
     expect(page).not_to_have_url(re.compile("head="))
-    at_rest_for_good(page)
+    at_rest(page)
     expect_chosen(page, *first)
     choose(page, "Head", "2")
     expect(page).to_have_url(re.compile("head=2"))  # a person sees that before the link
@@ -215,7 +214,7 @@ def test_where_another_page_begins_is_no_choice(page, address):
     for other in ("Decoding", "Inside attention"):
         page.get_by_role("link", name=other, exact=True).click()
         expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
-        at_rest_for_good(page)
+        at_rest(page)
         page.get_by_role("link", name="Translate", exact=True).click()
         expect(tokens(page, "source").first).to_be_visible()
         expect_chosen(page, *first)

@@ -1,7 +1,8 @@
 """The files of the repository and what each imports."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -39,24 +40,34 @@ def package_of(name: str) -> str:
     return max((each for each in BELOW if f"{name}.".startswith(f"{each}.")), key=len, default="")
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imports(path: Path, at_the_top: bool = False) -> Iterator[str]:
-    """Every module that a file imports, wherever in it or outside its functions alone, by its full name."""
+def dotted(node: ast.AST) -> str:
+    """Return the name that an expression is, such as "np.load"; of another's attribute only what follows it."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@cache
+def imports(path: Path, at_the_top: bool = False) -> tuple[str, ...]:
+    """Return every module that a file imports, wherever in it or outside its functions alone, by its full name."""
     package = path.relative_to(ROOT).parent.parts
     nodes: Iterable[ast.AST] = tree(path).body if at_the_top else ast.walk(tree(path))
+    found = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join((*above, *((node.module,) if node.module else ())))
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "importlib.import_module"):
-            yield ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else "?"
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Call) and dotted(node.func) in ("__import__", "importlib.import_module"):
+            found.append(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else "?")
+    return tuple(dict.fromkeys(found))
 
 
 def modules() -> dict[str, Path]:

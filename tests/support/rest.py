@@ -22,12 +22,6 @@ _STIRS = """() => JSON.stringify({
         each => `${each.constructor.name} ${each.transitionProperty ?? ""} of ${each.effect?.target?.className}`
     ).slice(0, 5),
 })"""
-# Between two runs a page rests for a moment, too.
-_STANDS_FOR_GOOD = f"""() => {{
-    if (!({_STANDS})()) {{ window.restsSince = undefined; return false; }}
-    window.restsSince ??= performance.now();
-    return performance.now() - window.restsSince > 700;
-}}"""
 
 # Follow a link within the app, as Back and Forward do, and note that the page has begun to change. A run that changes
 # nothing may be over before the page is drawn, and then shows in nothing but the address, which it writes anew.
@@ -49,11 +43,6 @@ def at_rest(page: Page) -> None:
         page.wait_for_function(_STANDS, polling=_LOOK, timeout=PATIENCE)
     except TimeoutError as error:
         raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
-
-
-def at_rest_for_good(page: Page) -> None:
-    """Wait until that has been so for a while: for a page that has nothing else to tell that it is complete."""
-    page.wait_for_function(_STANDS_FOR_GOOD, polling=_LOOK, timeout=PATIENCE)
 
 
 def at_rest_and_hearing_keys(page: Page) -> None:

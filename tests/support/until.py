@@ -7,7 +7,7 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-def until(look: Callable[[], Found], seconds: float = 60.0) -> Found:
+def until(look: Callable[[], Found], seconds: float = 300.0) -> Found:
     """What `look` finds, as soon as it finds anything; fails where that takes longer."""
     deadline = time.monotonic() + seconds
     while not (found := look()):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
+from headlight.__main__ import main
 from transformer import Beam, Translator
-from transformer.__main__ import main
 from transformer.evaluation import score
 
 

@@ -11,7 +11,7 @@ from support.tiny import make_pairs
 from transformer import Beam, Decoding, Greedy, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.intervention import Zero
 
 HOSTILE = [
     "\u200b\u200d",
@@ -209,7 +209,7 @@ def test_a_hypothesis_is_traced_as_it_was_found(translator):
 
 def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
     asked = Decoding(Beam(3), prefix=[8, 9], interventions="zero:cross.1.2")
-    assert asked == Decoding.read(None, beam=3, prefix=(8, 9), interventions=[Zero(Heads("cross", 1, 2))])
+    assert asked == Decoding.read(None, beam=3, prefix=(8, 9), interventions=[Zero("cross", 1, 2)])
     assert hash(asked) == hash(Decoding.read(asked)) and Decoding.read(asked, prefix=()).prefix == ()
     assert Decoding.read(Beam(3)) == Decoding(Beam(3)) != Decoding.read(None, beam=1)
     found = translator.hypotheses("red dog", asked)

@@ -111,7 +111,7 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
         source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.decoder_input_ids))
         logits = own.model(source, fed)[0, 0].numpy()
     best = int(logits.argmax())
-    bias = float(own.model.output_projection.bias[best])
+    bias = own.model.output_projection.bias[best].item()
     said = page_text(app)
     assert f"+ bias {bias:.4f}".replace("-", "−") in said
     assert f"The model has {logits[best]:.4f}".replace("-", "−") in said

@@ -1,4 +1,4 @@
-"""Laws of beam search with the shipped model, over 200 pairs that it was not trained on, with both penalties."""
+"""Laws of beam search with the shipped model, over 100 pairs that it was not trained on, with both penalties."""
 
 import math
 from pathlib import Path
@@ -17,7 +17,7 @@ SAMPLES = Path(__file__).parents[3] / "checkpoints" / "en-de" / "samples.tsv"
 
 @pytest.fixture(scope="module")
 def sources(shipped) -> list[list[int]]:
-    lines = SAMPLES.read_text(encoding="utf-8").splitlines()[:200]
+    lines = SAMPLES.read_text(encoding="utf-8").splitlines()[:100]
     ids = [[*shipped.tokenizer.encode(line.split("\t")[0]), shipped.tokenizer.end_id] for line in lines]
     return sorted(ids, key=len)
 
@@ -70,14 +70,14 @@ def test_the_best_score_is_never_below_that_of_greedys_path_while_the_beam_held_
             if ended_with_it or len(record.kept) < len(one.ids):
                 held += 1
                 assert record.ended[0].score >= score - 1e-4
-    assert held > 150
+    assert held > 75
 
 
 def test_a_search_stops_only_when_nothing_in_the_beam_can_still_win(searched, sources, shipped):
     """The most that a path can get: no further loss of log P, and the penalty of the longest translation."""
     beam, records = searched
     stopped_early = 0
-    for record, source in list(zip(records, sources, strict=True))[::4]:
+    for record, source in list(zip(records, sources, strict=True))[::2]:
         limit = min(len(source) + 50, shipped.model.config.max_length)
         best = max(one.log_probability / penalty_by_hand(beam, len(one.ids)) for one in record.ended)
         assert best == pytest.approx(record.ended[0].score, abs=1e-6)

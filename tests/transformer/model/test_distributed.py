@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,12 +28,12 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 CPU = torch.device("cpu")
 
 
-def torchrun(*command: str | Path) -> subprocess.CompletedProcess:
-    """Run it in two processes; fails when they do not come to an end."""
+def run(command: list[str], *arguments: str | Path) -> subprocess.CompletedProcess:
+    """Run it in processes of its own; fails when they do not come to an end."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HEADLIGHT_DEVICE": "cpu", "PYTHONPATH": path}
     return subprocess.run(
-        [*TORCHRUN, *map(str, command)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+        [*command, *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
 
 
@@ -53,7 +52,7 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
     """50 steps of 3 accumulated batches each, some of a single row, of which one process gets nothing."""
     config = tiny_experiment(max_steps=50, batch_tokens=24, accumulate=3, validate_every=25, cooldown_steps=10)
     command = arguments(tmp_path, config, make_pairs(400, 1))
-    done = torchrun("-m", "transformer", *command, tmp_path / "two")
+    done = run([*TORCHRUN, "-m", "transformer"], *command, tmp_path / "two")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("validation at step 25") == 1, "one process tells"
     assert "2 processes, each on CPU" in json.loads((tmp_path / "two" / "training.json").read_text())["device"]
@@ -68,32 +67,40 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
     assert two["history"][-1]["valid_loss"] == pytest.approx(one["history"][-1]["valid_loss"], abs=1e-4)
 
 
-def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(tmp_path, caplog):
-    done = torchrun(ROOT / "tests" / "support" / "two_processes.py", "stop and resume", tmp_path)
+@pytest.fixture(scope="module")
+def scenarios(tmp_path_factory) -> tuple[Path, dict[str, list[int]], str]:
+    """Both scenarios of `support.two_processes`: their folder, exit statuses, and what they told."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    (folder / "arguments.json").write_text(
+        json.dumps([*arguments(folder, experiment(), PAIRS), str(folder / "failed")])
+    )
+    done = run([sys.executable, "-m", "support.two_processes"], folder)
     assert done.returncode == 0, done.stderr
-    assert [json.loads((tmp_path / f"stopped-{rank}.json").read_text()) for rank in (0, 1)] == [8, 8]
-    assert end_of(tmp_path / "stopped") == end_of(tmp_path / "whole")
-    random = load_checksummed(tmp_path / "whole" / "resume" / "state.safetensors")["random"]
+    return folder, json.loads((folder / "statuses.json").read_text()), done.stderr
+
+
+def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(scenarios, caplog):
+    folder, statuses, told = scenarios
+    assert statuses["stop_and_resume"] == [0, 0], told
+    assert [json.loads((folder / f"stopped-{rank}.json").read_text()) for rank in (0, 1)] == [8, 8]
+    assert end_of(folder / "stopped") == end_of(folder / "whole")
+    random = load_checksummed(folder / "whole" / "resume" / "state.safetensors")["random"]
     assert len(random) == 2 and not torch.equal(random[0], random[1]), "each drops out other values"
     longer = replace(experiment(), training=replace(experiment().training, max_steps=14))
     with caplog.at_level("INFO"):
-        train(longer, PAIRS, VALID, tmp_path / "whole", CPU, resume=True)
+        train(longer, PAIRS, VALID, folder / "whole", CPU, resume=True)
     assert "saved by 2 processes, resumed by 1: dropout is seeded anew" in caplog.text
-    assert progress_of(tmp_path / "whole")["step"] == 14
+    assert progress_of(folder / "whole")["step"] == 14
 
 
-def test_an_error_in_one_process_ends_both_with_a_sentence_each(tmp_path):
-    command = arguments(tmp_path, experiment(), PAIRS)
-    (tmp_path / "arguments.json").write_text(json.dumps([*command, str(tmp_path / "run")]))
-    started = time.monotonic()
-    done = torchrun(ROOT / "tests" / "support" / "two_processes.py", "fail", tmp_path)
-    assert done.returncode == 1 and time.monotonic() - started < 120
-    told = [line for line in done.stderr.splitlines() if line.startswith("headlight: ")]
-    assert (
-        "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save." in told
-    )
-    assert set(told[1:]) <= {"headlight: Process 2 of 2 stopped because another one has."}
-    assert progress_of(tmp_path / "run")["step"] == 3
+def test_an_error_in_one_process_ends_both_with_a_sentence_each(scenarios):
+    folder, statuses, told = scenarios
+    assert statuses["fail"] == [1, 1], told
+    assert sorted(line for line in told.splitlines() if line.startswith("headlight: ")) == [
+        "headlight: Process 2 of 2 stopped because another one has.",
+        "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save.",
+    ]
+    assert progress_of(folder / "failed")["step"] == 3
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

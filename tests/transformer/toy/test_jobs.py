@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.until import until
 
 from transformer.errors import BusyError
 from transformer.toy import jobs as module
@@ -57,13 +58,6 @@ def idle(monkeypatch) -> None:
     monkeypatch.setattr(module.subprocess, "Popen", lambda command, **options: popen(IDLE, **options))
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 90) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
 def processes(jobs: Jobs) -> list:
     return [job.process for job in jobs._jobs.values() if job.process is not None]
 
@@ -74,14 +68,14 @@ def test_a_job_runs_to_its_end_while_the_next_one_waits_in_line():
         assert jobs.look(first).state == "running" and jobs.look(first).active
         waiting = jobs.look(second)
         assert (waiting.state, waiting.place, waiting.status, waiting.replay) == ("waiting", 1, None, None)
-        wait_until(lambda: jobs.look(first).state == "done")
-        wait_until(lambda: jobs.look(second).state == "done")
+        until(lambda: jobs.look(first).state == "done")
+        until(lambda: jobs.look(second).state == "done")
         for name, task in ((first, "reverse"), (second, "sort")):
             view = jobs.look(name)
             assert view.settings.task == task and not view.active and view.place == 0
             assert (view.status.end, view.status.update) == ("limit", 3)
             assert view.replay.steps.tolist() == [0, 3]
-        wait_until(lambda: all(process.poll() == 0 for process in processes(jobs)))
+        until(lambda: all(process.poll() == 0 for process in processes(jobs)))
 
 
 def test_never_more_run_than_may_and_the_line_moves_up(idle):
@@ -92,7 +86,7 @@ def test_never_more_run_than_may_and_the_line_moves_up(idle):
         jobs.stop(names[3])
         assert [jobs.look(name).place for name in names] == [0, 0, 1, 0, 2]
         jobs.stop(names[0])
-        wait_until(lambda: jobs.look(names[2]).state == "running")
+        until(lambda: jobs.look(names[2]).state == "running")
         assert [jobs.look(name).state for name in names] == ["stopped", "running", "running", "stopped", "waiting"]
         assert sum(process.poll() is None for process in processes(jobs)) == 2
 
@@ -100,12 +94,12 @@ def test_never_more_run_than_may_and_the_line_moves_up(idle):
 def test_a_stopped_job_keeps_what_it_has():
     with running() as jobs:
         (name,) = jobs.submit(LONG)
-        wait_until(lambda: (status := jobs.look(name).status) and status.update > 0)
+        until(lambda: (status := jobs.look(name).status) and status.update > 0)
         jobs.stop(name)
         view = jobs.look(name)
         assert view.state == "stopped" and view.status.end == "" and view.replay.steps[0] == 0
         (process,) = processes(jobs)
-        wait_until(lambda: process.poll() is not None)
+        until(lambda: process.poll() is not None)
         jobs.stop(name)
         assert jobs.look(name).state == "stopped"
 
@@ -113,7 +107,7 @@ def test_a_stopped_job_keeps_what_it_has():
 def test_stopping_what_has_just_ended_leaves_it_done():
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
-        wait_until(lambda: b'"limit"' in read(jobs, name, STATUS_FILE))
+        until(lambda: b'"limit"' in read(jobs, name, STATUS_FILE))
         jobs.stop(name)
         assert jobs.look(name).state == "done"
 
@@ -133,7 +127,7 @@ def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, o
         jobs.tick()
         assert jobs.look(watched).state == "left"
         (process,) = processes(jobs)
-        wait_until(lambda: process.poll() is not None)
+        until(lambda: process.poll() is not None)
         clock.now += 1799
         jobs.tick()
         assert folder.is_dir() and jobs.look(watched).state == "left", "a look keeps it for half an hour more"
@@ -173,7 +167,7 @@ def test_a_process_that_breaks_off_is_a_failed_job_and_the_log_says_why(monkeypa
     monkeypatch.setattr(module, "asdict", lambda settings: {"no_such_option": 1})
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
-        wait_until(lambda: jobs.look(name).state == "failed")
+        until(lambda: jobs.look(name).state == "failed")
         assert jobs.look(name).status is None and not jobs.look(name).active
     assert "no-such-option" in caplog.text
 
@@ -182,7 +176,7 @@ def test_a_killed_process_is_a_failed_job_and_the_next_one_starts(idle):
     with running() as jobs:
         first, second = jobs.submit(LONG, LONG)
         processes(jobs)[0].kill()
-        wait_until(lambda: jobs.look(second).state == "running")
+        until(lambda: jobs.look(second).state == "running")
         assert jobs.look(first).state == "failed"
 
 
@@ -193,7 +187,7 @@ def test_where_no_process_can_be_started_the_job_fails_and_the_line_moves_on(mon
     with running() as jobs:
         monkeypatch.setattr(module.subprocess, "Popen", refuse)
         first, second = jobs.submit(LONG, LONG)
-        wait_until(lambda: jobs.look(second).state == "failed")
+        until(lambda: jobs.look(second).state == "failed")
         assert jobs.look(first).state == "failed"
         monkeypatch.undo()
         assert "could not be started" in caplog.text
@@ -203,7 +197,7 @@ def test_a_full_line_takes_all_or_none(idle):
     with running() as jobs:
         jobs.submit(*[LONG] * (module.MOST_WAITING - 1))
         jobs.submit(LONG)
-        wait_until(lambda: sum(job.state == "waiting" for job in jobs._jobs.values()) == module.MOST_WAITING - 1)
+        until(lambda: sum(job.state == "waiting" for job in jobs._jobs.values()) == module.MOST_WAITING - 1)
         before = len(jobs._jobs)
         with pytest.raises(BusyError, match="59 trainings are waiting already; please try again"):
             jobs.submit(LONG, LONG)
@@ -270,7 +264,7 @@ def test_a_status_that_cannot_be_read_is_none(content, idle):
 def test_a_replay_that_is_half_there_does_not_hide_the_one_before():
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
-        wait_until(lambda: jobs.look(name).state == "done")
+        until(lambda: jobs.look(name).state == "done")
         path = jobs._jobs[name].folder / REPLAY_FILE
         whole = path.read_bytes()
         for content in (whole[: len(whole) // 2], b"", b"no replay"):

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from support.until import until
 
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode
@@ -183,10 +183,10 @@ def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     child = int(parent.stdout.readline())
     try:
-        wait_until(lambda: (tmp_path / STATUS_FILE).exists())
+        until(lambda: (tmp_path / STATUS_FILE).exists())
         parent.kill()
         parent.wait()
-        wait_until(lambda: not alive(child))
+        until(lambda: not alive(child))
     finally:
         parent.stdout.close()
         if alive(child):
@@ -202,10 +202,3 @@ def alive(pid: int) -> bool:
     # Whoever inherits an orphan in a container may never put it away.
     stat = Path(f"/proc/{pid}/stat")
     return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def wait_until(condition, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
