@@ -1,13 +1,13 @@
 """A whole run: from a configuration and a corpus, or an unfinished run, to a checkpoint (paper, section 5)."""
 
 import contextlib
-import dataclasses
 import itertools
 import logging
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -67,7 +67,7 @@ class Trainer:
         self.saved_run = SavedRun(Path(out) / "resume")
         self.replay = RunReplay(experiment, tokenizer, self.saved_run.folder)
         self.events: Events | None = None
-        self.progress = Progress(model=dataclasses.asdict(experiment.model))
+        self.progress = Progress(model=asdict(experiment.model))
         self._saved_step = 0
         if not self.processes.first:
             self._reseed()
@@ -313,7 +313,7 @@ def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | M
 def _load_start(folder: Path, config: ModelConfig) -> Checkpoint:
     """Return the checkpoint to begin with; raises CheckpointError when it is not of this shape."""
     checkpoint = load_checkpoint(folder, torch.device("cpu"))
-    given, wanted = dataclasses.asdict(checkpoint.model.config), dataclasses.asdict(config)
+    given, wanted = asdict(checkpoint.model.config), asdict(config)
     for name in ("dropout", "max_length"):  # no weight depends on these
         del given[name], wanted[name]
     differing = [
