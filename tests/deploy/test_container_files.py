@@ -12,7 +12,7 @@ COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 
 def test_the_container_has_every_room_of_the_app_and_its_settings_and_checkpoints():
     copied = {source for source, _ in re.findall(r"^COPY (\S+) (\S+)$", CONTAINER, re.MULTILINE)}
-    rooms = {"app.py" if room == "app" else room for room in BELOW}
+    rooms = {"app.py" if name == "app" else name.split(".")[0] for name in BELOW}
     assert copied == rooms | {"requirements.txt", ".streamlit", "checkpoints"}
     assert all((ROOT / source).exists() for source in copied)
 

@@ -33,11 +33,8 @@ def test_a_heads_difference_is_what_its_cells_differ_by(kind):
             describe_difference(difference, 1, 4, first, second),
         )
         assert float(said["by"]) == pytest.approx(distance(1, 4), abs=0.0051)
-        sides = {
-            "encoder": ("source", "source"),
-            "decoder": ("decoder_input", "decoder_input"),
-            "cross": ("decoder_input", "source"),
-        }[kind]
+        rows = "source" if kind == "encoder" else "decoder_input"
+        sides = rows, "source" if kind == "cross" else rows
         tokens = [[getattr(run, f"{side}_tokens") for run in (first, second)] for side in sides]
         row, row_two, column, column_two = said.groups()[1:5]
         named = ((row, row_two or row), (column, column_two or column))

@@ -177,9 +177,9 @@ class Trace:
         """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
         return self.finished or step + 1 < len(self.target_ids)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
-        save_fields(path, vars(self))
+        save_fields(Path(path), vars(self))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

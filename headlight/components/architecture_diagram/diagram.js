@@ -35,7 +35,7 @@ class Diagram extends Component {
   }
 
   get isTaken() {
-    return this.svg.closest(".taken") !== null;
+    return this.svg.closest(".pictured") !== null;
   }
 
   fit() {

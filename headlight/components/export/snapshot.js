@@ -1,5 +1,5 @@
 // A picture of what a component shows, for a file: its boxes, texts and drawings as shapes, in the light theme, with
-// what is scrolled away. While it is made, within one task and so unseen, the component has the class "taken"
+// what is scrolled away. While it is made, within one task and so unseen, the component has the class "pictured"
 // (lib/controls.css), and its canvases have pens that keep shapes.
 
 import { offerDownload } from "./menu.js";
@@ -20,13 +20,13 @@ export function snapshot(frame, elements, redraw = () => {}) {
     return [each, each.scrollLeft, each.scrollTop];
   });
   for (const canvas of canvases) canvas.svgPen = new SvgPen();
-  frame.classList.add("taken");
+  frame.classList.add("pictured");
   try {
     redraw();
     const taking = new Snapshot(frame), parts = elements.flatMap((each) => taking.partsOf(each));
     return drawingOf(parts, taking.reach);
   } finally {
-    frame.classList.replace("taken", "still"); // else colours would fade from the light theme back to the page's
+    frame.classList.replace("pictured", "still"); // else colours would fade from the light theme back to the page's
     for (const canvas of canvases) delete canvas.svgPen;
     redraw();
     getComputedStyle(frame).getPropertyValue("color");
