@@ -69,8 +69,7 @@ _PARTS = (
     ("earlier input tokens", BRIGHT_ORANGE, "/"),
     ("the input token of this step", GREY, "x"),
 )
-_BAR_HEIGHT = 22  # pixels; smaller for long sentences
-_LEAST_BAR = 13
+_BAR_HEIGHT, _LEAST_BAR = 22, 13  # pixels; the second for long sentences
 
 
 def raw_and_rolled(trace: Trace, rollout: Rollout, kind: str, layer: int, rows: str) -> tuple[AttentionMap, ...]:
