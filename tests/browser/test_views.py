@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest, follow
+from support.rest import at_rest, at_rest_and_hearing_keys, follow
 
 from headlight.app.navigation import GROUPS
 
@@ -219,6 +219,7 @@ def visit(page: Page, size: tuple[int, int], path: str, text: str) -> None:
 def assert_presented_in_sight(page: Page, path: str) -> None:
     """While the view is presented, by the key for it, its figure is wholly within the window."""
     resize(page, WINDOWS[0])
+    at_rest_and_hearing_keys(page)
     page.keyboard.press("p")
     expect(page.locator(BAR)).to_have_css("opacity", "0")
     at_rest(page)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,12 +27,14 @@ from ...decoding.sampling import forbid_specials, most_probable
 from ...errors import CheckpointError, ConfigError
 from ...files import load_checksummed, save_checksummed, write_atomically
 from ...model.attention import causal_mask
-from ...model.distributed import Processes
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
 from .running import HeadMeans, apply_interventions, apply_interventions_side_by_side
+
+if TYPE_CHECKING:
+    from ...model.distributed import Processes
 
 Ablate = type[Intervention]
 ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
@@ -275,7 +278,7 @@ def measure_importance(
     *,
     saved: Path | None = None,
     resume: bool = False,
-    processes: Processes | None = None,
+    processes: "Processes | None" = None,
     progress: Callable[[int], None] | None = None,
 ) -> HeadImportance:
     """Measure the mean loss of a scored target token's log P without each head, targets teacher-forced.
@@ -287,6 +290,8 @@ def measure_importance(
     """
     if not examples:
         raise ValueError("at least one sentence pair expected")
+    from ...model.distributed import Processes  # the app needs none
+
     processes = processes or Processes()
     batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
     rounds = [batches[first : first + processes.count] for first in range(0, len(batches), processes.count)]
@@ -326,13 +331,15 @@ def write_importance(
     pairs: TextPairs,
     *,
     resume: bool = False,
-    processes: Processes | None = None,
+    processes: "Processes | None" = None,
     reporter: Callable[[int], Callable[[int], None]] | None = None,
 ) -> None:
     """Measure all heads over sentence pairs into a CSV file, as `measure_importance` does; "OUT.part" is what is saved.
 
     `reporter` makes the progress callback from the number of sentences. Raises DataError where no pair fits the model.
     """
+    from ...model.distributed import Processes  # the app needs none
+
     processes = processes or Processes()
     examples = make_examples(pairs, tokenizer, model.config.max_length)
     saved, progress = out.with_name(f"{out.name}.part"), reporter(len(examples)) if reporter else None

@@ -182,7 +182,7 @@ def live(following):
     from headlight.app import results
     from headlight.views.training.replay import show_replay
 
-    show_replay(results.replay(results.checkpoint("en-fr")), "job", ("given", "wanted"), following)
+    show_replay(results.replay(results.checkpoint("en-fr")), "job", ("given", "wanted"), following=following)
 
 
 def open_live(following: bool, **query: str) -> AppTest:

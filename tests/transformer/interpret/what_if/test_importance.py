@@ -197,7 +197,7 @@ def test_the_command_writes_a_table_and_resumes(checkpoint_folder, tmp_path, mon
     out = tmp_path / "heads.csv"
     command = ["importance", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--out", str(out)]
     assert main(command) == 0
-    rows = list(csv.DictReader(out.open()))
+    rows = list(csv.DictReader(out.read_text().splitlines()))
     assert list(rows[0]) == ["kind", "layer", "head", "loss_in_nats_a_token", "intervention"]
     expected = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3)).ranked()
     assert len(rows) == len(expected)
