@@ -45,10 +45,15 @@ def at_rest(page: Page) -> None:
         raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
 
 
+# A page that is being left hears nothing (components/lib/leaving.js): after Back until the other one is there.
+_HEARS = "() => !(window[Symbol.for('leaving the page')]?.until > performance.now())"
+
+
 def at_rest_and_hearing_keys(page: Page) -> None:
     """Wait until that is so and the page answers its keys: the arrows, P, F and ?."""
     expect(page.locator(".presenter .keys")).to_be_enabled()
     at_rest(page)
+    page.wait_for_function(_HEARS, polling=_LOOK, timeout=PATIENCE)
 
 
 def follow(page: Page, address: str) -> None:
