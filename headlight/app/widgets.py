@@ -14,7 +14,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
-from headlight.plots.text import NOTHING, format_probability, percent
+from headlight.plots.text import NOTHING, Finding, format_probability, percent
 from transformer import Trace
 
 from . import url_state
@@ -33,19 +33,26 @@ def plain(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def show_finding(text: str, attempt: str = "") -> None:
-    """Show a sentence computed from this very example, and perhaps what to try with it."""
-    st.info(plain(text) + (f"\n\n**Try** {plain(attempt)}" if attempt else ""), icon=":material/search:")
+def show_finding(finding: Finding | str, attempt: str = "") -> None:
+    """Show what is found in this very example: its headline, and behind "more" the rest and what to try with it."""
+    shown = finding if isinstance(finding, Finding) else Finding(finding)
+    rest = "".join(
+        f"<p>{html.escape(text)}</p>" if name is None else f"<p><strong>{name}</strong> {html.escape(text)}</p>"
+        for name, text in ((None, shown.more), ("Try", attempt))
+        if text
+    )
+    folded = f"<details><summary>more</summary>{rest}</details>" if rest else ""
+    st.html(f'<div class="finding"><p class="headline">{html.escape(shown.headline)}</p>{folded}</div>')
 
 
 def show_calculation(text: str) -> None:
     """Show a number of the figure, calculated by hand."""
-    st.info(plain(text), icon=":material/calculate:")
+    st.html(f'<div class="finding"><p>{html.escape(text)}</p></div>')
 
 
 def show_attempt(text: str) -> None:
     """Show something to try."""
-    st.info(plain(text), icon=":material/science:")
+    st.html(f'<div class="finding"><details><summary>try</summary><p>{html.escape(text)}</p></details></div>')
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,6 +35,20 @@ PATTERN_WORDS = {
 # Counted over all rows with a choice, also those that could not: decoder rows before the first punctuation mark, and
 # rows that the line against the diagonal does not cross.
 _OF_ALL_ROWS = (Pattern.MIRRORED, Pattern.PUNCTUATION)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a figure shows of this very example: a headline of at most 12 words, and what belongs to it.
+
+    As text, in captions, it is both.
+    """
+
+    headline: str
+    more: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.headline} {self.more}".rstrip()
 
 
 def token_label(token: str) -> str:

@@ -1,7 +1,9 @@
 """A page through Streamlit's own test runner: how to open it, and what stands on it."""
 
 import base64
+import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +32,34 @@ def components(app: AppTest) -> list:
 
 def page_text(app: AppTest) -> str:
     elements = [*app.markdown, *app.info, *app.warning, *app.error, *app.caption, *app.title, *app.subheader]
-    return "\n".join(element.value for element in elements).replace("\\", "")
+    shown = "\n".join(element.value for element in elements).replace("\\", "")
+    return "\n".join([shown, *findings(app)])
+
+
+def findings(app: AppTest) -> list[str]:
+    """What the page says that it found, and what to try: text, one of each box."""
+    boxes = [
+        element.proto.body for element in app.get("html") if element.proto.body.startswith('<div class="finding">')
+    ]
+    return [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in boxes]
+
+
+def headlines(app: AppTest) -> list[str]:
+    """The headlines of what the page says that it found."""
+    bodies = "".join(element.proto.body for element in app.get("html"))
+    return [html.unescape(text) for text in re.findall(r'<p class="headline">(.*?)</p>', bodies)]
+
+
+def shows_only_text(app: AppTest) -> bool:
+    """Whether no tag and no link that somebody typed is one on the page."""
+    written = [
+        element.value.replace("\\<", "").replace("\\]\\(", "")
+        for element in (*app.markdown, *app.info, *app.caption, *app.warning)
+    ]
+    bodies = [element.proto.body for element in app.get("html")]
+    return not any(mark in text for text in (*written, *bodies) for mark in ("<script", "<b>")) and not any(
+        "](http" in text for text in written
+    )
 
 
 def specs(app: AppTest) -> list[dict]:

@@ -5,7 +5,7 @@
 
 const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
 const CHART = "[data-testid=stPlotlyChart]", BLOCK = "[data-testid=stVerticalBlock]";
-const SAID = "[data-testid=stElementContainer]:is(:has(> .stMarkdown), :has([data-testid=stAlertContentInfo]))";
+const SAID = "[data-testid=stElementContainer]:is(:has(> .stMarkdown), :has(.finding))";
 const HEADING = "h2, h3, p > strong:only-child";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
 const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css

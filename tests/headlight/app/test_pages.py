@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from support.pages import PAGES, ROOT, components, open_page, page_text
+from support.pages import PAGES, ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
 from headlight.app.bar import EXAMPLES
@@ -17,7 +17,7 @@ def test_a_page_opens_with_a_sentence_its_translation_and_what_to_look_for(page,
     assert app.text_input(key="text").value == sentence
     assert shipped.translate([sentence])[0] in page_text(app)
     if page == PAGES[0]:
-        assert app.info, "a page says what to look for"
+        assert headlines(app), "a page says what to look for"
         assert app.get("plotly_chart")
     else:
         assert len(components(app)) == 2, "the explorer says it in the browser"

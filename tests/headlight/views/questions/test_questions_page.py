@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, components, open_page, page_text
+from support.pages import ROOT, components, findings, open_page, page_text
 
 from headlight.app import results
 from headlight.views.architecture.page import VIEWS as ARCHITECTURE
@@ -114,7 +114,7 @@ def test_every_question_has_an_answer_a_figure_and_a_link(question, checkpoint):
     app = open_page("pages/questions.py", question=question.question, checkpoint=checkpoint, text="I love my teacher.")
     assert not app.exception and not app.warning
     assert app.subheader[0].value == question.question
-    assert len(app.get("plotly_chart")) == 1 and app.info
+    assert len(app.get("plotly_chart")) == 1 and findings(app)
     link = app.get("page_link")[0].proto
     assert question.link.label == link.label
     assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.link.query)

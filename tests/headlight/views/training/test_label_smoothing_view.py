@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text, specs, tables
+from support.pages import ROOT, open_page, page_text, shows_only_text, specs, tables
 
 from headlight.app import results
 from transformer import Translator
@@ -90,4 +90,4 @@ def test_the_tokens_of_a_hostile_sentence_are_text(monkeypatch):
     app = open_smoothing(text="<script>alert(1)</script> **b** $x^2$")
     assert not app.exception and len(specs(app)) == 5
     assert not any("<script" in label for label in specs(app)[-1]["layout"]["yaxis"]["ticktext"])
-    assert "<script" not in "".join(element.value.replace("\\<", "") for element in [*app.info, *app.markdown])
+    assert shows_only_text(app)
