@@ -4,10 +4,12 @@ All of it lives in the address. The sidebar has the pages, and under them a few 
 """
 
 import functools
+import re
 from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
@@ -51,17 +53,12 @@ def show() -> TranslationRequest:
         text = choices.line(
             "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
         )
-        examples = st.container(width="content")
-        checkpoint = results.checkpoint(
-            choices.from_list("Checkpoint", names, "checkpoint", width=125, visibility="collapsed")
-        )
-        languages = st.container(width="content")
-        strategy = _decoding()
-        with st.container(width=104):
-            copy_link("copy_link")
+        model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
+        checkpoint = results.checkpoint(_choose_checkpoint(model, names))
+        strategy = _options(checkpoint)
         with st.container(width="content"):
-            _offer_citation(checkpoint)
-        with st.container(width=132, key="presentation"):
+            copy_link("copy_link")
+        with st.container(width="content", key="presentation"):
             present = is_presented()
             presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
             if present:
@@ -72,13 +69,24 @@ def show() -> TranslationRequest:
         words = f"{plain(str(error))} Choose another checkpoint, or restore this one."
         page.error(words, icon=":material/broken_image:")
         st.stop()
-    with examples:
-        _offer_examples(translator.checkpoint)
-    with languages:
+    with model:
         target_language, source_language = _languages(translator)
+        _offer_examples(translator.checkpoint)
     with st.sidebar:
         _describe(checkpoint)
     return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
+
+
+def _choose_checkpoint(box: DeltaGenerator, names: list[str]) -> str:
+    with box:
+        return choices.from_list(
+            "Checkpoint", names, "checkpoint", width=118, visibility="collapsed", written=_with_arrow
+        )
+
+
+def _with_arrow(name: str) -> str:
+    """Write the name of a checkpoint between two languages as what it does: "en → de"."""
+    return re.sub(r"^([a-z]{2,3})-([a-z]{2,3})$", r"\1 → \2", name)
 
 
 def take_sentence(text: str) -> None:
@@ -93,6 +101,7 @@ def forget_positions() -> None:
     url_state.write("explorer_tokens", "")
     url_state.write("rewrite_weights", "")
     url_state.write("tree_prefix", "")
+    url_state.write("hidden", "")
     if "hypothesis" in st.session_state:
         st.session_state["hypothesis"] = "1"
 
@@ -122,36 +131,42 @@ def _languages(translator: Translator) -> tuple[str, str]:
     """Offer the languages among which the model lets choose; return the target's and the source's, empty for none."""
     tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if offered := tokenizer.source_languages:
-            read = choices.from_list("Source language", offered, "source", source or None, 110, visibility="collapsed")
-        if offered := tokenizer.languages:
-            written = choices.from_list(
-                "Target language", offered, "target", target or None, 110, visibility="collapsed"
-            )
+    if offered := tokenizer.source_languages:
+        read = choices.from_list("Source language", offered, "source", source or None, 110, visibility="collapsed")
+    if offered := tokenizer.languages:
+        written = choices.from_list("Target language", offered, "target", target or None, 110, visibility="collapsed")
     return written, read
 
 
-def _decoding() -> Strategy:
+def _options(checkpoint: CheckpointFiles) -> Strategy:
+    """Show what is needed less often behind one button: how it decodes, how the view is cited, the keys."""
     kind = st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
-    with st.popover(f"Decoding: {kind if kind in DECODING else DECODING[0]}", key="decoding_options"):
-        kind = choices.one_of(
-            "Decoding",
-            DECODING,
-            "decoding",
-            "Greedy takes the most probable token at each step; beam search keeps several translations under way; "
-            "sampling draws at random, in proportion to the probabilities.",
-        )
-        if kind == "beam":
-            shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
-            size = choices.slider("Beam size", 2, 10, "beam")
-            return Beam(size, choices.slider("Length penalty alpha", 0.0, 1.5, "alpha", 0.1, explanation=shorter))
-        if kind == "sampling":
-            sharper = "Below 1 the probable tokens become more probable; above 1, less."
-            temperature = choices.slider("Temperature", 0.1, 2.0, "temperature", 0.1, explanation=sharper)
-            top_k = choices.slider("Top-k", 0, 50, "topk", explanation="Draw among the k most probable; 0: among all.")
-            seed = choices.whole_number("Seed", 1, 9999, "seed", "1 to 9999. Another seed, another draw.")
-            return Sampling(temperature=temperature, top_k=top_k, seed=seed)
+    label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
+    with st.popover(label, key="options", help="Decoding, a reference to this view, keys"):
+        strategy = _decoding()
+        _offer_citation(checkpoint)
+        st.caption("Keys: **P** presents, **F** fills the screen, **?** lists all.")
+    return strategy
+
+
+def _decoding() -> Strategy:
+    kind = choices.one_of(
+        "Decoding",
+        DECODING,
+        "decoding",
+        "Greedy takes the most probable token at each step; beam search keeps several translations under way; "
+        "sampling draws at random, in proportion to the probabilities.",
+    )
+    if kind == "beam":
+        shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
+        size = choices.slider("Beam size", 2, 10, "beam")
+        return Beam(size, choices.slider("Length penalty alpha", 0.0, 1.5, "alpha", 0.1, explanation=shorter))
+    if kind == "sampling":
+        sharper = "Below 1 the probable tokens become more probable; above 1, less."
+        temperature = choices.slider("Temperature", 0.1, 2.0, "temperature", 0.1, explanation=sharper)
+        top_k = choices.slider("Top-k", 0, 50, "topk", explanation="Draw among the k most probable; 0: among all.")
+        seed = choices.whole_number("Seed", 1, 9999, "seed", "1 to 9999. Another seed, another draw.")
+        return Sampling(temperature=temperature, top_k=top_k, seed=seed)
     return Greedy()
 
 
@@ -188,14 +203,14 @@ def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
 
 @st.fragment
 def _offer_citation(checkpoint: CheckpointFiles) -> None:
-    """Show a button that opens a reference to what is shown.
+    """Show a reference to what is shown, folded.
 
     It is written when it is opened, by a run of its own: a view may have changed the address since the page's last run.
     """
-    popover = st.popover("Cite", key="cite", on_change="rerun")
-    if not popover.open:
+    folded = st.expander("Cite this view", key="cite", on_change="rerun")
+    if not folded.open:
         return
-    with popover:
+    with folded:
         st.markdown("A reference to what is shown: the program, the weights that computed it, and its address.")
         try:
             st.code(_citation(checkpoint), language=None, wrap_lines=True)

@@ -69,8 +69,9 @@ def from_list(
     start: str | None = None,
     width: Width = 220,
     visibility: Visibility = "visible",
+    written: Callable[[str], str] = str,
 ) -> str:
-    """Show a list to open and return the chosen option."""
+    """Show a list to open and return the chosen option; `written` turns each into what is read there."""
     first = options.index(default_of(key, start) or options[0])
     return st.selectbox(
         label,
@@ -80,6 +81,7 @@ def from_list(
         bind=_BOUND,
         width=width,
         label_visibility=visibility,
+        format_func=written,
     )
 
 

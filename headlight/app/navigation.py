@@ -120,10 +120,10 @@ def show_name() -> None:
     Its style is on this page alone. As a `:has()` in the style of all pages, it made every change of any page, and each
     label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
     """
-    with st.container(gap=None, key="name"):
-        st.html(_HOME_STYLE)
-        st.title("Headlight", anchor=False)
-        st.markdown("See a Transformer translate, head by head: type a sentence, and every number is the model's own.")
+    st.html(_HOME_STYLE)
+    with st.container(horizontal=True, gap=None, key="name"):
+        st.title("Headlight", anchor=False, width="content")
+        st.markdown("See a Transformer translate, head by head. Every number is the model's own.", width="content")
 
 
 def _show_title(title: str) -> None:

@@ -31,6 +31,8 @@ PARAMETERS = {
     "topk": Parameter("k of top-k sampling, 0 for all", 0),
     "seed": Parameter("seed of sampling", 1),
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
+    # Home.
+    "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
     # Shared by several pages.
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),

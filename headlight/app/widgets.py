@@ -156,8 +156,8 @@ def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
 
 
 def is_presented() -> bool:
-    """Return whether the page is in presentation mode."""
-    return url_state.read("present") == "1"
+    """Return whether the page is in presentation mode, which phones do not have."""
+    return url_state.read("present") == "1" and "Mobi" not in (st.context.headers.get("User-Agent") or "")
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
@@ -190,7 +190,12 @@ def show_translation(request: TranslationRequest) -> Trace:
     """
     trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
-        st.markdown(f"{plain(data.get('target_language', 'Translation'))}: **{one_line(trace.target_text)}**")
+        read = (
+            f"{one_line(request.text)} → "
+            if is_presented()
+            else f"{plain(data.get('target_language', 'Translation'))}: "
+        )
+        st.markdown(f"{read}**{one_line(trace.target_text)}**")
     show_doubts(request)
     return trace
 

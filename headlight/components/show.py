@@ -159,9 +159,14 @@ def replay_player(
     )
 
 
-def token_lines(payload: dict, key: str) -> None:
-    """Show a translation's tokens in two rows, joined by one cross-attention head. Nothing comes back."""
-    _show("token_lines/lines", payload, key)
+def token_lines(payload: dict, key: str, on_word: Callable[[int], None] | None = None) -> None:
+    """Show a translation's tokens in two rows, joined by one cross-attention head.
+
+    Where the payload says which source tokens are `hidden`, `on_word` gets the number of a source word, from 0, that
+    was clicked.
+    """
+    heard = {"word": lambda number: on_word(int(number))} if on_word else {}
+    _show("token_lines/lines", payload, key, **heard)
 
 
 def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weights: Callable[[str], None]) -> None:

@@ -64,13 +64,23 @@ class Hypothesis:
 class DecodingState:
     """The sentences under way: their memory's keys and values, the caches, and what has to be masked."""
 
-    def __init__(self, model: Transformer, sources: Sequence[Ids], capacity: int, memory: Tensor | None = None):
+    def __init__(
+        self,
+        model: Transformer,
+        sources: Sequence[Ids],
+        capacity: int,
+        memory: Tensor | None = None,
+        hidden: Tensor | None = None,
+    ):
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
         self.source_mask = None if same_length else padding_mask(source, config.pad_id)
         if memory is None:
             memory = model.encode(source, self.source_mask)
+        if hidden is not None:
+            readable = ~hidden.to(model.device)[:, None, None, :]
+            self.source_mask = readable if self.source_mask is None else self.source_mask & readable
         self.caches = model.start_caches(memory, capacity)
         self._step = decoding_step(model)
 
@@ -122,14 +132,16 @@ def decode(
     prefixes: Sequence[Ids] | None = None,
     memory: Tensor | None = None,
     companions: Companions | None = None,
+    hidden: Tensor | None = None,
 ) -> list[Hypothesis]:
     """Translate a batch, each until its end of sentence or its length limit.
 
     sources: ids ending with end of sentence; prefixes: ids that each translation must begin with; memory: the encoded
-    sources, [batch, source, d_model], where they are already there; companions: which ends stop which others.
+    sources, [batch, source, d_model], where they are already there; companions: which ends stop which others; hidden:
+    True for source positions that no cross-attention may read, [batch, source].
     Raises ValueError when model and sources do not fit (see `check_batch`).
     """
-    outputs, totals = _decode(model, sources, strategy, prefixes, memory, companions)
+    outputs, totals = _decode(model, sources, strategy, prefixes, memory, companions, hidden)
     return [
         Hypothesis(tuple(ids), total, total, ids[-1] == model.config.end_id)
         for ids, total in zip(outputs, totals, strict=True)
@@ -155,6 +167,7 @@ def _decode(
     prefixes: Sequence[Ids] | None,
     memory: Tensor | None,
     companions: Companions | None = None,
+    hidden: Tensor | None = None,
     *,
     scored: bool = True,
 ) -> tuple[list[list[int]], list[float]]:
@@ -162,7 +175,7 @@ def _decode(
     prefixes = check_batch(model, sources, prefixes)
     choose = _chooser(model, strategy)
     limits = length_limits(model, sources)
-    state = DecodingState(model, sources, max(limits), memory)
+    state = DecodingState(model, sources, max(limits), memory, hidden)
     outputs: list[list[int]] = [[] for _ in sources]
     totals = [0.0] * len(sources)
     running: list[int | None] = list(range(len(sources)))  # the sentence of each row; None once it is finished

@@ -188,6 +188,21 @@ def is_word(token: str) -> bool:
     return any(character.isalnum() for character in token) and not (token.startswith("<") and token.endswith(">"))
 
 
+def word_ranges(tokens: Sequence[str]) -> list[range]:
+    """Return the positions of each word and of each run of punctuation marks, in order; special tokens are in none."""
+    ranges: list[range] = []
+    for position, token in enumerate(tokens):
+        if token.startswith("<") and token.endswith(">"):
+            continue
+        marks, before = is_punctuation(token), tokens[position - 1] if position else ""
+        follows = bool(ranges) and ranges[-1].stop == position and not token.startswith(SPACE)
+        if follows and marks == is_punctuation(before):
+            ranges[-1] = range(ranges[-1].start, position + 1)
+        else:
+            ranges.append(range(position, position + 1))
+    return ranges
+
+
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:
     """Return True for the rows that have more than one key to read: [..., queries, keys] -> [..., queries]."""
     several: np.ndarray = (~np.isnan(weights)).sum(axis=-1) > 1

@@ -4,7 +4,7 @@ A label of one sentence is no role: few heads do the same in most sentences. The
 sentence by sentence, over teacher-forced passes in batches.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from ..files import reading_json, save_json
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import record
-from .head_patterns import Pattern, measure_heads
-from .trace import blank_masked
+from .head_patterns import HeadMeasures, Pattern, measure_heads, most_confident_head
+from .trace import Trace, blank_masked, masked_maps
 
 ROLES_FILE = "heads.json"
 _VERSION = 1
@@ -44,19 +44,37 @@ class HeadRoles:
         """Return in what share of the sentences a head has this label, from 0 to 1."""
         return float(self.labelled[AttentionKind(kind)][layer, head, _INDEX[Pattern(pattern)]] / self.sentences)
 
-    def default_head(self, kind: AttentionKind | str) -> tuple[int, int]:
+    def default_head(self, kind: AttentionKind | str, measured: Sequence[HeadMeasures] = ()) -> tuple[int, int]:
         """Return the head of a kind, layer and head from 0, whose pattern one sees at a glance.
 
         Of cross-attention the best aligner, whose largest weight is most often on the source token that its output
         translates, of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
+        It is the best in the sentence that was `measured`, over the corpus where several are, or no sentence is given.
         """
         kind = AttentionKind(kind)
         positional = (Pattern.PREVIOUS, Pattern.NEXT)
         patterns = (Pattern.OUTPUT_ALIGNMENT,) if kind == AttentionKind.CROSS else positional
         columns = [_INDEX[pattern] for pattern in patterns]
         rows, eligible = (table[kind][:, :, columns] for table in (self.rows, self.eligible))
-        layer, head, _ = np.unravel_index((rows / np.maximum(eligible, 1)).argmax(), rows.shape)
+        corpus = (rows / np.maximum(eligible, 1)).max(axis=-1)
+        here = np.zeros_like(corpus)
+        for head in measured:
+            here[head.layer, head.head] = max(np.nan_to_num([head.shares[pattern] for pattern in patterns]))
+        best = np.where(here == here.max(), corpus, -1.0)
+        layer, head = np.unravel_index(best.argmax(), best.shape)
         return int(layer), int(head)
+
+
+def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | None = None) -> tuple[int, int]:
+    """Return the head of a kind, layer and head from 0, whose pattern is plainest in a translation.
+
+    See `HeadRoles.default_head`; without `roles` it is the most confident one.
+    """
+    keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
+    maps = masked_maps(trace, kind)
+    if roles is None:
+        return most_confident_head(maps, keys)
+    return roles.default_head(kind, measure_heads(kind, maps, keys, trace.target_tokens))
 
 
 _INDEX = {pattern: index for index, pattern in enumerate(Pattern)}

@@ -27,10 +27,9 @@ from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistic
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
-from transformer.interpret.head_patterns import most_confident_head
-from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles
+from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
-from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import INTERVENTIONS
 from transformer.toy.jobs import Jobs
 from transformer.training.replay import TrainingReplay, load_replay, replay_file
@@ -173,16 +172,10 @@ def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[
     return record(target=found[min(request.rank, len(found)) - 1])
 
 
+@_cached(max_entries=TRACES, show_spinner=False)
 def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
-    """The head of a kind to begin with, layer and head from 0: the one whose pattern is plainest over the corpus, or,
-    where that was not measured, the most confident one of this sentence. Raises UserError.
-    """
-    measured = roles(request.checkpoint)
-    if measured:
-        return measured.default_head(kind)
-    translation = trace(request)
-    keys = translation.decoder_input_tokens if kind == "decoder" else translation.source_tokens
-    return most_confident_head(masked_maps(translation, kind), keys)
+    """Return the head of a kind to begin with, layer and head from 0: see `plainest_head`. Raises UserError."""
+    return plainest_head(trace(request), kind, roles(request.checkpoint))
 
 
 def is_greedy(request: TranslationRequest) -> bool:

@@ -4,6 +4,7 @@ activation patching, and what the decoder makes of early layers.
 Interventions are frozen and part of the key as they are.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +16,10 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.beam import Branch, path_to, search_tree
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.interpret.activations import Predictions, Request, record, weights_of
+from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.interpret.what_if.importance import (
     ABLATIONS,
     HeadImportance,
@@ -98,6 +101,20 @@ def same_target_trace(request: TranslationRequest, interventions: Interventions)
     """Return the unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
     under, target = _under(request, interventions), trace(request).target_ids
     return translator(request.checkpoint).record(request.source, under, decoded=target)[0]
+
+
+def hidden_trace(request: TranslationRequest, hidden: Sequence[range]) -> Trace:
+    """Return the translation that the same search finds when source words are hidden from all cross-attention."""
+    return changed_trace(request, hide([position for word in hidden for position in word]))
+
+
+@_cached(max_entries=64, show_spinner=False)
+def translations_without_each_word(request: TranslationRequest) -> tuple[Hypothesis, ...]:
+    """Return the greedy translation without each word of the text, in its order (see `word_ranges`)."""
+    sentence, model = trace(request), translator(request.checkpoint).model
+    given = request.prefix or sentence.target_ids[: sentence.num_forced]
+    words = word_ranges(sentence.source_tokens)
+    return tuple(translate_without_each(model, sentence.source_ids, words, given))
 
 
 @_cached(max_entries=64, show_spinner=False)

@@ -7,13 +7,18 @@ import { Room } from "./room.js";
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward" }; // the buttons of every player
+const PAGES = { PageUp: -1, PageDown: 1 };
+const PAGE_LINKS = "[data-testid=stSidebarNavLink]", FOLD = "[data-testid=stSidebarCollapseButton] button";
+const NARROW = "(max-width: 768px)"; // where the list of pages lies over the page
 
 class Presenter extends Component {
   constructor(root) {
     super(root);
     this.find(".present").onclick = () => this.present(!this.data.present);
-    this.find(".keys").onclick = () => this.list();
+    this.find(".end").onclick = () => this.present(false);
     this.listen(document, "keydown", (event) => this.key(event));
+    this.listen(document, "click", ({ target }) => target.closest?.(PAGE_LINKS) && foldPages());
+    foldPages();
     this.room = new Room();
     this.ends.push(() => this.room.leave());
     for (const button of root.querySelectorAll(":disabled")) button.disabled = false; // from here on they do something
@@ -21,6 +26,7 @@ class Presenter extends Component {
 
   receive(data) {
     this.data = data;
+    this.find(".end").togglePopover(data.present);
     this.room.watch((this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]"), data.present);
   }
 
@@ -30,6 +36,7 @@ class Presenter extends Component {
     if (event.key === "?") this.list();
     else if (event.key === "p" || event.key === "P") this.present(!this.data.present);
     else if (event.key === "f" || event.key === "F") fullScreen();
+    else if (event.key in PAGES && this.data.present) openPage(PAGES[event.key]);
     else if (event.key === "Escape" && this.data.present && !this.find("dialog").open) this.present(false);
     else if (!(event.key in STEPPERS) || isWithin(HAVE_ARROWS_OF_THEIR_OWN)) return;
     else if (!step(STEPPERS[event.key])) return;
@@ -38,6 +45,7 @@ class Presenter extends Component {
 
   // The address has it, so that a link opens a presentation too; and the server has the address.
   present(wanted) {
+    document.activeElement?.blur(); // a ring around what was clicked last would be presented too
     this.setTriggerValue("present", wanted);
   }
 
@@ -53,6 +61,18 @@ function fullScreen() {
   const { fullscreenElement, documentElement } = document;
   const done = fullscreenElement ? document.exitFullscreen() : documentElement.requestFullscreen();
   done.catch(() => {}); // a browser may refuse: then nothing changes
+}
+
+// On a narrow screen the list of pages would lie over the page that was chosen in it.
+function foldPages() {
+  if (window.matchMedia(NARROW).matches) document.querySelector(FOLD)?.click();
+}
+
+// Open the page so many places further in the list.
+function openPage(by) {
+  const links = [...document.querySelectorAll(PAGE_LINKS)];
+  const here = links.findIndex((link) => new URL(link.href).pathname === location.pathname);
+  links[here + by]?.click();
 }
 
 // Click the button of the page's first player that is in sight; false where there is none.

@@ -1,12 +1,12 @@
 // Where the tokens stand and the lines run.
 
-export const LARGEST_LETTERS = 15, SMALLEST_LETTERS = 12; // pixels
+const SMALLEST_LETTERS = 12; // pixels
 const FAINTEST = 0.01; // weights below this have no line
 
 // The size of letters with which a row that is `wide` at the largest size fits into the room, if one does.
-export function lettersFor(wide, room) {
-  const size = Math.floor((LARGEST_LETTERS * room) / wide);
-  return Math.min(LARGEST_LETTERS, Math.max(SMALLEST_LETTERS, size));
+export function lettersFor(wide, room, largest) {
+  const size = Math.floor((largest * room) / wide);
+  return Math.min(largest, Math.max(SMALLEST_LETTERS, size));
 }
 
 // The weights that have a line, the largest last, so that it lies on top: {row, column, weight}.
@@ -20,10 +20,11 @@ export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
 // How opaque the blue of an output token of this probability is.
 export const tintOf = (probability) => 0.04 + 0.6 * probability;
 
-// From the middle of a source token, above, to that of an output token, `high` pixels below it.
-export function curve(from, to, high) {
-  const [start, end, bend] = [from, to, high / 2].map((value) => Number(value.toFixed(1)));
-  return `M${start} 0C${start} ${bend} ${end} ${bend} ${end} ${high}`;
+// From below a source token to above an output token, each {x, y} in pixels, upright at both ends.
+export function curve(from, to) {
+  const [x, y, endX, endY] = [from.x, from.y, to.x, to.y].map((value) => Number(value.toFixed(1)));
+  const bend = Number(((y + endY) / 2).toFixed(1));
+  return `M${x} ${y}C${x} ${bend} ${endX} ${bend} ${endX} ${endY}`;
 }
 
 // What is pointed at after an arrow key: another token of its row, or the nearest one of the other row.
@@ -34,7 +35,7 @@ export function moved({ side, index }, key, centres) {
   const other = { ArrowUp: "source", ArrowDown: "output" }[key];
   if (!other) return null;
   if (other === side) return { side, index };
-  const distance = (at) => Math.abs(centres[other][at] - centres[side][index]);
+  const distance = (at) => Math.abs(centres[other][at].x - centres[side][index].x);
   const nearest = centres[other].reduce((best, _, at) => (distance(at) < distance(best) ? at : best), 0);
   return { side: other, index: nearest };
 }

@@ -1,16 +1,19 @@
 // Source tokens above, output tokens below, and between them the weights of one cross-attention head. Pointing at a
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
+// Where words can be hidden, a click on one reports it.
 
 import { offerPicture } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Table } from "../lib/table.js";
-import { LARGEST_LETTERS, curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
+import { chipText, joined } from "../lib/tokens.js";
+import { curve, lettersFor, linesOf, moved, opacityOf, tintOf, widthOf } from "./geometry.js";
 import { figureOf } from "./picture.js";
 import { invitation, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const SIDES = ["source", "output"];
+const ALL = -1; // reported as a word: nothing is to be hidden any more
 const tint = (share) => `rgba(31, 119, 224, ${tintOf(share).toFixed(3)})`;
 
 class TokenLines extends Component {
@@ -18,8 +21,10 @@ class TokenLines extends Component {
     super(root);
     const { find } = this;
     Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
-    Object.assign(this, { between: find(".between"), readout: find(".readout") });
+    Object.assign(this, { between: find(".between"), readout: find(".readout"), found: find(".found") });
+    find(".all").onclick = () => this.setTriggerValue("word", ALL);
     this.rows = { source: find(".source"), output: find(".output") };
+    this.buttons = { source: [], output: [] };
     this.hovered = this.focused = null; // {side, index}
     for (const side of SIDES) this.listenToRow(side, this.rows[side]);
     const label = () => `Weights of ${this.data.name}: a row for each output token, a column for each source token`;
@@ -31,7 +36,7 @@ class TokenLines extends Component {
 
   listenToRow(side, row) {
     const found = (event) => {
-      const index = [...row.children].indexOf(event.target.closest("button"));
+      const index = this.buttons[side].indexOf(event.target.closest("button"));
       return index < 0 ? null : { side, index };
     };
     const point = (name, to) => {
@@ -43,7 +48,11 @@ class TokenLines extends Component {
     row.onpointerleave = () => point("hovered", null);
     row.addEventListener("focusin", (event) => point("focused", found(event)));
     row.addEventListener("focusout", () => point("focused", null));
-    row.onclick = (event) => event.target.closest("button")?.focus(); // which Safari does not do by itself
+    row.onclick = (event) => {
+      event.target.closest("button")?.focus(); // which Safari does not do by itself
+      const clicked = found(event);
+      if (clicked && side === "source") this.hide(clicked.index);
+    };
     row.onkeydown = (event) => this.key(event, found(event));
   }
 
@@ -53,30 +62,36 @@ class TokenLines extends Component {
     const to = moved(from, event.key, this.centres);
     if (!to) return;
     this.hovered = null;
-    this.rows[to.side].children[to.index].focus();
+    this.buttons[to.side][to.index].focus();
     event.preventDefault();
+  }
+
+  // Report that the word of a source token is to be hidden, or shown again.
+  hide(index) {
+    const word = this.data.source_words.findIndex(([first, after]) => first <= index && index < after);
+    if (this.data.hidden && word >= 0) this.setTriggerValue("word", word);
   }
 
   receive(data) {
     const texts = JSON.stringify([data.source, data.outputs]), isNew = texts !== this.texts;
+    const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
     Object.assign(this, { data, texts });
     this.frame.setAttribute("aria-label", `Source and output tokens joined by the cross-attention of ${data.name}`);
     this.stage.style.setProperty("--apart", `${data.apart}px`);
     if (isNew) {
-      this.hovered = this.focused = null;
-      this.fill("source", data.source);
-      this.fill("output", data.outputs);
-      this.scroll.scrollLeft = 0;
+      this.hovered = null;
+      if (!isSameSource) {
+        this.focused = null;
+        this.fill("source", data.source, data.source_words);
+        this.scroll.scrollLeft = 0;
+      } else if (this.focused?.side === "output") this.focused = null;
+      this.fill("output", data.outputs, data.output_words);
     }
-    data.outputs.forEach((token, index) => {
-      const button = this.rows.output.children[index];
-      button.querySelector(".token").style.backgroundColor = tint(data.probabilities[index]);
-      button.querySelector(".chance").textContent = data.short_chances[index];
-      const rank = data.ranks[index] === 1 ? "top-1" : `rank ${data.ranks[index]}`;
-      const label = `“${token}”, output token ${index + 1}, probability ${data.chances[index]}, ${rank}`;
-      button.setAttribute("aria-label", label);
-      button.title = label;
-    });
+    this.describeSource();
+    this.found.hidden = !data.headline;
+    this.find(".headline").textContent = data.headline ?? "";
+    this.find(".all").hidden = !data.hidden?.length;
+    data.outputs.forEach((token, index) => this.describeOutput(token, index, isNew && isSameSource));
     this.lines = linesOf(data.weights);
     const paths = this.lines.map(({ weight }) => {
       const look = { "stroke-width": widthOf(weight).toFixed(2), "stroke-opacity": opacityOf(weight).toFixed(3) };
@@ -88,61 +103,88 @@ class TokenLines extends Component {
     this.table.draw();
   }
 
-  fill(side, tokens) {
+  describeSource() {
+    const { source, hidden } = this.data;
+    this.frame.classList.toggle("hides", Boolean(hidden));
+    this.buttons.source.forEach((button, index) => {
+      const isHidden = Boolean(hidden?.includes(index));
+      const offer = hidden && !button.classList.contains("special");
+      const what = !offer ? "" : isHidden ? ", hidden from every head: click to show it again" : ": click to hide it";
+      button.classList.toggle("hidden", isHidden);
+      if (offer) button.setAttribute("aria-pressed", String(isHidden));
+      button.title = `“${source[index]}”, source token ${index + 1}${what}`;
+      button.setAttribute("aria-label", button.title);
+    });
+  }
+
+  describeOutput(token, index, flashes) {
+    const { probabilities, short_chances, ranks, chances, changed } = this.data, button = this.buttons.output[index];
+    const rank = ranks[index] === 1 ? "top-1" : `rank ${ranks[index]}`, isChanged = Boolean(changed?.includes(index));
+    const label = `“${token}”, output token ${index + 1}, probability ${chances[index]}, ${rank}`;
+    button.querySelector(".token").style.setProperty("--tint", tint(probabilities[index]));
+    button.querySelector(".chance").textContent = short_chances[index];
+    button.classList.toggle("changed", isChanged);
+    button.classList.toggle("flashes", isChanged && flashes);
+    button.setAttribute("aria-label", isChanged ? `${label}, changed` : label);
+    button.title = label;
+  }
+
+  fill(side, tokens, words) {
     const buttons = tokens.map((token, index) => {
-      const starts = token.length > 1 && token.startsWith("▁"), text = starts ? token.slice(1) : token;
-      const start = starts ? [element("span", "start", "▁")] : [];
-      const chip = element("span", "token", ...start, element("span", "word", text));
-      const weight = element("span", "weight");
-      const parts = side === "source" ? [weight, chip] : [chip, element("span", "chance"), weight];
       const special = this.data.special.includes(token);
+      const chip = element("span", "token", chipText(token, special)), weight = element("span", "weight");
+      const parts = side === "source" ? [weight, chip] : [chip, element("span", "chance"), weight];
       const button = element("button", special ? "special" : "", ...parts);
       button.type = "button";
       button.tabIndex = index ? -1 : 0;
-      button.title = `“${token}”, ${side} token ${index + 1}`;
-      button.setAttribute("aria-label", button.title);
       return button;
     });
-    this.rows[side].replaceChildren(...buttons);
+    this.buttons[side] = buttons;
+    this.rows[side].replaceChildren(...joined(buttons, words));
   }
 
   // Letters as large as both rows allow, then the lines from middle to middle.
   place() {
     if (!this.data || !this.scroll.clientWidth) return;
-    const { stage, scroll, rows, between } = this;
-    stage.style.setProperty("--size", `${LARGEST_LETTERS}px`);
+    const { stage, scroll, buttons, between } = this, largest = this.data.letters;
+    stage.style.setProperty("--size", `${largest}px`);
     stage.style.setProperty("--gap", "6px");
-    const letters = lettersFor(stage.scrollWidth, scroll.clientWidth);
-    if (letters < LARGEST_LETTERS) {
+    const letters = lettersFor(stage.scrollWidth, scroll.clientWidth, largest);
+    if (letters < largest) {
       stage.style.setProperty("--size", `${letters}px`);
       stage.style.setProperty("--gap", "2px");
     }
-    const middle = (button) => button.offsetLeft + button.offsetWidth / 2 - between.parentElement.offsetLeft;
-    this.centres = Object.fromEntries(SIDES.map((side) => [side, [...rows[side].children].map(middle)]));
+    const chip = (button) => button.querySelector(".token"), middle = (at) => at.offsetLeft + at.offsetWidth / 2;
+    this.centres = {
+      source: buttons.source.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop + at.offsetHeight })),
+      output: buttons.output.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop })),
+    };
     const { source, output } = this.centres;
     this.lines.forEach(({ row, column }, at) => {
-      between.children[at].setAttribute("d", curve(source[column], output[row], this.data.apart));
+      between.children[at].setAttribute("d", curve(source[column], output[row]));
     });
   }
 
   // The lines and numbers of what is pointed at, else all lines and no number.
   show() {
-    const pointed = this.hovered ?? this.focused, { rows } = this;
+    const named = this.hovered ?? this.focused;
+    // Nothing reads a hidden word, so that pointing at it would leave no line.
+    const pointed = named?.side === "source" && this.data.hidden?.includes(named.index) ? null : named;
     this.between.classList.toggle("pointed", pointed !== null);
     this.lines.forEach((line, at) => {
       const isOn = pointed && line[pointed.side === "output" ? "row" : "column"] === pointed.index;
       this.between.children[at].classList.toggle("on", Boolean(isOn));
     });
     for (const side of SIDES) {
-      [...rows[side].children].forEach((button, index) => {
+      this.buttons[side].forEach((button, index) => {
         const isPointed = pointed?.side === side && pointed.index === index;
         const weight = !pointed || pointed.side === side ? null : this.weight(pointed, index);
         button.classList.toggle("pointed", isPointed);
         button.querySelector(".weight").textContent = weight === null ? "" : weightText(weight);
         button.classList.toggle("little", weight !== null && weight < LITTLE);
         if (side === "source") {
-          const share = weight === null ? "" : `rgba(31, 119, 224, ${opacity(weight).toFixed(3)})`;
-          button.querySelector(".token").style.backgroundColor = share;
+          const share = weight === null ? "transparent" : `rgba(31, 119, 224, ${opacity(weight).toFixed(3)})`;
+          button.querySelector(".token").style.setProperty("--tint", share);
         }
         if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
       });

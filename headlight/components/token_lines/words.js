@@ -41,9 +41,8 @@ export function sourceWords({ source, outputs, weights }, column) {
 }
 
 // What is said while nothing is pointed at: how to begin.
-export function invitation({ name }) {
-  return (
-    `Each line is a cross-attention weight (${name}): the stronger, the larger. The more probable an output ` +
-    "token, the stronger its colour. Point at a token, or touch it, to read its weights."
-  );
+export function invitation({ name, hidden }) {
+  const probable = hidden ? "" : " The more probable an output token, the stronger its colour.";
+  const point = "Point at a token, or touch it, to read its weights.";
+  return `Each line is a cross-attention weight (${name}): the stronger, the larger.${probable} ${point}`;
 }

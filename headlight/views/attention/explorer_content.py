@@ -18,10 +18,9 @@ from transformer.interpret.head_patterns import (
     is_punctuation,
     measure_head,
     measure_heads,
-    most_confident_head,
     representative_heads,
 )
-from transformer.interpret.head_roles import HeadRoles
+from transformer.interpret.head_roles import HeadRoles, plainest_head
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, masked_maps
 from transformer.model.names import AttentionKind
 
@@ -206,7 +205,7 @@ def explorer_page(
     (see `explorer_choice`), by default the head of the cross-attention with the plainest pattern.
     """
     if choice is None:
-        head = roles.default_head("cross") if roles else most_confident_head(trace.cross, trace.source_tokens)
+        head = plainest_head(trace, "cross", roles)
         choice = explorer_choice(trace, "cross", *head)
     words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
     return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)

@@ -4,25 +4,27 @@ import numpy as np
 
 from headlight.plots.text import format_probability, head_name, percent, quoted, quoted_at, sentence_case, signed
 from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
-from transformer.interpret.head_patterns import strongest_word_pair
+from transformer.interpret.head_patterns import strongest_word_pair, word_ranges
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
-LINES_APART = 230  # pixels between the rows of tokens
+LINES_APART, LETTERS = 230, 15  # pixels between the rows of tokens, and of their letters
 OUT_OF_DEPTH = "This sentence may be out of the model's depth"
 _RARE = 0.05  # of the corpus's sentences
 
 
-def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART) -> dict:
+def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART, letters: int = LETTERS) -> dict:
     """Return what `token_lines` shows of a trace and a cross-attention map of it, ready for JSON.
 
     weights: [outputs, source], numbers with the digits of float32; rows are named by their output tokens. `apart` is
-    the distance between the rows in pixels.
+    the distance between the rows, `letters` the size of the letters where they fit, in pixels.
     """
     probabilities = _digits(trace.target_probabilities)
     return {
         "name": head_name(shown.layer, shown.head, shown.layers, shown.heads),
         "source": list(trace.source_tokens),
         "outputs": list(trace.target_tokens),
+        "source_words": [[each.start, each.stop] for each in word_ranges(trace.source_tokens)],
+        "output_words": [[each.start, each.stop] for each in word_ranges(trace.target_tokens)],
         "special": list(SPECIAL_TOKENS),
         "probabilities": probabilities,
         "chances": [format_probability(each) for each in probabilities],
@@ -30,6 +32,7 @@ def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART) -
         "ranks": [int(rank) for rank in trace.target_ranks],
         "weights": [_digits(row) for row in shown.weights],
         "apart": apart,
+        "letters": letters,
     }
 
 

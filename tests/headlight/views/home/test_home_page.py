@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.pages import components, open_page, page_text
 
-from headlight.views.home import LESSONS, WAYS
+from headlight.views.home.page import LESSONS, WAYS
 
 HOME = "pages/home.py"
 

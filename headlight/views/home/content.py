@@ -1,0 +1,101 @@
+"""What the home says: the lessons of a pair of languages, and what a translation lost when words were hidden."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from headlight.plots.text import quoted
+from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.trace import Trace
+
+MOST_NAMED = 3  # words of a translation in a headline
+
+
+@dataclass(frozen=True)
+class Card:
+    """Something that translation has to solve: a question, and the sentences in which it is seen, by a short name."""
+
+    title: str
+    question: str
+    sentences: dict[str, str]
+
+
+_IT = {f"The {animal}": f"The {animal} is hungry because it has not eaten." for animal in ("cat", "dog", "child")}
+
+
+def _card(title: str, question: str, sentence: str) -> Card:
+    return Card(title, question, {sentence: sentence})
+
+
+CARDS = {
+    ("English", "German"): (
+        _card("Where does the verb go?", "“Saw” is third here.", "Yesterday I saw your brother in the city."),
+        Card("What is “it”?", "… is hungry because it has not eaten.", _IT),
+        _card("One word or several?", "Two words for one thing.", "I am waiting at the bus stop."),
+    ),
+    ("English", "French"): (
+        _card("Where does the colour go?", "“Red” is before the car here.", "The red car is very fast."),
+        _card("One word or two?", "“Not” is one word here.", "He does not speak French."),
+        _card("Where do “they” go?", "“Them” is after the verb here.", "I see them every day."),
+    ),
+}
+
+
+def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[str, str]]) -> tuple[Card, ...]:
+    """Return the cards of a pair of languages; for others one for each of the first sentences of a training replay."""
+    made = (Card(source, f"In its training replay: {target}", {"try it": source}) for source, target in probes[:3])
+    return CARDS.get((source_language, target_language)) or tuple(made)
+
+
+def changed_outputs(before: Trace, after: Trace) -> list[int]:
+    """Return the positions of the output tokens that are not in the translation before, in its order."""
+    matcher = SequenceMatcher(None, before.target_ids, after.target_ids, autojunk=False)
+    return [
+        position
+        for tag, _, _, start, stop in matcher.get_opcodes()
+        if tag in ("replace", "insert")
+        for position in range(start, stop)
+    ]
+
+
+def words_of(tokens: Sequence[str], ranges: Sequence[range] | None = None) -> list[str]:
+    """Return the words and punctuation marks of a sentence as they are written."""
+    return ["".join(tokens[i] for i in each).replace("▁", "") for each in ranges or word_ranges(tokens)]
+
+
+def describe_hidden(before: Trace, after: Trace, hidden: Sequence[range], harmless: int | None = None) -> str:
+    """Say what the translation lost under hidden source words, and how many can be hidden alone without a change.
+
+    `harmless`: single words without which the translation is the same; None where that was not measured.
+    """
+    if not hidden:
+        return "Click a word to hide it from every head. What will be lost?"
+    count = len(word_ranges(before.source_tokens))
+    without = " and ".join(map(quoted, words_of(before.source_tokens, hidden)))
+    spare = "" if harmless is None else f" {harmless} of {count} words and marks can be hidden without any change."
+    return f"Without {without} {_outcome(before, after)}.{spare}"
+
+
+def _outcome(before: Trace, after: Trace) -> str:
+    """Say how a translation differs from the one before, in few words."""
+    if before.target_ids == after.target_ids:
+        return "the translation stays the same"
+    old, new = words_of(before.target_tokens), words_of(after.target_tokens)
+    lost, gained, parts = [], [], 0
+    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            lost, gained, parts = lost + old[start:stop], gained + new[begin:end], parts + 1
+    if parts > 1 or max(len(lost), len(gained)) > MOST_NAMED:
+        kept = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
+        return f"{len(old) - kept} of {len(old)} words and marks change"
+    if not gained:
+        return f"the translation loses {quoted(' '.join(lost))}"
+    if not lost:
+        return f"the translation gains {quoted(' '.join(gained))}"
+    return f"{quoted(' '.join(lost))} becomes {quoted(' '.join(gained))}"
+
+
+def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> int:
+    """Count the words without which the same translation is found."""
+    return sum(each.ids == before.target_ids for each in without_each)

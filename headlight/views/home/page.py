@@ -1,0 +1,88 @@
+"""The first page: the visitor's sentence translated before their eyes, and what becomes of it without a word."""
+
+import re
+from functools import partial
+
+import streamlit as st
+
+from headlight.app import bar, results, url_state
+from headlight.app.results import TranslationRequest, what_if
+from headlight.app.widgets import plain, show_doubts
+from headlight.components.show import token_lines
+from headlight.views.translate.content import lines_payload
+from transformer import Greedy
+from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.trace import Trace, attention_map
+
+from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
+
+_APART, _LETTERS = 170, 20  # pixels
+# Where to go on: a page, and what is to be seen there.
+WAYS = {
+    "pages/decoding.py": "See it translate, token by token",
+    "pages/architecture.py": "How it works, block by block",
+    "pages/training.py": "How it learns: train a small one",
+}
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the sentence and its translation, whose words can be hidden, then what to try next. Raises UserError."""
+    before = results.trace(request)
+    words = word_ranges(before.source_tokens)
+    hidden = [words[number] for number in _hidden_words(len(words))]
+    after = what_if.hidden_trace(request, hidden) if hidden else before
+    harmless = None
+    if hidden and isinstance(request.strategy, Greedy):
+        harmless = harmless_words(before, what_if.translations_without_each_word(request))
+    _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
+    show_doubts(request)
+    _show_cards(request)
+    with st.container(horizontal=True, gap="medium", key="ways"):
+        for page, label in WAYS.items():
+            st.page_link(page, label=label, icon=":material/arrow_forward:")
+
+
+def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:
+    shown = attention_map(after, "cross", *results.default_head(request, "cross"))
+    payload = lines_payload(after, shown, apart=_APART, letters=_LETTERS)
+    payload["hidden"] = [position for word in hidden for position in word]
+    payload["changed"] = changed_outputs(before, after) if hidden else []
+    payload["headline"] = headline
+    with st.container(key="home_lines"):
+        token_lines(payload, "token_lines", _toggle_word)
+
+
+def _hidden_words(count: int) -> list[int]:
+    """Return the numbers, from 0, of the words in the address that are there."""
+    text = url_state.read("hidden")
+    numbers = sorted({int(each) - 1 for each in text.split(".")}) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", text) else []
+    there = [number for number in numbers if 0 <= number < count]
+    if len(there) != len(numbers) or (text and not numbers):
+        _write_hidden(there)
+    return there
+
+
+def _write_hidden(numbers: tuple[int, ...] | list[int]) -> None:
+    url_state.write("hidden", ".".join(str(number + 1) for number in numbers))
+
+
+def _toggle_word(number: int) -> None:
+    """Hide a word, or show it again; all of them for the number -1."""
+    _write_hidden(() if number < 0 else sorted(set(_hidden_words(number + 1_000)) ^ {number}))
+
+
+def _show_cards(request: TranslationRequest) -> None:
+    checkpoint = results.translator(request.checkpoint).checkpoint
+    languages = [checkpoint.data.get(f"{side}_language", "") for side in ("source", "target")]
+    cards = cards_of(*languages, checkpoint.probes)
+    for number, (column, card) in enumerate(zip(st.columns(len(cards)) if cards else (), cards, strict=True)):
+        with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
+            _show_card(number, card)
+
+
+def _show_card(number: int, card: Card) -> None:
+    st.markdown(f"**{plain(card.title)}** {plain(card.question)}")
+    with st.container(horizontal=True, gap="small"):
+        for name, sentence in card.sentences.items():
+            take = partial(bar.take_sentence, sentence)
+            st.button(plain(name), key=f"card_{number}_{name}", on_click=take, help=plain(sentence))
