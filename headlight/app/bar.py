@@ -4,12 +4,10 @@ All of it lives in the address. The sidebar has the pages, and under them a few 
 """
 
 import functools
-import re
 from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
@@ -54,7 +52,9 @@ def show() -> TranslationRequest:
             "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
         )
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
-        checkpoint = results.checkpoint(_choose_checkpoint(model, names))
+        with model:
+            chosen = choices.from_list("Checkpoint", names, "checkpoint", width=118, visibility="collapsed")
+        checkpoint = results.checkpoint(chosen)
         strategy = _options(checkpoint)
         with st.container(width="content"):
             copy_link("copy_link")
@@ -75,18 +75,6 @@ def show() -> TranslationRequest:
     with st.sidebar:
         _describe(checkpoint)
     return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
-
-
-def _choose_checkpoint(box: DeltaGenerator, names: list[str]) -> str:
-    with box:
-        return choices.from_list(
-            "Checkpoint", names, "checkpoint", width=118, visibility="collapsed", written=_with_arrow
-        )
-
-
-def _with_arrow(name: str) -> str:
-    """Write the name of a checkpoint between two languages as what it does: "en → de"."""
-    return re.sub(r"^([a-z]{2,3})-([a-z]{2,3})$", r"\1 → \2", name)
 
 
 def take_sentence(text: str) -> None:

@@ -69,9 +69,8 @@ def from_list(
     start: str | None = None,
     width: Width = 220,
     visibility: Visibility = "visible",
-    written: Callable[[str], str] = str,
 ) -> str:
-    """Show a list to open and return the chosen option; `written` turns each into what is read there."""
+    """Show a list to open and return the chosen option."""
     first = options.index(default_of(key, start) or options[0])
     return st.selectbox(
         label,
@@ -81,7 +80,6 @@ def from_list(
         bind=_BOUND,
         width=width,
         label_visibility=visibility,
-        format_func=written,
     )
 
 

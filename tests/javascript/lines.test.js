@@ -64,17 +64,18 @@ test("a weight of a hundredth has a line, and the largest lies on top", () => {
   assert.equal(opacityOf(1), 1);
 });
 
-test("a line goes from the middle of one token to that of the other", () => {
-  assert.equal(curve(10, 50.26, 240), "M10 0C10 120 50.3 120 50.3 240");
+test("a line goes from below one token to above the other, upright at both", () => {
+  assert.equal(curve({ x: 10, y: 30 }, { x: 50.26, y: 270 }), "M10 30C10 150 50.3 150 50.3 270");
 });
 
 test("letters shrink until the row fits, but not below 12 pixels", () => {
-  assert.deepEqual([100, 700, 750, 3000].map((wide) => lettersFor(wide, 600)), [15, 12, 12, 12]);
-  assert.equal(lettersFor(640, 600), 14);
+  assert.deepEqual([100, 700, 750, 3000].map((wide) => lettersFor(wide, 600, 15)), [15, 12, 12, 12]);
+  assert.deepEqual([lettersFor(640, 600, 15), lettersFor(640, 600, 20)], [14, 18]);
 });
 
 test("arrow keys go along a row, and across to the nearest token of the other", () => {
-  const centres = { source: [10, 50, 90], output: [20, 88] };
+  const rows = { source: [10, 50, 90], output: [20, 88] };
+  const centres = Object.fromEntries(Object.entries(rows).map(([side, all]) => [side, all.map((x) => ({ x, y: 0 }))]));
   const at = (side, index, key) => moved({ side, index }, key, centres);
   assert.deepEqual(at("source", 1, "ArrowRight"), { side: "source", index: 2 });
   assert.deepEqual(at("source", 2, "ArrowRight"), { side: "source", index: 2 });

@@ -1,5 +1,5 @@
-// How a token is shown: as a word or a part of one, joined to its word; a special token as a small glyph. What the token
-// is to the letter, the mark ▁ of a word's beginning included, stands on hover, in tables, and is read to screen readers.
+// How a token is shown: as a word or a part of one, joined to its word; a special token as a small glyph. What it is to
+// the letter, the mark ▁ of a word's beginning included, stands on hover, in tables, and is read to screen readers.
 
 import { element } from "./canvas.js";
 

@@ -1,0 +1,54 @@
+"""The head that is shown fits the sentence that is shown: no other aligns it better, counted here row by row."""
+
+import numpy as np
+import pytest
+
+from transformer import Translator
+from transformer.files import shipped_checkpoints
+from transformer.interpret.head_roles import ROLES_FILE, load_roles, plainest_head
+
+SENTENCES = 200
+MARKS = set(".,!?;:…«»„“”\"'()-")
+
+
+def is_word(token: str) -> bool:
+    return any(sign.isalnum() for sign in token) and not (token[0] == "<" and token[-1] == ">")
+
+
+def aligned_rows(trace) -> np.ndarray:
+    """In how many rows whose output is a word each head's largest weight lies on the word that all heads together
+    weigh most: [layers, heads].
+    """
+    together = trace.cross.astype(np.float64).mean(axis=(0, 1))
+    words = [key for key, token in enumerate(trace.source_tokens) if is_word(token)]
+    counted = np.zeros(trace.cross.shape[:2], dtype=int)
+    for row, token in enumerate(trace.target_tokens):
+        if not (words and is_word(token)):
+            continue
+        best = max(words, key=lambda key: together[row, key])
+        for layer, head in np.ndindex(counted.shape):
+            counted[layer, head] += int(np.argmax(trace.cross[layer, head, row])) == best
+    return counted
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_no_other_head_aligns_the_sentence_better_than_the_one_that_is_shown(name):
+    loaded = Translator.load(shipped_checkpoints() / name, "cpu")
+    roles = load_roles(shipped_checkpoints() / name / ROLES_FILE, loaded.model)
+    lines = (shipped_checkpoints() / name / "samples.tsv").read_text(encoding="utf-8").splitlines()
+    texts = [line.split("\t")[0] for line in lines[: SENTENCES // 2]]
+    other_heads = 0
+    for trace in loaded.trace_many(texts):
+        layer, head = plainest_head(trace, "cross", roles)
+        counted, rows = aligned_rows(trace), sum(map(is_word, trace.target_tokens))
+        if rows >= 3:  # with fewer, anything looks like a pattern, and the corpus decides
+            assert counted[layer, head] == counted.max(), trace.source_text
+        other_heads += (layer, head) != roles.default_head("cross")
+    assert other_heads > len(texts) / 10, "the sentence decides"
+
+
+def test_of_heads_that_align_a_sentence_alike_the_corpus_decides(shipped):
+    roles = load_roles(shipped_checkpoints() / "en-de" / ROLES_FILE, shipped.model)
+    trace = shipped.trace("Yes.")
+    assert sum(map(is_word, trace.target_tokens)) < 3
+    assert plainest_head(trace, "cross", roles) == roles.default_head("cross")

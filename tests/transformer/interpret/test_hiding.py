@@ -1,0 +1,66 @@
+"""Words hidden from the decoder: side by side, by interventions, and by a source that is really shorter to read."""
+
+import pytest
+import torch
+from support.families import write_family
+
+from transformer import Translator
+from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.what_if.hiding import hide, translate_without_each
+
+SENTENCES = (
+    "The dog is hungry because it has not eaten.",
+    "I can't swim, and I don't want to learn it.",
+    "Machine learning models are trained on large amounts of data.",
+)
+
+
+def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
+    tokens = ["<s>", "▁don", "'", "t", "▁go", "?", "!", "▁naï", "ve", "▁", "</s>", "▁x"]
+    found = [(each.start, each.stop) for each in word_ranges(tokens)]
+    assert found == [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
+    assert word_ranges([]) == []
+
+
+def test_each_translation_is_the_one_that_decoding_finds_under_the_interventions(shipped):
+    for text in SENTENCES:
+        trace = shipped.trace(text)
+        words = word_ranges(trace.source_tokens)
+        changed = 0
+        for word, found in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
+            alone = shipped.trace(text, interventions=hide(word))
+            assert found.ids == alone.target_ids
+            assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-3)
+            assert (alone.cross[..., list(word)] == 0).all()
+            changed += found.ids != trace.target_ids
+        assert changed
+
+
+def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
+    trace, hidden = shipped.trace(SENTENCES[0]), (1, 7)
+    source = torch.tensor([trace.source_ids])
+    target = torch.tensor([trace.decoder_input_ids])
+    kept = [position for position in range(source.shape[1]) if position not in hidden]
+    with torch.inference_mode():
+        memory = shipped.model.encode(source, None)[:, kept]
+        logits = shipped.model.output_projection(shipped.model.decode(target, memory, None, None))[0]
+    expected = logits.log_softmax(-1)[range(target.shape[1]), list(trace.target_ids)]
+    replayed = shipped.trace(SENTENCES[0], target=trace.target_ids, interventions=hide(hidden))
+    torch.testing.assert_close(torch.tensor(replayed.log_probabilities), expected.double(), atol=1e-4, rtol=0)
+
+
+def test_a_given_first_token_stays(tmp_path):
+    write_family(tmp_path, "nllb")
+    loaded = Translator.import_from(tmp_path, "cpu")
+    trace = loaded.trace("the old house is red")
+    words = word_ranges(trace.source_tokens)
+    for found in translate_without_each(loaded.model, trace.source_ids, words, trace.target_ids[: trace.num_forced]):
+        assert found.ids[0] == trace.target_ids[0]
+
+
+def test_what_cannot_be_hidden_is_refused(shipped):
+    source = shipped.trace("Yes.").source_ids
+    for positions in ([len(source)], [-1], range(len(source))):
+        with pytest.raises(ValueError, match="cannot hide"):
+            translate_without_each(shipped.model, source, [positions])
+    assert translate_without_each(shipped.model, source, []) == []
