@@ -7,6 +7,7 @@ from support.families import write_family
 from transformer import Translator
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.what_if.hiding import hide, translate_without_each
+from transformer.model.attention import causal_mask
 
 SENTENCES = (
     "The dog is hungry because it has not eaten.",
@@ -43,7 +44,9 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
     kept = [position for position in range(source.shape[1]) if position not in hidden]
     with torch.inference_mode():
         memory = shipped.model.encode(source, None)[:, kept]
-        logits = shipped.model.output_projection(shipped.model.decode(target, memory, None, None))[0]
+        logits = shipped.model.output_projection(
+            shipped.model.decode(target, memory, causal_mask(target.shape[1]), None)
+        )[0]
     expected = logits.log_softmax(-1)[range(target.shape[1]), list(trace.target_ids)]
     replayed = shipped.trace(SENTENCES[0], target=trace.target_ids, interventions=hide(hidden))
     torch.testing.assert_close(torch.tensor(replayed.log_probabilities), expected.double(), atol=1e-4, rtol=0)

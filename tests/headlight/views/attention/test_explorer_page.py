@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,14 +13,16 @@ from headlight.app import results
 from headlight.plots.text import percent
 from headlight.views.attention.explorer_content import KINDS, MEASURES, PATTERNS, explorer_blob, rules
 from headlight.views.attention.page import VIEWS
-from transformer.interpret.head_patterns import THRESHOLDS, measure_heads, most_confident_head
-from transformer.interpret.head_roles import load_roles
+from transformer import Translator
+from transformer.files import shipped_checkpoints
+from transformer.interpret.head_patterns import THRESHOLDS, Pattern, measure_heads, most_confident_head
+from transformer.interpret.head_roles import load_roles, plainest_head
 from transformer.interpret.trace import masked_maps
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "heads": "3.1", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+START = {"kind": "cross", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
     "specials": "shown",
     "together": "mean",
     "scale": "0 to 1",
@@ -29,6 +32,14 @@ START = {"kind": "cross", "heads": "3.1", "tokens": "", "view": "map", "rows": "
     "top": "100",
     "least": "0",
 }
+
+
+@cache
+def first_head() -> str:
+    """The head of the first sentence that nobody has chosen, as an address has it."""
+    loaded, folder = Translator.load("en-de", "cpu"), shipped_checkpoints() / "en-de"
+    layer, head = plainest_head(loaded.trace(FIRST), "cross", load_roles(folder / "heads.json", loaded.model))
+    return f"{layer + 1}.{head + 1}"
 
 
 def sent(app: AppTest) -> tuple[dict, bytes]:
@@ -144,19 +155,15 @@ def test_the_words_state_every_threshold_and_explain_nothing(shipped):
 # The address
 
 
-def test_without_an_address_the_head_that_aligns_best_over_the_corpus_is_shown(checkpoints, first):
+def test_without_an_address_a_head_is_shown_that_aligns_this_sentence_best(checkpoints, shipped, first):
     app, _ = first
-    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())
-    rows, eligible = (
-        {
-            f"{layer + 1}.{head + 1}": counts[name]["cross"][layer][head].get("alignment", 0)
-            for layer in range(3)
-            for head in range(8)
-        }
-        for name in ("rows", "eligible")
-    )
-    assert max(rows, key=lambda head: rows[head] / eligible[head]) == START["heads"]
-    assert sent(app)[0] == START
+    head, trace = sent(app)[0]["heads"], shipped.trace(FIRST)
+    assert head == first_head()
+    layer, number = (int(part) - 1 for part in head.split("."))
+    measured = measure_heads("cross", trace.cross, trace.source_tokens, trace.target_tokens)
+    shares = {(each.layer, each.head): each.shares[Pattern.OUTPUT_ALIGNMENT] for each in measured}
+    assert shares[layer, number] == max(shares.values())
+    assert sent(app)[0] == START | {"heads": head}
     assert "explorer_heads" not in app.query_params, "it is the default"
 
 
@@ -212,14 +219,14 @@ def test_the_url_restores_the_choice():
         "top": "60",
         "least": "35",
     }
-    assert set(asked) == set(START)
+    assert set(asked) == {*START, "heads"}
     assert sent(open_page(PAGE, **{f"explorer_{name}": value for name, value in asked.items()}))[0] == asked
 
 
 @pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0.1", "4.1", "1.9", "1.1-", "q7", "k0", "q1-"])
 def test_a_value_that_makes_no_sense_falls_back(value):
-    app = open_page(PAGE, **{f"explorer_{name}": value for name in START})
-    assert sent(app)[0] == START
+    app = open_page(PAGE, **{f"explorer_{name}": value for name in (*START, "heads")})
+    assert sent(app)[0] == START | {"heads": first_head()}
 
 
 @pytest.mark.parametrize(

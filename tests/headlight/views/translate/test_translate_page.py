@@ -7,7 +7,9 @@ import pytest
 from support.pages import ROOT, components, open_page, page_text
 
 from headlight.app import results
+from transformer import Translator
 from transformer.interpret.head_patterns import most_confident_head
+from transformer.interpret.head_roles import plainest_head
 from transformer.interpret.trace import attention_map
 
 SENTENCE = "I love my teacher."
@@ -36,7 +38,7 @@ def weights(shipped, layer, head) -> np.ndarray:
 
 def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
     app = open_page()
-    layer, head = results.roles(results.checkpoint("en-de")).default_head("cross")
+    layer, head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
     assert chosen(app) == (str(layer + 1), str(head + 1)) and not app.query_params
     np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-7)
     assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
@@ -109,10 +111,10 @@ def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
     assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
 
 
-def test_another_kind_begins_with_its_own_telling_head():
+def test_another_kind_begins_with_its_own_telling_head(shipped):
     app, roles = open_page("pages/inside.py"), results.roles(results.checkpoint("en-de"))
     for one in ("cross", "encoder", "decoder", "cross"):
-        layer, head = roles.default_head(one)
+        layer, head = plainest_head(shipped.trace(SENTENCE), one, roles)
         assert chosen(choose(app, "kind", one)) == (str(layer + 1), str(head + 1)) and kind(app) == one
 
 
@@ -138,7 +140,8 @@ def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
 def test_another_checkpoint_begins_with_its_own_head():
     app = open_page()
     app.selectbox(key="checkpoint").select("en-fr").run()
-    layer, head = results.roles(results.checkpoint("en-fr")).default_head("cross")
+    roles, trace = results.roles(results.checkpoint("en-fr")), Translator.load("en-fr", "cpu").trace(SENTENCE)
+    layer, head = plainest_head(trace, "cross", roles)
     assert chosen(app) == (str(layer + 1), str(head + 1))
 
 
