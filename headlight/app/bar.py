@@ -1,9 +1,10 @@
 """The bar above every page: the sentence, examples, checkpoint, decoding, the link to what is shown, the keys.
 
-All of it lives in the address. The sidebar has the pages, and under them a few facts about the model.
+All of it lives in the address. The sidebar has the pages.
 """
 
 import functools
+import tomllib
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -32,6 +33,7 @@ EXAMPLES = {
     "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
 }
 PRESENT = Path(__file__).with_name("present.css")
+GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
 DECODING = ("greedy", "beam", "sampling")
 
 
@@ -60,7 +62,7 @@ def show() -> TranslationRequest:
             copy_link("copy_link")
         with st.container(width="content", key="presentation"):
             present = is_presented()
-            presenter(present, "presenter", lambda wanted: url_state.write("present", "1" if wanted else ""))
+            presenter(present, GLOSSARY, "presenter", lambda on: url_state.write("present", "1" if on else ""))
             if present:
                 st.html(PRESENT)
     try:
@@ -72,8 +74,6 @@ def show() -> TranslationRequest:
     with model:
         target_language, source_language = _languages(translator)
         _offer_examples(translator.checkpoint)
-    with st.sidebar:
-        _describe(checkpoint)
     return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
 
 
@@ -130,10 +130,10 @@ def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show what is needed less often behind one button: how it decodes, how the view is cited, the keys."""
     kind = st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
     label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
-    with st.popover(label, key="options", help="Decoding, a reference to this view, keys"):
+    with st.popover(label, key="options", help="Decoding, this model, a reference to this view"):
         strategy = _decoding()
+        _describe(checkpoint)
         _offer_citation(checkpoint)
-        st.caption("Keys: **P** presents, **F** fills the screen, **?** lists all.")
     return strategy
 
 
@@ -159,11 +159,14 @@ def _decoding() -> Strategy:
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:
-    """Show the model in a few facts, its device, and whose data it was trained on."""
-    facts, sources = _facts(checkpoint)
-    st.caption("  \n".join(facts))
-    if len(sources) > 1:
-        with st.popover("Sources and licences"):
+    """Show the model in a few facts, its device, and whose data it was trained on, folded."""
+    with st.expander("This model"):
+        try:
+            facts, sources = _facts(checkpoint)
+        except UserError:  # which the page tells
+            return
+        st.caption("  \n".join(facts))
+        if len(sources) > 1:
             st.markdown("\n".join(f"- {plain(source)}" for source in sources))
 
 

@@ -33,6 +33,7 @@ def main() -> None:
 
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
+    st.set_page_config(page_title=f"{page.title} · Headlight")
     st.html(group_headings())
     above = st.container()  # on every page: a widget that moves leaves the address
     if is_home(page):

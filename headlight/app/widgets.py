@@ -15,9 +15,10 @@ from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.text import NOTHING, Finding, format_probability, percent
-from transformer import Trace
+from transformer import Sampling, Trace
 
 from . import url_state
+from .doubts import depth_doubt, language_doubt
 
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
@@ -201,9 +202,16 @@ def show_translation(request: TranslationRequest) -> Trace:
 
 
 def show_doubts(request: TranslationRequest) -> None:
-    """Warn of what a user should know of a translation: characters unread, or an end not reached."""
-    trace = results.trace(request)
-    unknown = results.translator(request.checkpoint).unknown_characters(trace.source_text)
+    """Warn of what one should know of a translation: another language, a lack of depth, unread characters, no end."""
+    trace, loaded = results.trace(request), results.translator(request.checkpoint)
+    drawn = isinstance(request.strategy, Sampling)
+    for doubt in (
+        language_doubt(request.text, loaded.checkpoint.data.get("source_language", "")),
+        depth_doubt(trace, results.outputs(request.checkpoint), drawn=drawn),
+    ):
+        if doubt:
+            st.html(f'<p class="doubt">{html.escape(doubt)}</p>')
+    unknown = loaded.unknown_characters(trace.source_text)
     if unknown:
         shown = " ".join(unknown[:10])
         st.warning(

@@ -2,11 +2,13 @@
 
 import { isShortcut } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { Glossary } from "./glossary.js";
 import { Room } from "./room.js";
 
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
-const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward" }; // the buttons of every player
+// The buttons of every player.
+const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward", Home: ".first", End: ".last" };
 const PAGES = { PageUp: -1, PageDown: 1 };
 const PAGE_LINKS = "[data-testid=stSidebarNavLink]", FOLD = "[data-testid=stSidebarCollapseButton] button";
 const NARROW = "(max-width: 768px)"; // where the list of pages lies over the page
@@ -15,19 +17,23 @@ class Presenter extends Component {
   constructor(root) {
     super(root);
     this.find(".present").onclick = () => this.present(!this.data.present);
+    this.find(".keys").onclick = () => this.list();
     this.find(".end").onclick = () => this.present(false);
     this.listen(document, "keydown", (event) => this.key(event));
     this.listen(document, "click", ({ target }) => target.closest?.(PAGE_LINKS) && foldPages());
     foldPages();
     this.room = new Room();
-    this.ends.push(() => this.room.leave());
+    this.glossary = new Glossary(this.find(".tip"), this.find(".words"));
+    this.ends.push(() => this.room.leave(), () => this.glossary.leave());
     for (const button of root.querySelectorAll(":disabled")) button.disabled = false; // from here on they do something
   }
 
   receive(data) {
     this.data = data;
     this.find(".end").togglePopover(data.present);
-    this.room.watch((this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]"), data.present);
+    const place = (this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]");
+    this.room.watch(place, data.present);
+    this.glossary.watch(place, data.words);
   }
 
   key(event) {
