@@ -1,20 +1,28 @@
 """A model that is told its first token, such as the language to write, did not choose it: no number counts it."""
 
+import re
+
 import numpy as np
 import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from support.claims import PERCENT, as_percent, as_printed
 from support.families import write_family
 from support.small import small_model
 
-from headlight.views.translate.content import least_probable_token
+from headlight.app.results import CheckpointFiles, measures
+from headlight.views.translate.content import depth_words, least_probable_token
 from headlight.views.what_if.change_content import outcome_words
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from headlight.views.why.contrast import most_doubtful_step
-from transformer import Beam, Trace, Translator
+from transformer import Beam, Greedy, Trace, Translator
 from transformer.arrays import to_array
+from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
-from transformer.decoding.output_statistics import measure_outputs
+from transformer.decoding.output_statistics import OutputStatistics, measure_outputs
 from transformer.interpret.activations import Request, record
-from transformer.interpret.rollout import SourceShares
+from transformer.interpret.residual import decoder_lens
+from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.what_if.importance import head_importance, measure_importance
 from transformer.interpret.what_if.running import measure_means
 
@@ -90,6 +98,62 @@ def test_a_corpus_is_measured_without_it(translator, traces):
     np.testing.assert_allclose(
         found.mean_log_probabilities, sorted(trace.mean_log_probability for trace in traces), atol=1e-4
     )
+
+
+def test_a_sentence_is_held_against_the_corpus_by_its_own_measure(translator, traces):
+    """Beside a corpus that is sure of all and splits no word, a page gives both figures of a sentence."""
+    surer, told = OutputStatistics("made", (0.0,), (0.0,)), []
+    for trace in (*traces, translator.trace("xylophone dog")):
+        best = translator.hypotheses(trace.source_text)[0]
+        alone = measure_outputs(translator.model, translator.tokenizer, [trace.source_text], "made")
+        said = depth_words(trace, surer)
+        mean = re.search(r"output tokens is (−\d+\.\d\d),", said)[1]
+        assert as_printed(mean, best.log_probability / (len(best.ids) - 1))
+        share = re.search(rf"({PERCENT}) of its words", said)
+        assert bool(share) == (alone.split_shares[0] > 0)
+        told.append(share and as_percent(share[1], alone.split_shares[0]))
+    assert True in told and False not in told
+
+
+def test_a_step_to_look_at_is_one_that_was_open_to_choice(traces):
+    """At the first step of all, a part would be credited with a token that nobody chose."""
+    for trace in traces:
+        script = AppTest.from_function(step_chosen, kwargs={"trace": trace}).run()
+        assert not script.exception
+        assert script.slider[0].value == 2 == trace.scored_steps[0] + 1
+        assert f"Next comes “{trace.target_tokens[1]}”" in script.markdown[0].value.replace("\\", "")
+        script.slider[0].set_value(1).run()
+        assert "Not chosen but given comes" in script.markdown[0].value
+
+
+def step_chosen(trace):
+    from headlight.app.choices import choose_step
+
+    choose_step(trace)
+
+
+def test_early_layers_give_the_translation_its_own_log_p(translator, traces):
+    for trace in traces:
+        for strategy in (Greedy(), Beam(3)):
+            best = translator.hypotheses(trace.source_text, strategy)[0]
+            last = decoder_lens(translator.model, trace.source_ids, strategy, trace.target_ids[:1], 8)[-1]
+            given = translator.trace(trace.source_text, target=last)
+            assert last.ids == best.ids
+            assert last.log_probability == pytest.approx(given.log_probability, abs=1e-3)
+
+
+def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):
+    folder, lines = tmp_path / "made", [f"{text}\t{text}\n" for text in TEXTS]
+    save_checkpoint(folder, translator.checkpoint, torch.float32)
+    (folder / "samples.tsv").write_text("".join(lines), encoding="utf-8")
+    checkpoint = CheckpointFiles.now(folder)
+    shares = np.concatenate([measures.source_shares(checkpoint, part) for part in range(measures.USUAL_PARTS)])
+    expected = []
+    for text in TEXTS:
+        trace = translator.trace(text, target=text)
+        across = alti(translator.model, trace.source_ids, trace.decoder_input_ids).across[-1]
+        expected += [row[: len(trace.source_ids)].sum() for row in across][1:]
+    np.testing.assert_allclose(sorted(shares), sorted(expected), atol=1e-5)
 
 
 def test_importance_and_means_of_a_corpus_leave_it_out():

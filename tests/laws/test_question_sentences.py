@@ -4,14 +4,18 @@ import copy
 import dataclasses
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from support.claims import as_printed, number
 from support.sentences import SENTENCES
+from support.small import random_sources, small_model
 from support.streams import loaded, stages_of, stream_of, trace_of
 
 from headlight.views.questions import content
+from transformer.interpret.residual import record_residual_stream
 
 CASES = [("en-de", text) for text in SENTENCES[:39:3]] + [("reverse", text) for text in SENTENCES[:39:6]]
 
@@ -130,3 +134,21 @@ def test_a_constant_rate_is_said_to_be_none_of_the_papers():
     said = content._rate(dataclasses.replace(_asked("en-de", "a"), translator=made)).see
     assert "the paper's warm-up 4,000 and factor 1 the" in said
     assert said.endswith("It was itself trained with a constant rate after its warm-up.")
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("embedding_norm", [True, False])
+def test_a_layer_norm_after_the_embedding_is_said_and_the_norm_is_what_the_first_layer_is_given(norm, embedding_norm):
+    model = small_model(norm=norm, embedding_norm=embedding_norm)
+    source, given = random_sources(7)[0], []
+    hook = model.encoder[0].register_forward_pre_hook(lambda _, inputs: given.append(inputs[0][0, 1]))
+    with torch.inference_mode():
+        model.encode(torch.tensor([source]), None)
+    hook.remove()
+    translator = SimpleNamespace(model=model)
+    stream = record_residual_stream(model, source, [2, 9, 8])
+    said = content._twice(content.Asked(translator, SimpleNamespace(source_ids=source), stream, dict, list)).see
+    assert as_printed(re.search(r"norm ([\d.]+) before the encoder's layers", said)[1], float(given[0].norm()))
+    after = "one after the embedding, " if embedding_norm else ""
+    last = "none at the end of a stack" if norm == "post" else "one more at the end of each stack"
+    assert f"one LayerNorm per sub-layer, {after}and {last}. " in said

@@ -149,15 +149,17 @@ def _gamma(asked: Asked) -> Shown:
 
 
 def _twice(asked: Asked) -> Shown:
-    norm = asked.translator.model.config.norm
+    config = asked.translator.model.config
     path = trajectory(asked.stream.encoder, _second(asked))
-    before = [layer is None for _, layer in path.points].index(False) - 1
-    last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
+    before = float(np.linalg.norm(asked.stream.encoder.start[_second(asked)]))
+    first = ", one after the embedding" if config.embedding_norm else ""
+    last = "one more at the end of each stack" if config.norm == "pre" else "none at the end of a stack"
     return Shown(
         trajectory_figure(path),
         "Norm of the second source token's vector after every sub-layer",
-        f"This checkpoint is {norm}-norm: one LayerNorm per sub-layer, {last}. The second source token's vector has "
-        f"norm {path.norms[before]:.1f} before the encoder's layers and {path.norms[-1]:.1f} at the encoder's end.",
+        f"This checkpoint is {config.norm}-norm: one LayerNorm per sub-layer{first}, and {last}. The second source "
+        f"token's vector has norm {before:.1f} before the encoder's layers and {path.norms[-1]:.1f} at the encoder's "
+        "end.",
     )
 
 

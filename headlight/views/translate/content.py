@@ -65,8 +65,10 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = F
     """
     if usual is None:
         return ""
-    mean = float(np.log(np.asarray(trace.target_probabilities[trace.num_forced :], dtype=np.float64)).mean())
-    split, words = split_words(trace.source_tokens[:-1])
+    mean = trace.mean_log_probability
+    # What frames a text, such as its language, covers no character of it, and is no word.
+    pieces = zip(trace.source_tokens, trace.source_pieces, strict=False)
+    split, words = split_words([token for token, piece in pieces if piece.end])
     share, lower, findings = split / max(1, words), usual.less_sure(mean), []
     if lower <= _RARE and not drawn:
         findings.append(
