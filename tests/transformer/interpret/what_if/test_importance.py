@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import random_sources, unlike_model
+from support.small import bias_logits, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.tiny import make_pairs
 
 from transformer import Translator
 from transformer.__main__ import main
 from transformer.data.batching import make_examples
+from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import CheckpointError, ConfigError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import importance as importances
@@ -78,6 +79,18 @@ def test_without_the_heads_that_turn_it_and_no_others_greedy_decoding_leaves_the
     assert 0 < sum(turned.values()) < len(turned)
     for heads, turns in turned.items():
         assert (shipped.translate([text], interventions=[f"zero:{heads}"])[0] != trace.target_text) == turns
+
+
+def test_what_decoding_never_chooses_turns_no_translation():
+    """Padding is the most probable token at every step, and no head makes greedy decoding take it."""
+    model = bias_logits(unlike_model(), {0: 30.0, 3: 1.0})
+    (best,) = decode(model, [SOURCE], Greedy())
+    found, turned = head_importance(model, SOURCE, best.ids), []
+    for heads in every_head(model):
+        with apply_interventions(model, [Zero.of(heads)]):
+            turned.append(decode(model, [SOURCE], Greedy())[0].ids != best.ids)
+        assert found.turned[heads.kind][heads.layer, heads.head] == turned[-1]
+    assert 0 < sum(turned) < len(turned)
 
 
 def test_each_sentence_of_a_batch_has_interventions_of_its_own():
