@@ -167,7 +167,7 @@ def test_importance_and_means_of_a_corpus_leave_it_out():
         scores = to_array(seen.logits[0].log_softmax(-1))
         rows += [scores[step, id] for step, id in enumerate(each.target[1:]) if step]
         losses.append(head_importance(model, each.source, each.target[1:]).total("cross"))
-    found = measure_importance(model, examples)
+    found = measure_importance(model, examples).importance()
     assert found.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
     np.testing.assert_allclose(found.cross, sum(losses) / len(rows), atol=1e-5)
     means = measure_means(model, examples).cross[0]
