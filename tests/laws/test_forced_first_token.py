@@ -29,7 +29,7 @@ from transformer.interpret.what_if.running import measure_means
 TEXTS = ("red dog", "small cat", "the old house is red")
 
 
-@pytest.fixture(scope="module", params=["nllb", "bart-cnn", "mbart50"])
+@pytest.fixture(scope="module", params=["nllb", "m2m100", "mbart50", "bart-cnn"])
 def translator(request, tmp_path_factory) -> Translator:
     folder = tmp_path_factory.mktemp(request.param)
     write_family(folder, request.param)
