@@ -1,6 +1,5 @@
 """The page on positional encoding: its formula; settings beside the loaded model's own; its sum with embeddings."""
 
-import numpy as np
 import streamlit as st
 
 from headlight.app import bar, results
@@ -19,7 +18,6 @@ from . import content
 
 BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
-REPEATING = "The old man saw the old dog and the old cat."
 
 
 def _chosen_settings() -> Encoding:
@@ -145,20 +143,18 @@ def _show_sum(request: TranslationRequest) -> None:
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.embedding_norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
-    repetition = content.describe_repetition(summed)
-    show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
-    if not repetition:
-        st.button("Translate it", on_click=bar.take_sentence, args=(REPEATING,))
+    repetition, attempt = content.describe_repetition(summed)
+    show_finding(repetition, attempt)
+    if attempt:
+        st.button("Translate it", on_click=bar.take_sentence, args=(content.REPEATING,))
 
 
 def _show_learned(model: Transformer, view: str) -> None:
     """Show learned positions: each side's table where a view draws tables, the cosines of its rows elsewhere."""
     tables = {stack: position_rows(model, stack) for stack in Stack}
-    st.info(plain(content.describe_learned(tables[Stack.ENCODER])), icon=":material/info:")
     similar = view in ("similarity", "rotation", "wavelengths")
     shown = {stack: table[: content.SHOWN] for stack, table in tables.items()}
-    found = content.describe_likeness if similar else content.describe_norms
-    see = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
+    see = content.describe_learned(tables, similar=similar)
     for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
         column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
         figure = cosines_figure(table) if similar else table_figure(table)
@@ -194,7 +190,7 @@ def show_page(request: TranslationRequest) -> None:
     elif model.config.positions == Positions.LEARNED:
         _show_learned(model, view)
     elif not positions.has_formula(model):
-        st.info(plain(content.NO_POSITIONS), icon=":material/info:")
+        show_finding(content.NO_POSITIONS)
     else:
         in_model = positions.model_encoding(model)
         _OF_ENCODINGS[view](_chosen_settings(), in_model)
