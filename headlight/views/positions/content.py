@@ -1,6 +1,6 @@
 """Sentences computed from positions: the formula's, learned ones, and what adding them does to a sentence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
-from transformer.model.names import Stack
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 SHOWN = 128  # learned positions that are drawn, the first ones
@@ -132,11 +131,9 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
     return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"
 
 
-def describe_learned(tables: Mapping[Stack, np.ndarray], *, similar: bool) -> Finding:
-    """Say what tables [length, d_model] that were learned lack, and of their rows the norms, or how alike they are."""
-    length, d_model = tables[Stack.ENCODER].shape
-    describe = describe_likeness if similar else describe_norms
-    told = " ".join(describe(stack, np.asarray(table[:SHOWN], dtype=np.float64)) for stack, table in tables.items())
+def describe_learned(table: np.ndarray, told: str) -> Finding:
+    """Say what a table [length, d_model] that was learned lacks; `told` says what both sides' rows are like."""
+    length, d_model = table.shape
     return Finding(
         "This model's positions are learned: no formula made them.",
         f"Each side has {length:,} rows of {d_model:,} numbers, without wavelengths, and no rotation leads from one to "
@@ -192,7 +189,7 @@ def try_dimensions(summed: EmbeddingSum) -> str:
 
 
 def describe_repetition(summed: EmbeddingSum) -> tuple[Finding, str]:
-    """Say what a token that occurs twice is before and after the addition, and what to try in a sentence without one."""
+    """Say what a token that occurs twice is before and after the addition; where none does, what to try."""
     repeated = positions.repetitions(summed)
     if not repeated:
         return Finding("No token occurs twice in this sentence."), f"“{REPEATING}”"

@@ -1,5 +1,6 @@
 """The page on positional encoding: its formula; settings beside the loaded model's own; its sum with embeddings."""
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import bar, results
@@ -154,7 +155,9 @@ def _show_learned(model: Transformer, view: str) -> None:
     tables = {stack: position_rows(model, stack) for stack in Stack}
     similar = view in ("similarity", "rotation", "wavelengths")
     shown = {stack: table[: content.SHOWN] for stack, table in tables.items()}
-    see = content.describe_learned(tables, similar=similar)
+    found = content.describe_likeness if similar else content.describe_norms
+    told = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
+    see = content.describe_learned(tables[Stack.ENCODER], told)
     for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
         column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
         figure = cosines_figure(table) if similar else table_figure(table)

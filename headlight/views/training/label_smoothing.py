@@ -10,7 +10,7 @@ from headlight.app.choices import one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_table
 from headlight.plots.decoding import confidence
-from headlight.plots.text import format_error, pluralize, quoted
+from headlight.plots.text import Finding, format_error, pluralize, quoted
 from headlight.plots.training import MEASURES, WORDS, loss_figure, targets_figure
 from transformer import Translator
 from transformer.experiments.training import Smoothing, SmoothingForm
@@ -122,26 +122,27 @@ def _number(form: SmoothingForm) -> int:
     return list(SmoothingForm).index(form)
 
 
-def describe_targets(over_all: Smoothing, over_others: Smoothing) -> str:
+def describe_targets(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say what the right class, the others and padding get in either form."""
-    return (
-        f"Of the right class's mass ε = {over_all.epsilon:g} is taken. Spread over all {over_all.classes} classes, the "
-        f"right one keeps {_mass(over_all.right)} and each other gets {_mass(over_all.wrong)}, padding too, though it "
-        f"is never right. In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} "
-        f"others gets {_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained "
-        "there."
+    return Finding(
+        f"Spread over all {over_all.classes} classes, the right one keeps {_mass(over_all.right)}.",
+        f"Each other gets {_mass(over_all.wrong)} of ε = {over_all.epsilon:g}, padding too, though it is never right. "
+        f"In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} others gets "
+        f"{_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained there.",
     )
 
 
-def describe_losses(over_all: Smoothing, over_others: Smoothing) -> str:
+def describe_losses(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say where the loss is least in either form, and what more certainty costs."""
     best, least = over_all.find_minimum()
     other, other_least = over_others.find_minimum()
-    return (
-        f"With ε = {over_all.epsilon:g} the loss is least at p = {best:.3f} when spread over all classes, at "
-        f"{other:.3f} in the other form; beyond that more certainty costs. At p = {VERY_SURE} the cross-entropy is "
+    if not over_all.epsilon:
+        return Finding("With ε = 0 the loss is least at p = 1.", "More certainty never costs, in either form.")
+    return Finding(
+        f"Spread over all classes, the loss is least at p = {best:.3f}.",
+        f"In the other form, at {other:.3f}; beyond that more certainty costs. At p = {VERY_SURE} the cross-entropy is "
         f"{over_all.cross_entropy(VERY_SURE):.3f} and {over_others.cross_entropy(VERY_SURE):.3f} instead of "
-        f"{least:.3f} and {other_least:.3f}, the targets' entropies, which the KL divergence leaves out."
+        f"{least:.3f} and {other_least:.3f}, the targets' entropies, which the KL divergence leaves out.",
     )
 
 
@@ -175,16 +176,20 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
     )
 
 
-def describe_confidence(trace: Trace, own: Smoothing) -> str:
-    """Say how sure the model was of the steps of this sentence, beside the probability that its loss asks for."""
-    values = trace.target_probabilities
+def describe_confidence(trace: Trace, own: Smoothing) -> Finding:
+    """Say how sure the model was of this sentence's steps with a choice, beside what its loss asks for."""
+    values = trace.target_probabilities[trace.num_forced :]
     surest, sure = int(values.argmax()), values[values > SURE]
-    mean = f"; the mean of the {len(sure)} above {SURE} is {sure.mean():.3f}" if len(sure) else ""
-    return (
-        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
-        f"{values[surest]:.4f}. Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, "
-        f"lie {int((values > own.right).sum())} of {len(values)}{mean}. Look for how close to that line the sure steps "
-        "are: it is no bound."
+    more = f"The mean of the {len(sure)} above {SURE} is {sure.mean():.3f}. " if len(sure) else ""
+    if own.epsilon:
+        more += (
+            f"Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, lie "
+            f"{int((values > own.right).sum())} of {len(values)}: it is no bound."
+        )
+    return Finding(
+        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[trace.num_forced + surest])} "
+        f"with {values[surest]:.4f}.",
+        more.rstrip(),
     )
 
 
