@@ -275,7 +275,7 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     return Finding(
         f"For {quoted(tokens[token])} {percent(1 - active[token].mean())} of {units.shape[1]:,} units are {silent}.",
         f"{lowest}Active for every token: {len(always):,}{f' (units {listed})' if listed else ''}; for none: "
-        f"{int((~active.any(axis=0)).sum()):,}; over the sentence {percent(1 - active.mean())} are not active on average.",
+        f"{int((~active.any(axis=0)).sum()):,}.",
     )
 
 

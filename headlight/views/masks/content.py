@@ -162,7 +162,7 @@ def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int)
     return (
         Finding(
             f"The source of sentence {sentence + 1} has no padding: nothing changes.",
-            f"The largest difference of a probability is {format_error(change)}.",
+            f"The largest difference of a probability, {format_error(change)}, is rounding.",
         ),
         "the other sentence if it is shorter, or make it longer.",
     )

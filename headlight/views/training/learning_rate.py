@@ -164,9 +164,8 @@ def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], *, logar
     """Describe the two halves of the first curve by its numbers, and how each other one differs from it."""
     values = rates[0]
     peak = int(values.argmax()) + 1
-    text = (
-        f"At step {4 * peak:,}, four times as late, its rate is {values[4 * peak - 1] / values[peak - 1]:.3g} of that."
-    )
+    later = values[4 * peak - 1] / values[peak - 1]
+    text = f"At step {4 * peak:,}, four times as late, its rate is {later:.3g} of that."
     if logarithmic:
         text += " On these axes both halves are straight lines with slopes 1 and −0.5, the powers in the formula."
     more = " ".join([text, *(_difference(index, curves, rates) for index in range(1, len(curves)))])
