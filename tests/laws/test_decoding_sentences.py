@@ -36,8 +36,8 @@ def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_take
     for trace in (*all_traces(), *cut, *odd_traces()):
         found, attempt = hardest_step(trace)
         said = re.fullmatch(
-            r"The model is least sure at step (\d+): perplexity ([\d.]+)\. Of all steps open to choice its entropy is the "
-            r"highest: “(.+?)” got (.+? %), “(.+?)” (.+? %)\.",
+            r"The model is least sure at step (\d+): perplexity ([\d.]+)\. Of all steps open to choice its entropy is "
+            r"the highest: “(.+?)” got (.+? %), “(.+?)” (.+? %)\.",
             str(found),
         )
         step = int(said[1]) - 1

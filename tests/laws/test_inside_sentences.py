@@ -204,7 +204,9 @@ def test_what_the_division_does_to_a_head():
             assert as_printed(re.search(rf"weight: {_NUMBER} on average\.$", finding.headline)[1], means[1])
             unmoved += 1
         spreads = re.search(rf"products have a standard deviation of {_NUMBER}, the scores {_NUMBER}\. ", finding.more)
-        assert as_printed(spreads[1], products[free].std()) and as_printed(spreads[2], products[free].std() / width**0.5)
+        assert as_printed(spreads[1], products[free].std()) and as_printed(
+            spreads[2], products[free].std() / width**0.5
+        )
         steep = sum(map(jacobian, divided))
         ends = re.search(rf"entries\) would be ({PERCENT}) of what it is\.$", finding.more)
         assert bool(ends) == (steep > 1e-6) and (ends or finding.more.endswith("so softmax passes no gradient."))
@@ -219,9 +221,9 @@ def test_random_products_grow_and_the_median_row_gains_while_the_mean_loses(seed
     spread = measure_random_products(seed, (1, 8, 512))
     found = re.fullmatch(
         rf"At d_k 512 the largest weight averages {_NUMBER} undivided, {_NUMBER} divided\. That is of 10 keys, whose "
-        rf"products have a standard deviation of {_NUMBER} \(√512 = 22\.6\); at d_k 1 it is {_NUMBER} either way\. With "
-        r"the division the gradient with respect to q·k is ([\d.,]+) times as large by the rows' median, and ([\d.,]+) "
-        r"times by their mean\.",
+        rf"products have a standard deviation of {_NUMBER} \(√512 = 22\.6\); at d_k 1 it is {_NUMBER} either way\. "
+        r"With the division the gradient with respect to q·k is ([\d.,]+) times as large by the rows' median, and "
+        r"([\d.,]+) times by their mean\.",
         str(describe_random(spread)),
     ).groups()
     truth = (spread.largest[-1], spread.largest_scaled[-1], spread.products[-1], spread.largest_scaled[0])

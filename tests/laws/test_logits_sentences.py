@@ -142,7 +142,9 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     assert told == first
     early = sum(count for since, count in first.items() if since < len(ranks) - 1)
     assert said.startswith(f"{early} of {len(steps)} final token{'s' * (len(steps) != 1)} lead before the last layer.")
-    step, token, listed = re.search(r"step (\d+) ranks worst, “(.*)”: ([\d, ]+), from start to layer \d+\.$", said).groups()
+    step, token, listed = re.search(
+        r"step (\d+) ranks worst, “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
+    ).groups()
     worst = int(step) - 1
     told_ranks = [int(number(rank)) for rank in listed.split(", ")]
     assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)

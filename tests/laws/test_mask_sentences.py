@@ -68,8 +68,9 @@ def test_what_softmax_would_give_to_masked_cells_and_how_a_row_adds_up(pair):
                 assert said.startswith(f"All {unmasked.size} cells are unmasked")
             else:
                 mean, covered, cells, row, highest = re.fullmatch(
-                    rf"The masked cells would get ({PERCENT}) of their rows' weight\. That is .* gives to (\d+) of (\d+) "
-                    rf"cells without the mask, most in row (\d+) \(.*\): ({PERCENT})\. With it they get exactly 0\.",
+                    rf"The masked cells would get ({PERCENT}) of their rows' weight\. That is .* gives to (\d+) of "
+                    rf"(\d+) cells without the mask, most in row (\d+) \(.*\): ({PERCENT})\. With it they get exactly "
+                    r"0\.",
                     said,
                 ).groups()
                 rows = [row for row in range(head.real_queries) if not unmasked[row].all()]
@@ -164,8 +165,8 @@ def test_what_leaks_to_the_masked_cells_and_in_which_head_most(pair, disabled, k
                 continue
             said, attempt = str(told[0]), told[1]
             average, goes, row, highest = re.match(
-                r"Without the mask ([\d.]+) of a row's weight leaks to (later tokens|<pad>)\. That is on average over rows "
-                r"with masked cells; in row (\d+) \(.*\) it is ([\d.]+)\.",
+                r"Without the mask ([\d.]+) of a row's weight leaks to (later tokens|<pad>)\. That is on average over "
+                r"rows with masked cells; in row (\d+) \(.*\) it is ([\d.]+)\.",
                 said,
             ).groups()
             assert (goes == "<pad>") == (disabled == "padding")
