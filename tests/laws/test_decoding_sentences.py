@@ -126,7 +126,7 @@ def beams_by_hand(text, size, steps):
 def check_fate(said, text, record, greedy, beam):
     """Whether greedy's translation ended at the rank that is said, fell out at the step, or stayed in the beam."""
     ended = [one.ids for one in record.ended]
-    if rank := re.search(r"it has rank (\d+) by score, with length penalty alpha [\d.]+\.", said):
+    if rank := re.search(r"ended with rank (\d+) by score, with length penalty alpha [\d.]+\.", said):
         assert ended[int(rank[1]) - 1] == greedy.ids
     elif step := re.search(r"fell out of the beam at step (\d+) of (\d+)", said):
         assert int(step[2]) == len(greedy.ids)
@@ -153,7 +153,7 @@ def test_what_beam_search_gained_or_greedy_lost_is_so(size, alpha):
             continue
         assert best.ids != greedy.ids
         *numbers, words = re.search(
-            r"Beam search has log P (−\d+\.\d+), greedy decoding (−\d+\.\d+)\. .* writes “(.*)”\.", said
+            r"Beam search has log P (−\d+\.\d+), greedy decoding (−\d+\.\d+)\. .*writes: “(.*)”$", said
         ).groups()
         assert words == translator().tokenizer.decode(list(greedy.ids))
         assert numbers[0] != numbers[1]

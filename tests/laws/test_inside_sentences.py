@@ -11,7 +11,8 @@ from support.streams import labels, some_blocks, stages_of, trace_of
 
 from headlight.views.inside.scaling_content import describe_head, describe_random
 from headlight.views.inside.steps_content import View, describe_step
-from transformer.experiments.attention import ToyShape, measure_random_products, toy_numbers
+from headlight.views.inside.toy import MASKED_ROW
+from transformer.experiments.attention import ToyShape, fully_masked_row, measure_random_products, toy_numbers
 
 _QUERY, _KEY = r"“([^”]*)”(?: \(query (\d+)\))?", r"“([^”]*)”(?: \(key (\d+)\))?"
 _NUMBER = r"(−?[\d.]+)"
@@ -220,8 +221,8 @@ def test_what_the_division_does_to_a_head():
 def test_random_products_grow_and_the_median_row_gains_while_the_mean_loses(seed):
     spread = measure_random_products(seed, (1, 8, 512))
     found = re.fullmatch(
-        rf"At d_k 512 the largest weight averages {_NUMBER} undivided, {_NUMBER} divided\. That is of 10 keys, whose "
-        rf"products have a standard deviation of {_NUMBER} \(√512 = 22\.6\); at d_k 1 it is {_NUMBER} either way\. "
+        rf"At d_k 512 the largest weight averages {_NUMBER} undivided, {_NUMBER} divided\. The 10 keys' products have "
+        rf"a standard deviation of {_NUMBER} \(√512 = 22\.6\); at d_k 1 the largest weight is {_NUMBER} either way\. "
         r"With the division the gradient with respect to q·k is ([\d.,]+) times as large by the rows' median, and "
         r"([\d.,]+) times by their mean\.",
         str(describe_random(spread)),
@@ -230,3 +231,11 @@ def test_random_products_grow_and_the_median_row_gains_while_the_mean_loses(seed
     ratio = spread.gradient_scaled[-1] / spread.gradient[-1] / 512**0.5
     assert all(map(as_printed, found, (*truth, spread.typical_ratio[-1], ratio)))
     assert np.isclose(spread.largest[0], spread.largest_scaled[0]) and ratio < 1 < spread.typical_ratio[-1]
+
+
+def test_a_row_without_an_unmasked_key_is_told_as_the_three_ways_compute_it():
+    for scores in ([3.0, -1.0], [0.5, 2.0, -7.0, 0.0]):
+        row = fully_masked_row(scores)
+        assert all(map(np.isnan, row.with_infinity)) and not any(row.fused)
+        assert np.allclose(row.with_large_number, 1 / len(scores)), "and not softmax of the scores"
+    assert "−1e9 reads every masked key with the same weight; the fused kernel gives 0" in MASKED_ROW.more

@@ -106,8 +106,8 @@ def test_the_rate_that_a_checkpoint_was_trained_with():
     for settings, d_model, recorded, kept in [*_checkpoints(), *cases]:
         said, last = str(content.describe_trained(settings, d_model, recorded, kept)), settings.max_steps
         step, rate, times, whole = re.match(
-            rf"After ([\d,]+) steps of warm-up the rate was ({TINY})\. ([\d.e-]+) times the paper's peak, ({TINY}) at "
-            r"step 4,000\.",
+            rf"After ([\d,]+) steps of warm-up the rate was ({TINY})\. That is ([\d.e-]+) times the paper's peak, "
+            rf"({TINY}) at step 4,000\.",
             said,
         ).groups()
         true = _trained(int(number(step)), d_model, settings)

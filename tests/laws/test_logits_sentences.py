@@ -78,14 +78,14 @@ def test_a_cut_says_how_many_tokens_may_be_drawn_and_what_the_best_gets(temperat
         kept = _kept(scaled, top_k, top_p, never)
         mass = sum(scaled[id] for id in kept)
         count, of, best, drawn, plain, tempered, at, lost = re.match(
-            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT})\. It has ({PERCENT}) by the logits, "
-            rf"({PERCENT}) at temperature (\S+)\. What is cut off held ({PERCENT}) at this temperature\.",
+            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT})\. It has ({PERCENT}) by the "
+            rf"logits(?:, ({PERCENT}) at temperature (\S+))?\. What is cut off held ({PERCENT}) before\.",
             said,
         ).groups()
         best = int(best)
-        assert (number(count), number(of), float(at)) == (len(kept), len(logits), temperature)
+        assert (number(count), number(of), float(at or 1)) == (len(kept), len(logits), temperature)
         assert best in kept and own[best] == max(own[id] for id in kept), "what may not be drawn is not said to be"
-        assert as_percent(plain, own[best]) and as_percent(tempered, scaled[best])
+        assert as_percent(plain, own[best]) and (not at or as_percent(tempered, scaled[best]))
         assert as_percent(drawn, scaled[best] / mass)
         assert as_percent(lost, max(0.0, 1 - mass)) or mass > 1 - 1e-6
         assert [int(id) for id in re.findall(r"#(\d+)", said)][1:] == list(never)
@@ -143,7 +143,7 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     early = sum(count for since, count in first.items() if since < len(ranks) - 1)
     assert said.startswith(f"{early} of {len(steps)} final token{'s' * (len(steps) != 1)} lead before the last layer.")
     step, token, listed = re.search(
-        r"step (\d+) ranks worst, “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
+        r"worst at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
     ).groups()
     worst = int(step) - 1
     told_ranks = [int(number(rank)) for rank in listed.split(", ")]
@@ -165,10 +165,10 @@ def test_a_token_that_no_layer_expects_is_counted_apart():
     count, found = len(trace.target_ids), describe_lens(lens, trace)
     assert found.headline == f"0 of {count} final tokens lead before the last layer."
     assert f"not even after the last layer in {count}." in found.more
-    worst = int(re.search(r"step (\d+) ranks worst", found.more)[1])
+    worst = int(re.search(r"worst at step (\d+)", found.more)[1])
     given = describe_lens(lens, replace(trace, num_forced=worst))
     assert given.headline.startswith(f"0 of {count - worst} ") and f"last layer in {count - worst}." in given.more
-    assert int(re.search(r"step (\d+) ranks worst", given.more)[1]) > worst, "a token that was given counts nowhere"
+    assert int(re.search(r"worst at step (\d+)", given.more)[1]) > worst, "a token that was given counts nowhere"
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
@@ -188,7 +188,9 @@ def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_mi
         below = sum(value < number(ninetieth) - 5e-5 for value in best)
         above = sum(value > number(ninetieth) + 5e-5 for value in best)
         assert below <= 0.9 * len(best) + 1 and above <= 0.1 * len(best) + 1
-        least = re.search(rf"ε = (\S+), the loss .* least at ([\d.]+): ({PERCENT}) of the tokens lie above\.$", said)
+        least = re.search(
+            rf"ε = (\S+), the loss .* least at ([\d.]+), above which ({PERCENT}) of the tokens lie\.$", said
+        )
         assert bool(least) == bool(epsilon), "without smoothing nothing can lie above 1"
         if least:
             bound = 1 - epsilon + epsilon / 50

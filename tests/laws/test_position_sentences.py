@@ -159,14 +159,14 @@ def test_what_adding_the_positions_does_to_a_sentence(text, name):
     own = np.sqrt((embeddings**2).sum(axis=1))
     summed = embedding_sum(model, trace.source_ids, tokens)
 
-    smaller, count, low, high, norm, least, at, cosine, most, place, other = re.fullmatch(
-        r"The position is longer than the embedding at (\d+) of (\d+) tokens?\. The embeddings, times √d_model, have "
+    longer, count, low, high, norm, least, at, cosine, most, place, other = re.fullmatch(
+        r"The embedding is longer than the position at (\d+) of (\d+) tokens?\. The embeddings, times √d_model, have "
         r"norms from ([\d.]+) to ([\d.]+), the positions ([\d.]+)\. The sum's direction differs most from “(.+)” at "
         r"position (\d+) \(cosine (.+)\), least from “(.+)” at position (\d+) \((.+)\)\.",
         str(content.describe_sum(summed)),
     ).groups()
     assert as_printed(low, own.min()) and as_printed(high, own.max()) and as_printed(norm, math.sqrt(d_model / 2))
-    assert (int(smaller), int(count)) == (sum(each < math.sqrt(d_model / 2) for each in own), len(tokens))
+    assert (int(longer), int(count)) == (sum(each > math.sqrt(d_model / 2) for each in own), len(tokens))
     cosines = [float(one @ two / np.sqrt((one @ one) * (two @ two))) for one, two in zip(embeddings, sums, strict=True)]
     for token, where, printed, extreme in ((least, at, cosine, min(cosines)), (most, place, other, max(cosines))):
         assert tokens[int(where)] == token and as_printed(printed, extreme)

@@ -24,7 +24,6 @@ def _asked(name: str, text: str) -> content.Asked:
         translator=loaded(name),
         trace=trace_of(name, text),
         stream=stream_of(name, text),
-        roles=dict,
         scores=lambda: stages.scores[0, 0, 0].tolist(),
     )
 
@@ -98,7 +97,7 @@ def test_what_is_said_of_the_checkpoint(name):
     assert as_printed(share, 100 * embeddings / total)
 
     smallest, largest, low, high = re.search(
-        r"began at 1, go from (\S+) to (\S+)\. .* its β, which began at 0, go from (\S+) to (\S+)\.$",
+        r"began at 1, go from (\S+) to (\S+)\. .* the β, which began at 0, go from (\S+) to (\S+)\.$",
         str(content._gamma(asked).see),
     ).groups()
     vectors = [(key, each) for key, each in weights.items() if "norm" in key]
@@ -139,7 +138,7 @@ def test_a_constant_rate_is_said_to_be_none_of_the_papers():
 
 
 def test_how_many_heads_have_a_plain_pattern_and_which_weight_is_the_largest():
-    asked = dataclasses.replace(_asked("en-de", "I love my teacher."), roles=lambda: None)
+    asked = _asked("en-de", "I love my teacher.")
     found = content._heads(asked).see
     maps, tokens = asked.trace.cross, asked.trace.source_tokens
     average = maps.astype(np.float64).mean(axis=(0, 1))
@@ -152,6 +151,8 @@ def test_how_many_heads_have_a_plain_pattern_and_which_weight_is_the_largest():
         and any((n := head.count(words))[1] >= rows and n[0] / n[1] >= least for words, least, rows in labels)
         for head in heads
     ]
+    named = re.findall(r"layer (\d+), head (\d+) \(", found.more)
+    assert named and all(plain[(int(layer) - 1) * maps.shape[1] + int(head) - 1] for layer, head in named)
     assert found.headline == f"{sum(plain)} of {len(heads)} heads have a plain pattern in this sentence." and any(plain)
     assert content._weights(asked).see.headline.startswith("The row predicting “")
 

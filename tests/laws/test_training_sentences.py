@@ -110,13 +110,13 @@ def test_what_bucketing_and_a_larger_sample_save(name, budget):
     paddings = {label: count_padding(*way) for label, way in zip(WAYS, ways, strict=True)}
     counts = {label: len(way) for label, way in zip(WAYS, ways, strict=True)}
     times, *numbers, other, cells_of_one, batches_of_one, one = re.fullmatch(
-        rf"Batched {WAYS[1]}, the same tokens take (?:(\S+) times )?as many cells\. ([\d,]+) for ([\d,]+) tokens "
-        rf"\(batches: ([\d,]+)\), of which ({PERCENT}) are padding; batched {WAYS[0]}, ([\d,]+) \(([\d,]+)\) and "
+        rf"Batched {WAYS[1]}, the same tokens take (?:(\S+) times )?as many cells\. The ([\d,]+) tokens take ([\d,]+) "
+        rf"cells \(batches: ([\d,]+)\), ({PERCENT}) of them padding; batched {WAYS[0]}, ([\d,]+) \(([\d,]+)\), "
         rf"({PERCENT})\.",
         str(batching.describe_both_ways(paddings, counts)),
     ).groups()
     assert as_percent(one, padding[0] / cells[0]) and as_percent(other, padding[1] / cells[1])
-    assert [*map(number, numbers)] == [cells[1], cells[0] - padding[0], len(ways[1])]
+    assert [*map(number, numbers)] == [cells[0] - padding[0], cells[1], len(ways[1])]
     assert (number(cells_of_one), number(batches_of_one)) == (cells[0], len(ways[0]))
     assert float(times or 1) == pytest.approx(cells[1] / cells[0], rel=0.005)
     same = batching.describe_both_ways(dict.fromkeys(WAYS, paddings[WAYS[0]]), counts)
@@ -152,8 +152,8 @@ def test_the_target_in_both_forms_and_where_its_loss_is_least(epsilon, classes):
     forms = [Smoothing(form, epsilon, classes) for form in SmoothingForm]
     both = every, others = _targets(epsilon, classes)
     assert math.isclose(sum(every), 1) and math.isclose(sum(others), 1)
-    count, kept, each, taken, keeps, many, gets = re.match(
-        r"Spread over all (\d+) classes, the right one keeps ([\d.]+)\. Each other gets ([\d.]+) of ε = ([\d.]+), "
+    count, kept, taken, each, keeps, many, gets = re.match(
+        r"Spread over all (\d+) classes, the right one keeps ([\d.]+)\. With ε = ([\d.]+) each other gets ([\d.]+), "
         r"padding too, .* keeps ([\d.]+), each of the (\d+) others gets ([\d.]+), padding nothing",
         str(label_smoothing.describe_targets(*forms)),
     ).groups()

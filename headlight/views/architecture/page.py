@@ -148,7 +148,7 @@ def _show_trajectory(request: TranslationRequest) -> None:
     show_finding(
         see,
         "a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint with "
-        "pre-norm (reverse): there no LayerNorm brings the norm back.",
+        "pre-norm (reverse): its norms may grow to the LayerNorm at the stack's end.",
     )
 
 

@@ -161,26 +161,26 @@ def describe_search(
         return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
     searched, single = format_distinct(best.log_probability, greedy.log_probability)
     headline = f"Beam search has log P {searched}, greedy decoding {single}."
-    written = f"Greedy decoding writes “{text(list(greedy.ids))}”."
+    written = f"Greedy decoding writes: “{text(list(greedy.ids))}”"
     if best.log_probability > greedy.log_probability:
         return Finding(headline, written), "both, step by step: where do they part?"
     fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
-    return Finding(headline, f"{written} {fate}"), attempt
+    return Finding(headline, f"{fate} {written}"), attempt
 
 
 def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:
     """Return what became of greedy's translation in the search, though it is no less probable, and what to try."""
     if fate.outcome == Outcome.ENDED:
-        words = f"Of all that ended it has rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
+        words = f"Greedy's translation ended with rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
         return words, "alpha 0."
     if fate.outcome == Outcome.FELL_OUT:
         return (
-            f"It fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} best "
-            "continuations were all likelier.",
+            f"Greedy's translation fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} "
+            "best continuations were all likelier.",
             "a wider beam.",
         )
     return (
-        f"It was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} it could no longer "
-        "reach the best score.",
+        f"Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} "
+        "it could no longer reach the best score.",
         "alpha 0.",
     )

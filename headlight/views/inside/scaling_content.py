@@ -43,8 +43,8 @@ def describe_random(spread: RandomProducts) -> Finding:
     return Finding(
         f"At d_k {high} the largest weight averages {spread.largest[-1]:.2f} undivided, "
         f"{spread.largest_scaled[-1]:.2f} divided.",
-        f"That is of {spread.keys} keys, whose products have a standard deviation of {spread.products[-1]:.1f} "
-        f"(√{high} = {np.sqrt(high):.1f}); at d_k {low} it is {spread.largest_scaled[0]:.2f} either way. With the "
+        f"The {spread.keys} keys' products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
+        f"{np.sqrt(high):.1f}); at d_k {low} the largest weight is {spread.largest_scaled[0]:.2f} either way. With the "
         f"division the gradient with respect to q·k is {spread.typical_ratio[-1]:,.2f} times as large by the rows' "
         f"median, and {mean:,.2f} times by their mean.",
     )

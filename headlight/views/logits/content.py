@@ -46,11 +46,12 @@ def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float
     """Say how many tokens may be drawn, what the most probable of them gets, and which ones decoding never chooses."""
     best = int(cut.order[cut.kept[cut.order]][0])
     own, scaled, final = (format_probability(float(values[best])) for values in (cut.own, cut.scaled, cut.final))
+    tempered = "" if temperature == 1 else f", {scaled} at temperature {temperature:g}"
     never = f" Decoding never chooses {' or '.join(map(name, cut.forbidden))}." if cut.forbidden else ""
     return Finding(
         f"{int(cut.kept.sum()):,} of {len(cut.kept):,} tokens may be drawn, {quoted(name(best))} with {final}.",
-        f"It has {own} by the logits, {scaled} at temperature {temperature:g}. What is cut off held "
-        f"{format_probability(float(cut.scaled[~cut.kept].sum()))} at this temperature.{never}",
+        f"It has {own} by the logits{tempered}. What is cut off held "
+        f"{format_probability(float(cut.scaled[~cut.kept].sum()))} before.{never}",
     )
 
 
@@ -82,7 +83,7 @@ def describe_lens(lens: Predictions, trace: Trace) -> Finding:
     ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
     return Finding(
         f"{early} of {pluralize(len(settled), 'final token')} lead before the last layer.",
-        f"They are the top-1 prediction {counts}. By geometric mean step {hardest + 1} ranks worst, "
+        f"The final token is the top-1 prediction {counts}. By geometric mean its rank is worst at step {hardest + 1}, "
         f"{quoted(trace.target_tokens[hardest])}: {ranks}, from start to {names[-1]}.",
     )
 
@@ -107,5 +108,5 @@ def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Fi
     return Finding(
         headline,
         f"{sure} Trained with label smoothing ε = {smoothing.epsilon:g}, the loss of a right token is least at "
-        f"{smoothing.right:.4f}: {above} of the tokens lie above.",
+        f"{smoothing.right:.4f}, above which {above} of the tokens lie.",
     )

@@ -102,7 +102,8 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     row = int(np.flatnonzero(may_leak)[leaks.argmax()])
     mean, highest, largest = format_distinct(leaks.mean(), leaks.max(), means.max())
     causal = disabled.disabled == DisabledMask.CAUSAL
-    more = f"That is on average over rows with masked cells; in row {row + 1}{_row_name(head, row)} it is {highest}."
+    where = f"in row {row + 1}{_row_name(head, row)} it is {highest}"
+    more = f"That is in this head, averaged over rows with masked cells; {where}."
     if causal:
         more += f" The next token itself, right of the diagonal, gets {_answer(disabled, head):.2f} on average."
     attempt = ""
@@ -110,9 +111,9 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
         more += " No head of this kind leaks more."
     else:
         other = head_name(int(layer), int(number), head.layers, head.heads)
-        attempt = f"{other}, where the most leaks on average: {largest}."
-    where = "later tokens" if causal else "<pad>"
-    return Finding(f"Without the mask {mean} of a row's weight leaks to {where}.", more), attempt
+        attempt = f"{other}, where the most leaks of all heads of this kind: {largest} on average."
+    to = "later tokens" if causal else "<pad>"
+    return Finding(f"Without the mask {mean} of a row's weight leaks to {to}.", more), attempt
 
 
 def _answer(disabled: MaskedPass, head: MaskedHead) -> float:

@@ -170,7 +170,8 @@ def _show_head(head: MaskedHead, rows: str) -> None:
         Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
         see=see,
     )
-    show_finding(see, "the decoder's first row: a single cell is unmasked, so its weight is 1 whatever its score.")
+    first = "the first row: a single cell is unmasked, so its weight is 1 whatever its score."
+    show_finding(see, first if head.kind == "decoder" else "")
     st.markdown("**One row by hand**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])

@@ -172,7 +172,7 @@ def describe_sum(summed: EmbeddingSum) -> Finding:
     least, most = int(cosines.argmin()), int(cosines.argmax())
     lowest, highest = format_distinct(cosines[least], cosines[most])
     return Finding(
-        f"The position is longer than the embedding at {int((embeddings < added).sum())} of "
+        f"The embedding is longer than the position at {int((embeddings > added).sum())} of "
         f"{pluralize(len(added), 'token')}.",
         f"{text}, the positions {norm}. The sum's direction differs most from {quoted(summed.tokens[least])} at "
         f"position {least} (cosine {lowest}), least from {quoted(summed.tokens[most])} at position {most} ({highest}).",

@@ -12,9 +12,8 @@ from headlight.plots.decoding import logits_figure, passes_figure
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.masks import causal_mask, fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
-from headlight.plots.text import Finding, format_error, percent, pluralize, quoted, scientific, signed
+from headlight.plots.text import Finding, format_error, one_head_name, percent, pluralize, quoted, scientific, signed
 from headlight.plots.training import MEASURES, loss_figure, rates_figure, shifted_target
-from headlight.views.attention.explorer_content import look_words
 from headlight.views.inside.scaling_content import describe_random
 from headlight.views.logits.content import logit_by_hand
 from headlight.views.translate.content import strongest_reading
@@ -35,12 +34,11 @@ _WARMUP, _FACTOR, _EPSILON = 4000, 1.0, 0.1  # the paper's, for a checkpoint tha
 
 @dataclass(frozen=True)
 class Asked:
-    """What an answer draws on: the model, the sentence, its vectors, and two results that only some answers need."""
+    """What an answer draws on: the model, the sentence, its vectors, and a result that only one answer needs."""
 
     translator: Translator
     trace: Trace
     stream: ResidualStream
-    roles: Callable
     scores: Callable[[], list[float]]  # of the first source token in layer 1, head 1 of the encoder
 
 
@@ -93,14 +91,18 @@ def _widths(asked: Asked) -> Shown:
 def _heads(asked: Asked) -> Shown:
     maps = masked_maps(asked.trace, "cross")
     measured = measure_heads("cross", maps, asked.trace.source_tokens, asked.trace.target_tokens)
-    roles = asked.roles()
+    plain = [
+        f"{one_head_name(head.layer, head.head)} ({head.label})"
+        for head in representative_heads(measured)
+        if head.label is not None
+    ]
     return Shown(
         overview_figure(maps, asked.trace.target_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
         Finding(
             f"{sum(head.label is not None for head in measured)} of {pluralize(len(measured), 'head')} have a plain "
             "pattern in this sentence.",
-            " ".join(str(look_words(head, roles)) for head in representative_heads(measured)),
+            f"Among them {', '.join(plain)}." if plain else "",
         ),
     )
 
@@ -159,7 +161,7 @@ def _gamma(asked: Asked) -> Shown:
         "Histogram of all γ and β of this checkpoint",
         Finding(
             f"The γ, which began at 1, go from {signed(gammas.min(), 2)} to {signed(gammas.max(), 2)}.",
-            f"This checkpoint has {len(gammas):,}; its β, which began at 0, go from {signed(betas.min(), 2)} to "
+            f"There are {len(gammas):,}; the β, which began at 0, go from {signed(betas.min(), 2)} to "
             f"{signed(betas.max(), 2)}.",
         ),
     )

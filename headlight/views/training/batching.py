@@ -205,8 +205,8 @@ def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> 
     times = f"{shuffled.cells / bucketed.cells:.3g}"
     return Finding(
         f"Batched {other}, the same tokens take {'' if times == '1' else f'{times} times '}as many cells.",
-        f"{shuffled.cells:,} for {bucketed.tokens:,} tokens (batches: {counts[other]:,}), of which "
-        f"{percent(shuffled.ratio)} are padding; batched {one}, {bucketed.cells:,} ({counts[one]:,}) and "
+        f"The {bucketed.tokens:,} tokens take {shuffled.cells:,} cells (batches: {counts[other]:,}), "
+        f"{percent(shuffled.ratio)} of them padding; batched {one}, {bucketed.cells:,} ({counts[one]:,}), "
         f"{percent(bucketed.ratio)}.",
     )
 

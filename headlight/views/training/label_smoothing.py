@@ -126,7 +126,7 @@ def describe_targets(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say what the right class, the others and padding get in either form."""
     return Finding(
         f"Spread over all {over_all.classes} classes, the right one keeps {_mass(over_all.right)}.",
-        f"Each other gets {_mass(over_all.wrong)} of ε = {over_all.epsilon:g}, padding too, though it is never right. "
+        f"With ε = {over_all.epsilon:g} each other gets {_mass(over_all.wrong)}, padding too, though never right. "
         f"In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} others gets "
         f"{_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained there.",
     )

@@ -202,7 +202,8 @@ def describe_trained(
     last = settings.max_steps
     top_step = min(settings.warmup_steps, last)
     top, end = (learning_rate(step, d_model, settings) for step in (top_step, last))
-    text = f"{top / PAPER.peak:.3g} times the paper's peak, {scientific(PAPER.peak)} at step {PAPER.warmup_steps:,}."
+    times, peak = f"{top / PAPER.peak:.3g}", f"{scientific(PAPER.peak)} at step {PAPER.warmup_steps:,}"
+    text = f"That is {times} times the paper's peak, {peak}."
     if settings.cooldown_steps:
         text += f" Over its last {settings.cooldown_steps:,} steps it cools down to {scientific(end)} at step {last:,}."
     if kept_step is not None and kept_step < last:

@@ -107,15 +107,15 @@ def show_replay(
         offer_page(lambda: replay_page(payload, step, name), "training.html")
     story = output_story(replay, trajectory)
     first, before = (told.headline, f"{told.more} {story}") if told else (story.headline, story.more)
-    heads = f"{head_story(focus, layer, head)} {heads_story(focus)}".rstrip()
+    heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
     show_finding(Finding(first, f"{before} {heads}"), _TRY)
     _offer_most_changed(focus, Head(kind, layer, head))
 
 
 def _offer_most_changed(focus: Focus, shown: Head) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
-    most = focus.most_changed() if heads_story(focus) else None
-    if most and most != (shown.layer, shown.head):
+    most, chosen = focus.most_changed(), (shown.layer, shown.head)
+    if heads_story(focus, chosen) and most != chosen:
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 

@@ -257,12 +257,14 @@ def head_story(focus: Focus, layer: int, head: int) -> str:
     return f"{name}: a row's largest weight {course}, on average (spread evenly: {short_weight(focus.uniform)})."
 
 
-def heads_story(focus: Focus) -> str:
-    """Say which head of the kind changed most; "" if nothing can be compared."""
+def heads_story(focus: Focus, shown: tuple[int, int]) -> str:
+    """Say which head of the kind changed most, beside the one that is shown; "" if nothing can be compared."""
     snapshots, layers, heads = focus.values.shape
     if not focus.known or snapshots < 3 or layers * heads < 2:
         return ""
     layer, head = focus.most_changed()
+    if (layer, head) == shown:
+        return f"None of the {pluralize(layers * heads, 'head')} changes more."
     first, last = (short_weight(value) for value in focus.values[[0, -1], layer, head])
     changed = f"changes most, from {first} to {last}" if first != last else f"changes most, and hardly: {last}"
     return f"Of all {pluralize(layers * heads, 'head')} {head_name(layer, head, layers, heads)} {changed}."
@@ -275,10 +277,10 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
         wrote = " ".join(output_text(trajectory.outputs[-1])).rstrip()
         return Finding("At none of these snapshots does the model write the target.", f"At the last it writes: {wrote}")
     first = int(right.argmax())
+    last = "" if right[first:].all() else ", at the last it does" if right[-1] else ", at the last it does not"
     return Finding(
         f"The model first writes the target at step {replay.steps[first]:,}.",
-        f"From there on it does so at {int(right.sum())} of {pluralize(len(right) - first, 'snapshot')}, and at the "
-        f"last it {'does' if right[-1] else 'does not'}.",
+        f"From there on it does so at {int(right.sum())} of {pluralize(len(right) - first, 'snapshot')}{last}.",
     )
 
 

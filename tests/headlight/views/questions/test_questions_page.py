@@ -105,7 +105,7 @@ def test_the_lens_ends_with_the_models_own_choice():
 
 def test_confidence_counts_the_samples_tokens():
     text = page_text(open_page("pages/logits.py", logits="calibration"))
-    assert "of 4,249 tokens" in text and "ε = 0.1, the loss of a right token is least at 0.9000" in text
+    assert "of 4,249 tokens" in text and "ε = 0.1, the loss of a right token is least at 0.9000," in text
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

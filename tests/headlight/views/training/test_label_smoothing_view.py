@@ -54,7 +54,7 @@ def test_garbage_in_the_url_falls_back(query):
 @pytest.mark.parametrize("epsilon", ["0.0", "0.95"])
 def test_the_ends_of_the_slider(epsilon):
     app = open_smoothing(epsilon=epsilon)
-    assert f"of ε = {float(epsilon):g}, padding too" in page_text(app) and len(specs(app)) == 5
+    assert f"With ε = {float(epsilon):g} each other gets" in page_text(app) and len(specs(app)) == 5
 
 
 def test_a_sentence_that_cannot_be_translated_costs_the_last_figure_alone():
