@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, TINY, as_percent, as_printed, as_scientific, number, scientific_number
+from support.claims import PERCENT, as_percent, as_printed, as_scientific
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, loaded, trace_of
 
@@ -108,18 +108,14 @@ def test_what_bucketing_and_a_larger_sample_save(name, budget):
     cells = [sum(sum(_cells(batch)[:2]) for batch in way) for way in ways]
     padding = [sum(_cells(batch)[2] for batch in way) for way in ways]
     paddings = {label: count_padding(*way) for label, way in zip(WAYS, ways, strict=True)}
-    counts = {label: len(way) for label, way in zip(WAYS, ways, strict=True)}
-    times, *numbers, other, cells_of_one, batches_of_one, one = re.fullmatch(
-        rf"Batched {WAYS[1]}, the same tokens take (?:(\S+) times )?as many cells\. The ([\d,]+) tokens take ([\d,]+) "
-        rf"cells \(batches: ([\d,]+)\), ({PERCENT}) of them padding; batched {WAYS[0]}, ([\d,]+) \(([\d,]+)\), "
-        rf"({PERCENT})\.",
-        str(batching.describe_both_ways(paddings, counts)),
+    times, other, one = re.fullmatch(
+        rf"Batched {WAYS[1]}, the same tokens take (?:(\S+) times )?as many cells\. Of these ({PERCENT}) are padding; "
+        rf"batched {WAYS[0]}, ({PERCENT})\.",
+        str(batching.describe_both_ways(paddings)),
     ).groups()
     assert as_percent(one, padding[0] / cells[0]) and as_percent(other, padding[1] / cells[1])
-    assert [*map(number, numbers)] == [cells[0] - padding[0], cells[1], len(ways[1])]
-    assert (number(cells_of_one), number(batches_of_one)) == (cells[0], len(ways[0]))
     assert float(times or 1) == pytest.approx(cells[1] / cells[0], rel=0.005)
-    same = batching.describe_both_ways(dict.fromkeys(WAYS, paddings[WAYS[0]]), counts)
+    same = batching.describe_both_ways(dict.fromkeys(WAYS, paddings[WAYS[0]]))
     assert same.headline == f"Batched {WAYS[1]}, the same tokens take as many cells."
 
     part = examples[: len(examples) // 4]
@@ -183,8 +179,6 @@ def test_the_target_in_both_forms_and_where_its_loss_is_least(epsilon, classes):
             best, found, lowest, again = map(float, texts)
             assert abs(best - masses[0]) < 1e-6 and abs(found - masses[0]) < 1e-5
             assert abs(lowest - floor) < 1e-6 and abs(again - floor) < 2e-6
-    apart = re.findall(f"({TINY})", label_smoothing.describe_check(forms))
-    assert len(apart) == 2 and all(scientific_number(each) < 1e-6 for each in apart)
 
 
 def test_what_the_advice_promises():
@@ -207,9 +201,8 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name, epsilon):
     for text in SENTENCES[:-1:2]:
         trace = trace_of(name, text)
         values = trace.target_probabilities.astype(np.float64)
-        token, surest, sure, mean, above, count = re.fullmatch(
-            r"The surest of \d+ steps? is “(.+)” with ([\d.]+)\.(?: The mean of the (\d+) above 0\.8 is "
-            r"([\d.]+)\.)?(?: Above .* lie (\d+) of (\d+): it is no bound\.)?",
+        token, surest, above, count = re.fullmatch(
+            r"The surest of \d+ steps? is “(.+)” with ([\d.]+)\.(?: Above .* lie (\d+) of (\d+): it is no bound\.)?",
             str(label_smoothing.describe_confidence(trace, own)),
         ).groups()
         tokens = zip(trace.target_tokens, values, strict=True)
@@ -217,8 +210,6 @@ def test_how_sure_a_model_is_beside_what_its_loss_asks_for(name, epsilon):
         assert as_printed(surest, values.max()) and bool(count) == (epsilon > 0), "nothing can lie above 1"
         assert not epsilon or int(count) == len(values)
         assert not epsilon or int(above) == sum(value > every[0] + 1e-9 for value in values)
-        high = [value for value in values if value > 0.8]
-        assert int(sure or 0) == len(high) and (not high or as_printed(mean, sum(high) / len(high)))
         given = int(values.argmax()) + 1
         if given < len(values):
             told = label_smoothing.describe_confidence(replace(trace, num_forced=given), own).headline
@@ -277,10 +268,7 @@ def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_
     first = ("Noam", _view("done", _LEARNED))
     found = live_content.comparison([first, ("constant", _view("done", _FAILED))])
     assert found.headline == "“Noam” gets 99.2 % right, “constant” 37 %."
-    assert found.more.startswith(
-        "With “Noam”, 99.2 % were right after 575 updates; with “constant”, 37 % were right after 2,000 updates, short "
-        "of the goal. That is one seed"
-    )
+    assert found.more.startswith("That is after 575 and 2,000 updates, and one seed: ")
     both = live_content.comparison([first, ("constant", _view("done", replace(_LEARNED, update=1200)))])
     assert both.headline == "“Noam” needs 575 updates, “constant” 1,200."
     for state, status in (("running", _UNDER_WAY), ("failed", None)):

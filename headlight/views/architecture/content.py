@@ -270,11 +270,9 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     active = units > 0
     silent = "0" if activation == "ReLU" else "not above 0"
     lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
-    always = np.flatnonzero(active.all(axis=0))
-    listed = ", ".join(str(unit + 1) for unit in always[:5]) + (", …" if len(always) > 5 else "")
     return Finding(
         f"For {quoted(tokens[token])} {percent(1 - active[token].mean())} of {units.shape[1]:,} units are {silent}.",
-        f"{lowest}Active for every token: {len(always):,}{f' (units {listed})' if listed else ''}; for none: "
+        f"{lowest}Active for every token: {int(active.all(axis=0).sum()):,}; for none: "
         f"{int((~active.any(axis=0)).sum()):,}.",
     )
 

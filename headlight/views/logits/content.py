@@ -98,10 +98,7 @@ def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Fi
     """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
     right, count = percent(measured.right.mean()), pluralize(len(measured.best), "token")
     headline = f"The top-1 prediction is right in {right} of {count}."
-    sure = (
-        f"Its mean probability is {measured.best.mean():.2f}, the 90th percentile "
-        f"{np.quantile(measured.best, 0.9):.4f}, the highest {measured.best.max():.4f}."
-    )
+    sure = f"Its mean probability is {measured.best.mean():.2f}."
     if smoothing is None or not smoothing.epsilon:
         return Finding(headline, sure)
     above = percent((measured.best > smoothing.right).mean())

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.plots.text import Finding, format_distinct, format_error, pluralize, quoted, signed
+from headlight.plots.text import Finding, format_error, pluralize, quoted, signed
 from transformer.arrays import cosine
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
-from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 SHOWN = 128  # learned positions that are drawn, the first ones
+TRY_BASE = "another base: how many columns still change, and how far does a dot product fall?"
 REPEATING = "The old man saw the old dog and the old cat."
 NO_POSITIONS = Finding(
     "This model adds no positions: its encoder reads a multiset.",
@@ -101,26 +102,6 @@ def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: in
     )
 
 
-def try_another_base(settings: Encoding) -> str:
-    """Say what another base would do to the columns and to the slowest wave."""
-    other = encoding(settings.length, settings.d_model, 100.0 if settings.base != 100 else 10000.0)
-    last = other.d_model - 1
-    return (
-        f"base {other.base:,.0f}: {_still(other)} columns would hardly change (here {_still(settings)}), and the "
-        f"slowest pair would repeat every {_wave(other, last)} positions (here {_wave(settings, last)})."
-    )
-
-
-def try_rotation(settings: Encoding, pair: int, offset: int) -> str:
-    """Ask to move the position, and to look at the other end of the frequencies."""
-    other = 0 if pair else settings.d_model // 2 - 1
-    angle, turns = _turned(settings, other, offset)
-    return (
-        "another position: both arrows rotate, the angle between them stays the same. Or pair "
-        f"{other}, which the same offset rotates by {angle}{turns}."
-    )
-
-
 def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> str:
     """Write R(k) times a pair at a position, and the same pair k positions on, with their numbers, in LaTeX."""
     before, after = shown.pairs[position, pair], shown.pairs[position + offset, pair]
@@ -161,30 +142,16 @@ def describe_likeness(stack: str, table: np.ndarray) -> str:
 
 
 def describe_sum(summed: EmbeddingSum) -> Finding:
-    """Compare the norms of embeddings and positions, and say whose direction the position changes most and least."""
+    """Compare the norms of embeddings and positions."""
     embeddings, added, _ = summed.norms
     scaled = "times √d_model" if summed.scaled else "not scaled by √d_model"
     text = f"The embeddings, {scaled}, have norms from {embeddings.min():.1f} to {embeddings.max():.1f}"
     if summed.kind == Positions.NONE:
         return Finding("This model adds no positions: the sums are the embeddings.", f"{text}.")
     norm = f"from {added.min():.2f} to {added.max():.2f}" if summed.kind == Positions.LEARNED else f"{added[0]:.2f}"
-    cosines = summed.cosines
-    least, most = int(cosines.argmin()), int(cosines.argmax())
-    lowest, highest = format_distinct(cosines[least], cosines[most])
+    longer, tokens = int((embeddings > added).sum()), pluralize(len(added), "token")
     return Finding(
-        f"The embedding is longer than the position at {int((embeddings > added).sum())} of "
-        f"{pluralize(len(added), 'token')}.",
-        f"{text}, the positions {norm}. The sum's direction differs most from {quoted(summed.tokens[least])} at "
-        f"position {least} (cosine {lowest}), least from {quoted(summed.tokens[most])} at position {most} ({highest}).",
-    )
-
-
-def try_dimensions(summed: EmbeddingSum) -> str:
-    """Count the position's columns that hardly differ between this sentence's tokens."""
-    still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
-    return (
-        f"all dimensions: {still} of {columns} columns of the positions vary by less than {STILL} over these "
-        f"{pluralize(len(summed.tokens), 'token')}."
+        f"The embedding is longer than the position at {longer} of {tokens}.", f"{text}, the positions {norm}."
     )
 
 

@@ -54,7 +54,7 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
         with column:
             show_figure(curves, f"curves_{name}", f"{alt}, {content.describe_size(shown)}", see)
     st.caption("Positions are whole numbers; the lines only join them.")
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
@@ -66,7 +66,7 @@ def _show_matrix(settings: Encoding, model: Encoding) -> None:
         alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}"
         with column:
             show_figure(figures.table_figure(shown.table, limit=1.0), f"matrix_{name}", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_similarity(settings: Encoding, model: Encoding) -> None:
@@ -83,7 +83,7 @@ def _show_similarity(settings: Encoding, model: Encoding) -> None:
     alt = "Dot product over the distance of two positions"
     see = content.describe_products(*laws)
     show_figure(figures.distance_figure(*laws), "distance", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
@@ -96,7 +96,7 @@ def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
     alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
     see = content.describe_wavelengths(settings, model)
     show_figure(figures.wavelengths_figure(settings, model), "wavelengths", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
@@ -124,7 +124,8 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
             alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
             show_figure(figures.rotation_figure(shown, pair, position, offset), f"rotation_{name}", alt)
             st.latex(content.rotation_formula(shown, pair, position, offset))
-    show_finding(content.describe_rotation(enough, model, pair, offset), content.try_rotation(enough, pair, offset))
+    attempt = "another position: both arrows rotate, the angle between them stays the same. Then pair 0, the fastest."
+    show_finding(content.describe_rotation(enough, model, pair, offset), attempt)
 
 
 def _show_sum(request: TranslationRequest) -> None:
@@ -137,7 +138,7 @@ def _show_sum(request: TranslationRequest) -> None:
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
     see = content.describe_sum(summed)
     show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
-    show_finding(see, content.try_dimensions(summed))
+    show_finding(see, "all dimensions: in how many do the positions differ at all?")
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )

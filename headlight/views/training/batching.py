@@ -159,7 +159,7 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
     }
     alt = "Share of padding in every batch, batched by length and at random"
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
-    see = describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
+    see = describe_both_ways(paddings)
     show_figure(ratios_figure(ratios, (way, ratio)), "shares", alt, see)
     rows = [
         (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
@@ -199,15 +199,13 @@ def describe_batch(batch: BatchView, padding: Padding, budget: int) -> Finding:
     )
 
 
-def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> Finding:
-    """Say what bucketing by length saves: padding and updates, for all batches of the sample."""
+def describe_both_ways(paddings: dict[str, Padding]) -> Finding:
+    """Say what bucketing by length saves, for all batches of the sample."""
     (one, bucketed), (other, shuffled) = paddings.items()
     times = f"{shuffled.cells / bucketed.cells:.3g}"
     return Finding(
         f"Batched {other}, the same tokens take {'' if times == '1' else f'{times} times '}as many cells.",
-        f"The {bucketed.tokens:,} tokens take {shuffled.cells:,} cells (batches: {counts[other]:,}), "
-        f"{percent(shuffled.ratio)} of them padding; batched {one}, {bucketed.cells:,} ({counts[one]:,}), "
-        f"{percent(bucketed.ratio)}.",
+        f"Of these {percent(shuffled.ratio)} are padding; batched {one}, {percent(bucketed.ratio)}.",
     )
 
 

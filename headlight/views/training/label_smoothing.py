@@ -26,7 +26,7 @@ LOSSES = (
     r"\begin{aligned} \text{cross-entropy} &= -\textstyle\sum_k q_k \ln p_k \\ "
     r"\text{KL divergence} &= \textstyle\sum_k q_k \ln (q_k / p_k) \end{aligned}"
 )
-SURE, VERY_SURE = 0.8, 0.999
+VERY_SURE = 0.999
 TRY_CLASSES = "other numbers of classes: the fewer there are, the farther apart the two forms."
 TRY_MEASURE = (
     "the other measure: the cross-entropy's minima lie at the entropies of the targets, those of the KL divergence at "
@@ -92,9 +92,7 @@ def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes:
             show_figure(loss_figure(smoothings, epsilon, measure), f"loss_{_number(form)}", alt, see)
             header, rows = ("best p", "found", "least loss", "found"), minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
-            st.caption(
-                "“Found”: by a search along the curve, without the formula. " + plain(describe_check(smoothings))
-            )
+            st.caption("“Found”: by a search along the curve, without the formula.")
     show_finding(see, TRY_MEASURE)
 
 
@@ -126,9 +124,9 @@ def describe_targets(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say what the right class, the others and padding get in either form."""
     return Finding(
         f"Spread over all {over_all.classes} classes, the right one keeps {_mass(over_all.right)}.",
-        f"With ε = {over_all.epsilon:g} each other gets {_mass(over_all.wrong)}, padding too, though never right. "
-        f"In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} others gets "
-        f"{_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained there.",
+        f"With ε = {over_all.epsilon:g} each other gets {_mass(over_all.wrong)}, padding too, though never right. In "
+        f"the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} others gets "
+        f"{_mass(over_others.wrong)}, padding nothing.",
     )
 
 
@@ -157,14 +155,6 @@ def minimum_rows(smoothings: Sequence[Smoothing], measure: str) -> list[tuple[st
     return rows
 
 
-def describe_check(smoothings: Sequence[Smoothing]) -> str:
-    """Say how far closed form and search are apart at most."""
-    minima = [smoothing.find_minimum() for smoothing in smoothings]
-    at = max(abs(best - s.right) for (best, _), s in zip(minima, smoothings, strict=True))
-    value = max(abs(least - s.entropy) for (_, least), s in zip(minima, smoothings, strict=True))
-    return f"Apart by at most {format_error(at)} in p and {format_error(value)} in the loss."
-
-
 def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | None) -> str:
     """Say what the checkpoint was trained towards, in its own form and beside the other, and the floor of its loss."""
     reached = "" if last_loss is None else f"; at the end of training it was {last_loss:.3f}"
@@ -179,17 +169,16 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
 def describe_confidence(trace: Trace, own: Smoothing) -> Finding:
     """Say how sure the model was of this sentence's steps with a choice, beside what its loss asks for."""
     values = trace.target_probabilities[trace.num_forced :]
-    surest, sure = int(values.argmax()), values[values > SURE]
-    more = f"The mean of the {len(sure)} above {SURE} is {sure.mean():.3f}. " if len(sure) else ""
+    surest, more = int(values.argmax()), ""
     if own.epsilon:
-        more += (
+        more = (
             f"Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, lie "
             f"{int((values > own.right).sum())} of {len(values)}: it is no bound."
         )
     return Finding(
         f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[trace.num_forced + surest])} "
         f"with {values[surest]:.4f}.",
-        more.rstrip(),
+        more,
     )
 
 

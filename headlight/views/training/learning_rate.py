@@ -83,13 +83,11 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     rates = [curve.rates(last) for curve in curves]
     alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
     logarithmic = axes == AXES[1]
-    look, attempt = (
-        describe_rates(curves, rates, logarithmic=logarithmic),
-        try_rates(curves[0], logarithmic=logarithmic),
-    )
+    look = describe_rates(curves, rates, logarithmic=logarithmic)
     with drawing:
         show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
-    show_finding(look, attempt)
+    bent = "" if logarithmic else " Then logarithmic axes: what becomes of both halves?"
+    show_finding(look, f"twice the warm-up for curve 1: by how much does its peak fall?{bent}")
     table, formula = st.columns(2, gap="medium")
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
@@ -183,13 +181,6 @@ def _difference(index: int, curves: Sequence[Noam], rates: Sequence[np.ndarray])
         return f"Curve {index + 1} lies on curve 1."
     higher = f"{rates[index].max() / rates[0].max():.3g}"
     return f"Curve {index + 1} has {' and '.join(changed)} of curve 1: its peak is {higher} times as high."
-
-
-def try_rates(curve: Noam, *, logarithmic: bool) -> str:
-    """Say what twice the warm-up would do to a curve, and what logarithmic axes show."""
-    fallen = scientific(curve.peak / math.sqrt(2))
-    text = f"twice the warm-up for curve 1: its peak falls from {scientific(curve.peak)} to {fallen}."
-    return text if logarithmic else f"{text} Or logarithmic axes, where both halves become straight lines."
 
 
 def describe_trained(

@@ -103,19 +103,12 @@ def comparison(runs: Sequence[tuple[str, JobView]]) -> Finding | None:
     if len(ended) < len(runs):
         return None
     (first, status), (second, other) = ended
-    outcomes = "; ".join(f"with {name}, {_outcome(each)}" for name, each in ended)
     if status.end == other.end == "goal":
         headline = f"{first} needs {status.update:,} updates, {second} {other.update:,}."
     else:
         headline = f"{first} gets {exact_match_text(status)} right, {second} {exact_match_text(other)}."
-    return Finding(
-        headline, f"{sentence_case(outcomes)}. That is one seed: a lucky start can be worth more than a hyperparameter."
-    )
-
-
-def _outcome(status: ToyStatus) -> str:
-    short = "" if status.end == "goal" else ", short of the goal"
-    return f"{exact_match_text(status)} were right after {pluralize(status.update, 'update')}{short}"
+    after = f"That is after {status.update:,} and {other.update:,} updates, and one seed"
+    return Finding(headline, f"{after}: a lucky start can be worth more than a hyperparameter.")
 
 
 def exact_match_text(status: ToyStatus) -> str:

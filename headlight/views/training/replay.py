@@ -114,8 +114,8 @@ def show_replay(
 
 def _offer_most_changed(focus: Focus, shown: Head) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
-    most, chosen = focus.most_changed(), (shown.layer, shown.head)
-    if heads_story(focus, chosen) and most != chosen:
+    most = focus.most_changed()
+    if heads_story(focus, most) and most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 

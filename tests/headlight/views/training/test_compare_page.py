@@ -56,9 +56,7 @@ def test_both_runs_stand_in_one_figure_and_are_compared(monkeypatch):
     (figure,) = charts(app)
     assert [trace["name"] for trace in figure["data"]] == ["pre-norm", "pre-norm", "post-norm", "post-norm"]
     assert [trace.get("yaxis", "y") for trace in figure["data"]] == ["y", "y2"] * 2
-    assert headlines(app)[0].startswith(
-        "“pre-norm” gets "
-    ) and "were right after 30 updates, short of the goal" in page_text(app)
+    assert headlines(app)[0].startswith("“pre-norm” gets ") and "after 30 and 30 updates" in page_text(app)
     assert {metric.label for metric in app.metric} == {"Update", "Loss", "Exact match", "Time"}
     assert not button(app, "Stop both")
 
