@@ -44,11 +44,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, its name for screen readers, and a sentence on what to see in it, computed from this example."""
+    """A figure, its name for screen readers, and what to see in it, computed from this example."""
 
     figure: go.Figure
     alt: str
-    see: Finding
+    headline: str
+    more: str = ""
+
+    @property
+    def see(self) -> Finding:
+        """Return what to see as a finding."""
+        return Finding(self.headline, self.more)
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,9 @@ def _widths(asked: Asked) -> Shown:
     return Shown(
         parameters(asked.translator),
         "Parameters of this model's shape at several widths",
-        Finding(
-            f"This checkpoint has {count:,} parameters, {percent(embedding / count)} in its embeddings.",
-            f"Its d_model is {config.d_model}."
-            + (f" With 512 the same layers would have {counts[512]:,}." if config.d_model != 512 else ""),
-        ),
+        f"This checkpoint has {count:,} parameters, {percent(embedding / count)} in its embeddings.",
+        f"Its d_model is {config.d_model}."
+        + (f" With 512 the same layers would have {counts[512]:,}." if config.d_model != 512 else ""),
     )
 
 
@@ -99,29 +103,31 @@ def _heads(asked: Asked) -> Shown:
     return Shown(
         overview_figure(maps, asked.trace.target_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        Finding(
-            f"{sum(head.label is not None for head in measured)} of {pluralize(len(measured), 'head')} have a plain "
-            "pattern in this sentence.",
-            f"Among them {', '.join(plain)}." if plain else "",
-        ),
+        f"{sum(head.label is not None for head in measured)} of {pluralize(len(measured), 'head')} have a plain "
+        "pattern in this sentence.",
+        f"Among them {', '.join(plain)}." if plain else "",
     )
 
 
 def _root(asked: Asked) -> Shown:
     spread = measure_random_products(1)
+    found = describe_random(spread)
     return Shown(
         largest_figure(spread, asked.translator.model.config.d_k),
         "The largest weight of a row of random vectors over d_k, with the division and without",
-        describe_random(spread),
+        found.headline,
+        found.more,
     )
 
 
 def _weights(asked: Asked) -> Shown:
     chosen = attention_map(asked.trace, "cross", asked.trace.cross.shape[0] - 1, None, "predicted")
+    found = strongest_reading(chosen)
     return Shown(
         attention_map_figure(chosen),
         "Cross-attention of the last layer, averaged over its heads",
-        strongest_reading(chosen) or Finding("No weight lies between two words here."),
+        found.headline if found else "No weight lies between two words here.",
+        found.more if found else "",
     )
 
 
@@ -130,11 +136,9 @@ def _masks(asked: Asked) -> Shown:
     return Shown(
         causal_mask(asked.trace),
         "The target mask of this sentence",
-        Finding(
-            f"The target mask hides {count * (count - 1) // 2} of {pluralize(count**2, 'cell')}.",
-            f"The source mask, over {pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence "
-            "alone has no padding.",
-        ),
+        f"The target mask hides {count * (count - 1) // 2} of {pluralize(count**2, 'cell')}.",
+        f"The source mask, over {pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence "
+        "alone has no padding.",
     )
 
 
@@ -144,11 +148,9 @@ def _infinity(asked: Asked) -> Shown:
     return Shown(
         fully_masked_row_figure(result, asked.trace.source_tokens),
         "Weights of a row without an unmasked key, by the three ways",
-        Finding(
-            f"With every key masked, −1e9 gives each of {len(scores)} keys {result.with_large_number[0]:.4f}.",
-            f"The fused kernel gives {result.fused[0]:.0f}, and −∞ no number at all: the row of "
-            f"{quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder.",
-        ),
+        f"With every key masked, −1e9 gives each of {len(scores)} keys {result.with_large_number[0]:.4f}.",
+        f"The fused kernel gives {result.fused[0]:.0f}, and −∞ no number at all: the row of "
+        f"{quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder.",
     )
 
 
@@ -159,11 +161,9 @@ def _gamma(asked: Asked) -> Shown:
     return Shown(
         layer_norms(asked.translator),
         "Histogram of all γ and β of this checkpoint",
-        Finding(
-            f"The γ, which began at 1, go from {signed(gammas.min(), 2)} to {signed(gammas.max(), 2)}.",
-            f"There are {len(gammas):,}; the β, which began at 0, go from {signed(betas.min(), 2)} to "
-            f"{signed(betas.max(), 2)}.",
-        ),
+        f"The γ, which began at 1, go from {signed(gammas.min(), 2)} to {signed(gammas.max(), 2)}.",
+        f"There are {len(gammas):,}; the β, which began at 0, go from {signed(betas.min(), 2)} to "
+        f"{signed(betas.max(), 2)}.",
     )
 
 
@@ -176,11 +176,9 @@ def _twice(asked: Asked) -> Shown:
     return Shown(
         trajectory_figure(path),
         "Norm of the second source token's vector after every sub-layer",
-        Finding(
-            f"This checkpoint is {config.norm}-norm: one LayerNorm per sub-layer.",
-            f"{last}{first}. The second source token's vector has norm {path.norms[before]:.1f} before the encoder's "
-            f"layers and {path.norms[-1]:.1f} at the encoder's end.",
-        ),
+        f"This checkpoint is {config.norm}-norm: one LayerNorm per sub-layer.",
+        f"{last}{first}. The second source token's vector has norm {path.norms[before]:.1f} before the encoder's "
+        f"layers and {path.norms[-1]:.1f} at the encoder's end.",
     )
 
 
@@ -192,10 +190,8 @@ def _generator(asked: Asked) -> Shown:
     return Shown(
         logits_figure(cut, tokenizer.piece_text),
         "The largest logits of the first step",
-        Finding(
-            f"{quoted(tokenizer.piece_text(best))} has the largest logit of step 1: {signed(float(logits[best]), 2)}.",
-            f"By hand: {logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",
-        ),
+        f"{quoted(tokenizer.piece_text(best))} has the largest logit of step 1: {signed(float(logits[best]), 2)}.",
+        f"By hand: {logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",
     )
 
 
@@ -208,10 +204,8 @@ def _scale(asked: Asked) -> Shown:
     return Shown(
         sum_figure(*parts, side.summed[index], *sum_words(config)),
         "A token's row, scaled, its position, and the sum",
-        Finding(
-            f"The row of {quoted(asked.trace.source_tokens[index])} is {own:.2f} long, {after}.",
-            f"Its position's vector is {position:.2f} long.",
-        ),
+        f"The row of {quoted(asked.trace.source_tokens[index])} is {own:.2f} long, {after}.",
+        f"Its position's vector is {position:.2f} long.",
     )
 
 
@@ -227,17 +221,17 @@ def _waves(asked: Asked) -> Shown:
     slip = ", with a slip: multiplied where it divides" if shown.base < 1 else ""
     papers = "What is drawn is the paper's formula."
     said = {
-        Positions.NONE: Finding("This model adds no positions at all.", papers),
-        Positions.LEARNED: Finding("This model's positions are learned, parameters in its file.", papers),
+        Positions.NONE: ("This model adds no positions at all.", papers),
+        Positions.LEARNED: ("This model's positions are learned, parameters in its file.", papers),
     }.get(
         config.positions,
-        Finding(
+        (
             f"This model's {config.max_length:,} positions are computed, not stored.",
             f"Two of its {config.d_model // 2} pairs are drawn. The file need not hold what is computed from the "
             f"formula{slip}.",
         ),
     )
-    return Shown(curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position", said)
+    return Shown(curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position", *said)
 
 
 def _smoothing(asked: Asked) -> Shown:
@@ -250,10 +244,8 @@ def _smoothing(asked: Asked) -> Shown:
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]),
         "The loss over the probability of the right token, with and without smoothing",
-        Finding(
-            f"With ε = {own:g} the loss is least at p = {best:.4f}.",
-            f"That ε is {whose}, over {classes:,} tokens; there the loss is {least:.3f}, the target's own entropy.",
-        ),
+        f"With ε = {own:g} the loss is least at p = {best:.4f}.",
+        f"That ε is {whose}, over {classes:,} tokens; there the loss is {least:.3f}, the target's own entropy.",
     )
 
 
@@ -269,11 +261,9 @@ def _rate(asked: Asked) -> Shown:
     return Shown(
         rates_figure([curve], [rates], "linear"),
         "The rate over the steps, with its peak",
-        Finding(
-            f"The rate peaks at step {int(rates.argmax()) + 1:,} with {scientific(rates.max())}.",
-            f"So it does with this checkpoint's d_model {curve.d_model}, {whose} warm-up {warmup:,} and factor "
-            f"{factor:g}.{other}",
-        ),
+        f"The rate peaks at step {int(rates.argmax()) + 1:,} with {scientific(rates.max())}.",
+        f"So it does with this checkpoint's d_model {curve.d_model}, {whose} warm-up {warmup:,} and factor "
+        f"{factor:g}.{other}",
     )
 
 
@@ -282,11 +272,9 @@ def _shift(asked: Asked) -> Shown:
     return Shown(
         shifted_target(asked.trace),
         "What the decoder is fed in each row, and what it is to predict",
-        Finding(
-            f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}.",
-            f"Row {len(fed)}, the last, is fed {quoted(fed[-1])} and is to predict {quoted(following[-1])}. Each row "
-            "is a task of its own.",
-        ),
+        f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}.",
+        f"Row {len(fed)}, the last, is fed {quoted(fed[-1])} and is to predict {quoted(following[-1])}. Each row "
+        "is a task of its own.",
     )
 
 
@@ -299,12 +287,10 @@ def _passes(asked: Asked) -> Shown:
     return Shown(
         passes_figure(measured),
         "Time of one pass over the target, and of as many steps as it has tokens",
-        Finding(
-            f"Step by step takes {ratio:.1f} times as long as one pass.",
-            f"Measured just now: {1000 * np.median(measured.parallel):.1f} ms for one pass over "
-            f"{pluralize(steps, 'token')}, {1000 * np.median(measured.cached):.1f} ms step by step with cached keys "
-            f"and values. The largest difference of their logits is {format_error(measured.difference)}.",
-        ),
+        f"Step by step takes {ratio:.1f} times as long as one pass.",
+        f"Measured just now: {1000 * np.median(measured.parallel):.1f} ms for one pass over "
+        f"{pluralize(steps, 'token')}, {1000 * np.median(measured.cached):.1f} ms step by step with cached keys "
+        f"and values. The largest difference of their logits is {format_error(measured.difference)}.",
     )
 
 
