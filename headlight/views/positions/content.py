@@ -117,8 +117,8 @@ def describe_learned(table: np.ndarray, told: str) -> Finding:
     length, d_model = table.shape
     return Finding(
         "This model's positions are learned: no formula made them.",
-        f"Each side has {length:,} rows of {d_model:,} numbers, without wavelengths, and no rotation leads from one to "
-        f"the next. {told}",
+        f"Each side has {length:,} rows of {d_model:,} numbers: there are no wavelengths, and no rotation leads from "
+        f"one to the next. {told}",
     )
 
 

@@ -249,11 +249,9 @@ def head_story(focus: Focus, layer: int, head: int) -> str:
     if not focus.known:
         return f"{name}: {_SINGLE_KEY}."
     (begin, end), (low, high) = focus.steps[[0, -1]], map(short_weight, focus.values[[0, -1], layer, head])
-    course = (
-        f"goes from {low} at step {begin:,} to {high} at step {end:,}"
-        if low != high
-        else f"ends at {high}, as it began"
-    )
+    course = f"ends at {high}, as it began"
+    if low != high:
+        course = f"goes from {low} at step {begin:,} to {high} at step {end:,}"
     return f"{name}: a row's largest weight {course}, on average (spread evenly: {short_weight(focus.uniform)})."
 
 
