@@ -124,7 +124,7 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
             alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
             show_figure(figures.rotation_figure(shown, pair, position, offset), f"rotation_{name}", alt)
             st.latex(content.rotation_formula(shown, pair, position, offset))
-    attempt = "another position: both arrows rotate, the angle between them stays the same. Then pair 0, the fastest."
+    attempt = "another position: both arrows rotate, the angle between them stays the same. Then pair 0."
     show_finding(content.describe_rotation(enough, model, pair, offset), attempt)
 
 
