@@ -77,7 +77,7 @@ class Panel:
     key: str = ""
 
 
-def show_panels(what: str, *panels: Panel, see: str = "") -> None:
+def show_panels(what: str, *panels: Panel, see: Finding | str = "") -> None:
     """Show figures side by side; `what` they show tells screen readers, after each title, `see` as for show_figure.
 
     A panel's own caption goes along with its figure, before `see`.
@@ -86,7 +86,7 @@ def show_panels(what: str, *panels: Panel, see: str = "") -> None:
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), see)))
+            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), str(see))))
             show_figure(panel.figure, key, f"{panel.title}: {what}", told)
             if panel.caption:
                 st.caption(panel.caption)
@@ -160,7 +160,7 @@ def is_presented() -> bool:
     return url_state.read("present") == "1"
 
 
-def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
+def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
     """Show a figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
 
     Both are its caption where somebody takes it along, under the name `key`.

@@ -82,7 +82,7 @@ def test_sentences_speak_of_tokens_that_were_chosen(traces):
         assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
         assert most_doubtful_step(trace) >= 1
         least = trace.target_tokens[1 + int(chosen.argmin())]
-        assert f"“{least}”" in least_probable_token(trace)
+        assert f"“{least}”" in least_probable_token(trace).headline
 
 
 def test_shares_of_the_forced_token_count_in_no_mean():

@@ -50,6 +50,11 @@ def headlines(app: AppTest) -> list[str]:
     return [html.unescape(text) for text in re.findall(r'<p class="headline">(.*?)</p>', bodies)]
 
 
+def check_headline(headline: str) -> None:
+    """Hold a headline to twelve words, and to at least one."""
+    assert 1 <= len(headline.split()) <= 12, headline
+
+
 def shows_only_text(app: AppTest) -> bool:
     """Whether no tag and no link that somebody typed is one on the page."""
     written = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headlight.plots.text import format_probability, head_name, percent, quoted, quoted_at, sentence_case, signed
+from headlight.plots.text import Finding, format_probability, head_name, percent, quoted, quoted_at, signed
 from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
@@ -45,15 +45,16 @@ def _digits(values: np.ndarray) -> list[float]:
     return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
 
 
-def least_probable_token(trace: Trace) -> str:
-    """Return the chosen token of the lowest probability, with the best one that was not chosen."""
+def least_probable_token(trace: Trace) -> Finding:
+    """Return the chosen token of the lowest probability, with the best one that might have stood in its place."""
     step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     other = trace.runner_up(step)
-    return (
-        f"Lowest-probability token: {quoted_at(trace.target_tokens, step)}, "
-        f"{format_probability(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}; "
-        f"{quoted(trace.candidate_tokens[step][other])} got "
-        f"{format_probability(trace.candidate_probabilities[step, other])}."
+    token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
+    return Finding(
+        f"The least probable output token is {token}: {chance}.",
+        f"It has rank {trace.target_ranks[step]}. Of the tokens that might stand in its place "
+        f"{quoted(trace.candidate_tokens[step][other])} got the most, "
+        f"{format_probability(trace.candidate_probabilities[step, other])}.",
     )
 
 
@@ -87,14 +88,15 @@ def depth_words(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = F
     )
 
 
-def strongest_reading(shown: AttentionMap) -> str:
-    """Return the largest weight between two words of a cross-attention map; "" where only special tokens have any."""
+def strongest_reading(shown: AttentionMap) -> Finding | None:
+    """Return the largest weight between two words of a cross-attention map; None where only special tokens have any."""
     rows = shown.predicted or shown.fed
     pair = strongest_word_pair(shown.weights, shown.keys, rows)
     if pair is None:
-        return ""
-    name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
-    return (
-        f"{name}: the row that predicts {quoted_at(rows, pair[0])} attends to "
-        f"{quoted_at(shown.keys, pair[1])} with weight {shown.weights[pair]:.2f}, the largest weight between two words."
+        return None
+    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    return Finding(
+        f"The row predicting {quoted_at(rows, pair[0])} puts {shown.weights[pair]:.2f} on "
+        f"{quoted_at(shown.keys, pair[1])}.",
+        f"No weight between two words is larger in this map ({name}).",
     )

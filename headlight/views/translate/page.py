@@ -39,11 +39,13 @@ def show_page(request: TranslationRequest) -> None:
         shown = attention_map(trace, *chosen, row_label())
     with above, phone_container(len(shown.keys), "cross_map"):
         alt = f"Heatmap. {map_title(shown)}"
-        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown))
+        reading = strongest_reading(shown)
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, reading or "")
     with left:
         st.markdown(f"**{map_title(shown)}**")
         token_lines(lines_payload(trace, shown), "token_lines")
-        show_finding(strongest_reading(shown) or least_probable_token(trace))
+        if reading:
+            show_finding(reading)
         label = "Next: how each token is chosen"
         st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
     _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)
