@@ -145,6 +145,16 @@ def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after
     return describe_outcome(f"With {done} {where}", before, forced, after)
 
 
+def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
+    """Return the step whose candidates are shown: a decoder row's own, of an encoder's row the step whose token gains or
+    loses most probability.
+    """
+    if kind != "encoder":
+        return row
+    moved = np.abs(before.target_probabilities - forced.target_probabilities)
+    return max(before.scored_steps, key=lambda step: moved[step])
+
+
 def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> str:
     """Say the most probable next token before and after, and how much probability moved in all."""
     first, now = int(old.argmax()), int(new.argmax())
@@ -182,11 +192,7 @@ def show(request: TranslationRequest) -> None:
         st.html(compared_html(before, forced, after))
         nothing = Finding("Nothing is changed yet: drag a bar.")
         show_finding(describe_rewriting(change[0], before, forced, after) if change else nothing)
-        step = row
-        if head.kind == "encoder":  # the step whose own token gains or loses the most probability
-            moved = np.abs(before.target_probabilities - forced.target_probabilities)
-            step = max(before.scored_steps, key=lambda at: moved[at])
-        _show_next(request, trace, change, step)
+        _show_next(request, trace, change, step_shown(head.kind, row, before, forced))
     show_attempt(
         "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
         "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
