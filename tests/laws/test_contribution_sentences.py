@@ -73,7 +73,7 @@ def test_what_speaks_for_either_candidate_is_so():
             apart.append(np.concatenate([one.source - two.source, one.prefix[1:] - two.prefix[1:]]))
         width = len(trace.source_tokens)
         bar = r"“([^”]+)”(?: \(position (\d+)\))? of the (source|prefix) \((−?[\d.]+)\)"
-        said = re.findall(rf"by (\S[^“]*?) {bar} and {bar}", text.partition("Highest and lowest bar are ")[2])
+        said = re.findall(rf"by (\S[^“]*?) {bar} and {bar}", text.partition("Highest and lowest bar: ")[2])
         assert [each[0] for each in said] == ["gradient × input", "leave-one-out"]
         for (_, *bars), values in zip(said, apart, strict=True):
             for (token, position, side, value), most in zip(

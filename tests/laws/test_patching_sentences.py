@@ -10,7 +10,7 @@ from support.claims import as_percent, as_printed, number, told
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.traced import traces
 
-from headlight.views.what_if.patching import cell_words, describe_cell, describe_map
+from headlight.views.what_if.patching import describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
     PATCHED,
     PatchingMap,
@@ -210,18 +210,3 @@ def test_no_cell_is_said_to_bring_back_more_than_all_or_to_come_nearer_where_it_
     nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
     assert told(describe_map(nothing, columns)).startswith("There is nothing to restore")
     assert nothing.default_cell() == (0, 0)
-
-
-def test_the_map_of_the_encoder_begins_with_the_embeddings_of_which_the_word_that_differs_restores_all():
-    question, found, columns = mapped(PAIRS[1], "encoder stream")
-    model, (one, other) = loaded("en-de").model, question.tokens
-    _, (clean, corrupted) = both_runs(question)
-    shares = np.zeros(found.shares.shape)
-    for row, column in np.ndindex(shares.shape):
-        if row:
-            logits = patched_logits(model, question, "encoder stream", row, column)
-            shares[row, column] = (float(logits[one] - logits[other]) - corrupted) / (clean - corrupted)
-        else:  # without the embedding of another word it is the clean run itself
-            shares[row, column] = question.clean[column] != question.corrupted[column]
-    names = [cell_words(cell, columns) for row in found.cells for cell in row]
-    check_map(told(describe_map(found, columns)), shares.ravel(), names, abs(clean - corrupted))

@@ -26,7 +26,7 @@ def describe_outcome(change: str, before: Trace, forced: Trace, after: Trace) ->
     old, new = format_distinct(before.log_probability, forced.log_probability)
     way = f"goes from {old} to {new}" if moved else f"stays at {signed(before.log_probability, 2)}"
     end = "" if same else f" The new one has log P {signed(after.log_probability, 2)} under the same change."
-    return Finding(headline, f"{change} it {way}{share_words(losses, before)}.{end}")
+    return Finding(headline, f"{change}, it {way}{share_words(losses, before)}.{end}")
 
 
 def moved_words(losses: np.ndarray) -> str:

@@ -146,7 +146,7 @@ def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after
 
 
 def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
-    """Return the step whose candidates are shown: a decoder row's own, of an encoder's row the step whose token gains or
+    """Return the step whose candidates are shown: a decoder row's own, of an encoder's row the one whose token gains or
     loses most probability.
     """
     if kind != "encoder":

@@ -86,4 +86,4 @@ def describe_contrast(contrast: Contrast) -> Finding:
     headline = f"The two methods {how}: their ranks correlate by {signed(correlation, 2)}."
     if np.isnan(correlation):
         headline = "There is too little here to compare the two methods."
-    return Finding(headline, f"Highest and lowest bar are {ends}. {quoted(contrast.prefix[0])} is not counted.")
+    return Finding(headline, f"Highest and lowest bar: {ends}. {quoted(contrast.prefix[0])} is not counted.")
