@@ -10,7 +10,7 @@ from support.claims import as_percent, as_printed, number, told
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.traced import traces
 
-from headlight.views.what_if.patching import describe_cell, describe_map
+from headlight.views.what_if.patching import cell_words, describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
     PATCHED,
     PatchingMap,
@@ -29,7 +29,8 @@ CELL = re.compile(
 MAP = re.compile(
     r"(?:One cell alone goes (?P<back>\S+) % of the way back|No cell alone comes nearer to the clean run|"
     r"Even the nearest cell overshoots: it goes (?P<over>\S+) % of the way)\. "
-    r"The nearest to the clean run is (?P<cell>.+?); over half of the way go (?P<most>\d+) of (?P<count>\d+)\."
+    r"The nearest to the clean run is (?P<cell>.+?); over half of the way go (?P<most>\d+) of (?P<count>\d+)"
+    r"(?:, embeddings aside)?\."
     r"(?: The farthest overshoots the clean run: (?P<farthest>\S+) % of the way\.)?"
     r"(?: The runs' logit differences are only (?P<apart>\S+) apart, so a small change is a large share\.)?"
 )
@@ -210,3 +211,22 @@ def test_no_cell_is_said_to_bring_back_more_than_all_or_to_come_nearer_where_it_
     nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
     assert told(describe_map(nothing, columns)).startswith("There is nothing to restore")
     assert nothing.default_cell() == (0, 0)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_of_a_residual_stream_the_embeddings_are_not_counted_of_which_a_word_restores_all(stack):
+    for pair in PAIRS:
+        question, found, columns = mapped(pair, f"{stack} stream")
+        (one, other), (clean, corrupted) = question.tokens, both_runs(question)[1]
+        shares, names = [], []
+        for row, at in np.ndindex(found.shares.shape):
+            if row:
+                logits = patched_logits(loaded("en-de").model, question, f"{stack} stream", row, at)
+                shares.append((float(logits[one] - logits[other]) - corrupted) / (clean - corrupted))
+                names.append(cell_words(found.cells[row][at], columns))
+            elif stack == "encoder" and sum(map(int.__ne__, question.clean, question.corrupted)) == 1:
+                differs = float(question.clean[at] != question.corrupted[at])
+                assert found.shares[0, at] == pytest.approx(differs, abs=1e-4)
+        text = told(describe_map(found, columns))
+        check_map(text, np.array(shares), names, abs(clean - corrupted))
+        assert "embeddings aside" in text

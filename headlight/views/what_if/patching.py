@@ -176,20 +176,23 @@ def cell_words(cell: Cell, columns: Sequence[str]) -> str:
 def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
     """Say which cell comes nearest to the clean run and how far, how many restore over half, and what is to be doubted.
 
-    The way is that of the logit difference, from the corrupted run's to the clean run's.
+    The way is that of the logit difference, from the corrupted run's to the clean run's. Of a residual stream the
+    embeddings do not count: the only word that differs restores all there, whatever the model.
     """
     if np.isnan(patching.shares).any():
         return Finding("There is nothing to restore: both runs have one logit difference.")
-    row, column = np.unravel_index(int(patching.nearness.argmax()), patching.shares.shape)
-    nearest, most = float(patching.shares[row, column]), float(patching.shares.max())
+    first = int(patching.cells[0][0].site == Site.RESIDUAL)
+    cells, shares = patching.cells[first:], patching.shares[first:]
+    row, column = np.unravel_index(int(patching.nearness[first:].argmax()), shares.shape)
+    nearest, most = float(shares[row, column]), float(shares.max())
     headline = f"One cell alone goes {_percent(nearest)} of the way back."
     if nearest < _SHOWN or nearest > 2 - _SHOWN:
         headline = "No cell alone comes nearer to the clean run."
     elif nearest >= 1 + _SHOWN:
         headline = f"Even the nearest cell overshoots: it goes {_percent(nearest)} of the way."
     text = (
-        f"The nearest to the clean run is {cell_words(patching.cells[row][column], columns)}; over half of the way go "
-        f"{(patching.shares > HALF).sum()} of {patching.shares.size}."
+        f"The nearest to the clean run is {cell_words(cells[row][column], columns)}; over half of the way go "
+        f"{(shares > HALF).sum()} of {shares.size}{', embeddings aside' if first else ''}."
     )
     if most >= 1 + _SHOWN and most > nearest:
         text += f" The farthest overshoots the clean run: {_percent(most)} of the way."
