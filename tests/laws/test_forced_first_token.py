@@ -12,7 +12,7 @@ from support.small import small_model
 
 from headlight.app.results import CheckpointFiles, measures
 from headlight.views.translate.content import depth_words, least_probable_token
-from headlight.views.what_if.change_content import outcome_words
+from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from headlight.views.why.contrast import most_doubtful_step
 from transformer import Beam, Greedy, Trace, Translator
@@ -75,11 +75,10 @@ def test_only_a_token_that_was_chosen_can_turn(translator, traces):
 def test_sentences_speak_of_tokens_that_were_chosen(traces):
     for trace in traces:
         chosen = trace.log_probabilities[1:]
-        total, mean = (f"{value:.2f}".replace("-", "−") for value in (chosen.sum(), chosen.mean()))
-        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace)
-        assert f"{mean} per token" in describe_own(trace, trace)
+        total = f"{chosen.sum():.2f}".replace("-", "−")
+        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace).more
         assert describe_where(trace) == "Each token is the model's first candidate."
-        assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
+        assert f"it stays at {total}." in describe_outcome("Without any head", trace, trace, trace).more
         assert most_doubtful_step(trace) >= 1
         least = trace.target_tokens[1 + int(chosen.argmin())]
         assert f"“{least}”" in least_probable_token(trace).headline
