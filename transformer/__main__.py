@@ -2,13 +2,14 @@
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from . import __version__
-from .commands import making, translating
+from .commands import making, measuring, translating
 from .commands.options import AddCommand
 from .errors import UserError
 
@@ -28,8 +29,10 @@ def run(program: str, more: Iterable[Commands], arguments: list[str] | None) -> 
     """Run one command of this package or of `more` modules, for the program of this name; return the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill saves like Ctrl-C
-    options = _parser(program, (*more, translating, making)).parse_args(arguments)
+    options = _parser(program, (*more, translating, measuring, making)).parse_args(arguments)
     try:
+        if int(os.environ.get("WORLD_SIZE", 1)) > 1 and not options.shared:
+            raise UserError(f"`{options.name}` runs in one process: start it without torchrun.")
         return options.run(options) or 0
     except BrokenPipeError:
         return 1
@@ -48,7 +51,7 @@ def _parser(program: str, modules: Iterable[Commands]) -> argparse.ArgumentParse
 
     def command(name: str, run: Callable[[argparse.Namespace], int | None], told: str) -> argparse.ArgumentParser:
         subparser = commands.add_parser(name, help=told)
-        subparser.set_defaults(run=run)
+        subparser.set_defaults(run=run, name=name, shared=False)
         return subparser
 
     for module in modules:

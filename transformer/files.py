@@ -22,6 +22,11 @@ def shipped_checkpoints() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[1] / "checkpoints"
 
 
+def is_installed(path: Path) -> bool:
+    """Tell whether a file is, or would be, in the installed package; what stands beside it in the repository is not."""
+    return path.resolve().is_relative_to(Path(__file__).resolve().parent)
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file whole, wait until the disk has it; raises OSError, naming the file, and leaves no part behind."""
     path, temporary = Path(path), None

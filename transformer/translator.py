@@ -11,6 +11,7 @@ from .checkpoint import Checkpoint, load_checkpoint, locate, place
 from .data.batching import Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs
 from .data.reading import TextReader
+from .data.resumable import CorpusRun
 from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import TooLongError
@@ -234,7 +235,7 @@ class Translator(TextReader):
         from .interpret.what_if.importance import measure_importance  # not needed to translate
 
         examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
-        return measure_importance(self.model, examples, progress=progress)
+        return measure_importance(self.model, examples, run=CorpusRun(progress=progress)).importance()
 
     def _read(self, text: str, asked: Decoding, target: Target | None = None) -> "_Reading":
         """Read a text and what its translation begins with, or the whole target, as ids; raises as `trace`."""

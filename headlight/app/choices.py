@@ -189,10 +189,14 @@ def row_label() -> str:
 
 
 def choose_step(trace: Trace) -> int:
-    """Show a slider over the decoding steps, with what was fed and what follows; return the step from 0."""
+    """Show a slider over the decoding steps, with what was fed and what follows; return the step from 0.
+
+    It begins at the first step whose token was open to choice.
+    """
     steps = len(trace.target_ids)
+    start = min(trace.num_forced + 1, steps)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        step = slider("Step", 1, steps, "logit_step", width=240) - 1 if steps > 1 else 0
+        step = slider("Step", 1, steps, "logit_step", start=start, width=240) - 1 if steps > 1 else 0
         so_far = " ".join(trace.decoder_input_tokens[: step + 1])
         comes = "Next comes" if step in trace.scored_steps else "Not chosen but given comes"
         words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. {comes} {quoted(trace.target_tokens[step])}."

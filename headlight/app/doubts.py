@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from headlight.plots.text import percent
+from headlight.plots.text import Finding, percent, signed
 from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
 from transformer.interpret.trace import Trace
 
@@ -36,28 +36,37 @@ def language_of(text: str) -> str | None:
     return best if counts[best] >= max(LEAST_WORDS, 2 * others) else None
 
 
-def language_doubt(text: str, source_language: str) -> str:
-    """Say that a text looks like another language than the one that the model reads; "" where it does not."""
+def describe_language(text: str, source_language: str) -> Finding | None:
+    """Say that a text looks like another language than the one that the model reads; None where it does not."""
     seen = language_of(text)
     if source_language not in _SETS or seen in (None, source_language):
-        return ""
-    return f"This looks like {seen}; the model reads {source_language}."
+        return None
+    return Finding(f"This looks like {seen}; the model reads {source_language}.")
 
 
-def depth_doubt(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = False) -> str:
-    """Say, with figures, that the model is less sure or knows fewer words than in nearly all sentences of a corpus.
+def describe_depth(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = False) -> Finding | None:
+    """Say why a sentence seems too much for the model: it is surer, or knows more words, in nearly all others.
 
-    "" where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn` says
-    nothing of the sentence.
+    None where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn`
+    says nothing of the sentence.
     """
     if usual is None:
-        return ""
-    reasons = []
-    if not drawn and (lower := usual.less_sure(trace.mean_log_probability)) <= RARE:
+        return None
+    # What frames a text, such as its language, covers no character of it, and is no word.
+    pieces = zip(trace.source_tokens, trace.source_pieces, strict=False)
+    split, words = split_words([token for token, piece in pieces if piece.end])
+    mean, share, reasons = trace.mean_log_probability, split / max(1, words), []
+    lower = usual.less_sure(mean)
+    if lower <= RARE and not drawn:
         reasons.append(
-            f"the model is surer of its words in {percent(1 - lower)} of {usual.sentences:,} other sentences"
+            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in {percent(lower)} of them"
         )
-    split, words = split_words(trace.source_tokens[:-1])
-    if split and usual.less_split(split / max(1, words)) >= 1 - RARE:
-        reasons.append(f"it knows {split} of the {words} words only in {MANY_TOKENS} pieces or more")
-    return f"Out of the model's depth? Here {' and '.join(reasons)}." if reasons else ""
+    if split and usual.less_split(share) >= 1 - RARE:
+        reasons.append(
+            f"{percent(share)} of its words are split into {MANY_TOKENS} tokens or more "
+            f"({percent(usual.typical_split())} on average there)"
+        )
+    if not reasons:
+        return None
+    corpus = f"Beside the greedy translations of {usual.sentences:,} sentences ({usual.pairs})"
+    return Finding("This sentence may be out of the model's depth.", f"{corpus}: {'; '.join(reasons)}.")

@@ -38,7 +38,7 @@ PARAMETERS = {
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
     "rows": Parameter("the token that names a decoder row", "output token"),
-    "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1", 1),
+    "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1"),
     # Decoding.
     "step": Parameter("the step at which the player stands, from 1", "1"),
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),

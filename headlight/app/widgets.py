@@ -18,7 +18,7 @@ from headlight.plots.text import NOTHING, Finding, format_probability, percent
 from transformer import Sampling, Trace
 
 from . import url_state
-from .doubts import depth_doubt, language_doubt
+from .doubts import describe_depth, describe_language
 
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
@@ -34,16 +34,16 @@ def plain(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def show_finding(finding: Finding | str, attempt: str = "") -> None:
+def show_finding(finding: Finding, attempt: str = "") -> None:
     """Show what is found in this very example: its headline, and behind "more" the rest and what to try with it."""
-    shown = finding if isinstance(finding, Finding) else Finding(finding)
-    rest = "".join(
-        f"<p>{html.escape(text)}</p>" if name is None else f"<p><strong>{name}</strong> {html.escape(text)}</p>"
-        for name, text in ((None, shown.more), ("Try", attempt))
-        if text
-    )
-    folded = f"<details><summary>more</summary>{rest}</details>" if rest else ""
-    st.html(f'<div class="finding"><p class="headline">{html.escape(shown.headline)}</p>{folded}</div>')
+    st.html(_finding_html(finding, attempt))
+
+
+def _finding_html(finding: Finding, attempt: str = "", css: str = "") -> str:
+    more = f"<p>{html.escape(finding.more)}</p>" if finding.more else ""
+    tried = f"<p><strong>Try</strong> {html.escape(attempt)}</p>" if attempt else ""
+    folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
+    return f'<div class="finding{css}"><p class="headline">{html.escape(finding.headline)}</p>{folded}</div>'
 
 
 def show_calculation(text: str) -> None:
@@ -78,7 +78,7 @@ class Panel:
     key: str = ""
 
 
-def show_panels(what: str, *panels: Panel, see: str = "") -> None:
+def show_panels(what: str, *panels: Panel, see: Finding | str = "") -> None:
     """Show figures side by side; `what` they show tells screen readers, after each title, `see` as for show_figure.
 
     A panel's own caption goes along with its figure, before `see`.
@@ -87,7 +87,7 @@ def show_panels(what: str, *panels: Panel, see: str = "") -> None:
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), see)))
+            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), str(see))))
             show_figure(panel.figure, key, f"{panel.title}: {what}", told)
             if panel.caption:
                 st.caption(panel.caption)
@@ -161,7 +161,7 @@ def is_presented() -> bool:
     return url_state.read("present") == "1" and "Mobi" not in (st.context.headers.get("User-Agent") or "")
 
 
-def show_figure(figure: go.Figure, key: str, alt: str, see: str = "") -> None:
+def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
     """Show a figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
 
     Both are its caption where somebody takes it along, under the name `key`.
@@ -205,12 +205,13 @@ def show_doubts(request: TranslationRequest) -> None:
     """Warn of what one should know of a translation: another language, a lack of depth, unread characters, no end."""
     trace, loaded = results.trace(request), results.translator(request.checkpoint)
     drawn = isinstance(request.strategy, Sampling)
-    for doubt in (
-        language_doubt(request.text, loaded.checkpoint.data.get("source_language", "")),
-        depth_doubt(trace, results.outputs(request.checkpoint), drawn=drawn),
-    ):
-        if doubt:
-            st.html(f'<p class="doubt">{html.escape(doubt)}</p>')
+    language = loaded.checkpoint.data.get("source_language", "")
+    doubts = (
+        describe_language(request.text, language),
+        describe_depth(trace, results.outputs(request.checkpoint), drawn=drawn),
+    )
+    for doubt in filter(None, doubts):
+        st.html(_finding_html(doubt, css=" doubt"))
     unknown = loaded.unknown_characters(trace.source_text)
     if unknown:
         shown = " ".join(unknown[:10])

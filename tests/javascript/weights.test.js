@@ -117,7 +117,7 @@ test("a head is said with its pattern, where it has one", () => {
   assert.equal(
     attention.headText("encoder", HEADS[0]),
     "Encoder self-attention, layer 1, head 1: in 92 % of the rows counted the largest weight is on the " +
-      "token before (it has this label in 87 % of 400 sentences). " +
+      "token before (it has this label in 87 % of 400 sentence pairs, their references fed). " +
       "Confidence 0.60, mean entropy of its rows 0.50 nats.",
   );
   assert.match(attention.headText("decoder", HEADS[1]), /head 2: no clear pattern. Confidence –, .* 2.00 nats\.$/);

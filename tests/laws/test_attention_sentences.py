@@ -107,7 +107,9 @@ def test_how_often_a_head_has_its_label_is_what_the_file_beside_the_weights_coun
         assert bool(text) == (head.label is not None) and role_words(head, None) == ""
         if text:
             counted = written["labelled"][head.kind][head.layer][head.head].get(head.label, 0)
-            said = re.fullmatch(rf"it has this label in ({PERCENT}) of ([\d,]+) sentences", text)
+            said = re.fullmatch(
+                rf"it has this label in ({PERCENT}) of ([\d,]+) sentence pairs, their references fed", text
+            )
             assert int(said[2].replace(",", "")) == written["sentences"]
             assert as_percent(said[1], counted / written["sentences"]) and f"({text})" in look_words(head, roles)
             told += 1

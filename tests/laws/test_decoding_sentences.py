@@ -11,10 +11,10 @@ from support.traced import all_traces, is_printed, odd_traces, traces, translato
 
 from headlight.plots.text import head_name
 from headlight.views.decoding.content import (
+    describe_search,
     entropy_words,
     given_words,
     hardest_step,
-    search_sentence,
     step_sentence,
 )
 from transformer import Beam, Greedy
@@ -34,23 +34,23 @@ def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_take
     cut = [dataclasses.replace(one, finished=False) for one in traces()]
     ends = 0
     for trace in (*all_traces(), *cut, *odd_traces()):
-        said = re.match(
-            r"Of the steps open to choice, step (\d+) of (\d+) has the highest entropy: perplexity ([\d.]+)\. “(.+?)” "
-            r"got (.+? %), “(.+?)” (.+? %)\.",
-            hardest_step(trace),
+        found, attempt = hardest_step(trace)
+        said = re.fullmatch(
+            r"The model is least sure at step (\d+): perplexity ([\d.]+)\. Of all steps open to choice its entropy is "
+            r"the highest: “(.+?)” got (.+? %), “(.+?)” (.+? %)\.",
+            str(found),
         )
         step = int(said[1]) - 1
         entropies = [float(each) for each in trace.entropies]
         assert step >= trace.num_forced and entropies[step] == max(entropies[trace.num_forced :])
-        assert int(said[2]) == len(trace.target_ids)
-        assert abs(float(said[3]) - np.exp(entropies[step])) <= 0.05 + 1e-4
-        assert said[4] == trace.target_tokens[step] and is_printed(said[5], float(trace.target_probabilities[step]))
+        assert abs(float(said[2]) - np.exp(entropies[step])) <= 0.05 + 1e-4
+        assert said[3] == trace.target_tokens[step] and is_printed(said[4], float(trace.target_probabilities[step]))
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
         others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
-        assert said[6] == translator().tokenizer.piece_text(other) and is_printed(said[7], others[other])
+        assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
         at_the_limit = not trace.finished and step + 1 == len(trace.target_ids)
-        assert (f"force “{said[6]}” instead" in hardest_step(trace)) == (not at_the_limit)
+        assert attempt.startswith(f"step {step + 1} with “{said[5]}” forced instead") != at_the_limit
         assert at_the_limit or translator().may_begin_with((*trace.target_ids[:step], other))
         ends += at_the_limit
     assert ends, "one translation has its hardest step where nothing can follow"
@@ -79,7 +79,7 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                 said = re.fullmatch(
                     r"With input “(.+?)” the model gives “(.+?)” (.+? %), rank (\d+)(, forced by you|, given, not "
                     r"chosen)?\. (Average over .+?|Layer \d, head \d) attends most to “(.+?)” \((\d\.\d\d)\) of the "
-                    r"source and to “(.+?)” \((\d\.\d\d)\) of the prefix\.",
+                    r"source(?: and to “(.+?)” \((\d\.\d\d)\) of the prefix)?\.",
                     step_sentence(trace, step, cross, decoder, forced=forced),
                 )
                 assert (said[1], said[2]) == (trace.decoder_input_tokens[step], trace.target_tokens[step])
@@ -91,7 +91,9 @@ def test_a_step_attends_most_to_the_tokens_that_are_named():
                     ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else None
                 )
                 rows = means[0][step], means[1][step][: step + 1]
-                for row, keys, at in zip(rows, (trace.source_tokens, trace.decoder_input_tokens), (7, 9), strict=True):
+                assert (said[9] is None) == (len(rows[1]) == 1), "a single key gets all there is, whatever the model"
+                sides = zip(rows, (trace.source_tokens, trace.decoder_input_tokens), (7, 9), strict=True)
+                for row, keys, at in [*sides][: 1 + (len(rows[1]) > 1)]:
                     most = max(row[index] for index in range(len(row)) if keys[index] == said[at])
                     assert most >= max(row) - 1e-6 and as_printed(said[at + 1], max(row))
                 assert said[6].lower() == head_name(layer, head, layers, heads)
@@ -124,7 +126,7 @@ def beams_by_hand(text, size, steps):
 def check_fate(said, text, record, greedy, beam):
     """Whether greedy's translation ended at the rank that is said, fell out at the step, or stayed in the beam."""
     ended = [one.ids for one in record.ended]
-    if rank := re.search(r"with length penalty alpha [\d.]+, has rank (\d+)\.", said):
+    if rank := re.search(r"ended with rank (\d+) by score, with length penalty alpha [\d.]+\.", said):
         assert ended[int(rank[1]) - 1] == greedy.ids
     elif step := re.search(r"fell out of the beam at step (\d+) of (\d+)", said):
         assert int(step[2]) == len(greedy.ids)
@@ -143,18 +145,22 @@ def test_what_beam_search_gained_or_greedy_lost_is_so(size, alpha):
     for text in SEARCHED:
         beam = Beam(size, alpha)
         record, greedy = translator().beam_search(text, beam), translator().hypotheses(text, Greedy())[0]
-        said = search_sentence(record, greedy, beam, translator().tokenizer.decode)
+        found, attempt = describe_search(record, greedy, beam, translator().tokenizer.decode)
+        said = str(found)
         best = max(record.ended, key=lambda one: one.log_probability / ((5 + len(one.ids)) / 6) ** alpha)
         if "the same translation" in said:
             assert best.ids == greedy.ids
             continue
         assert best.ids != greedy.ids
-        words, *found = re.search(r"writes “(.*)” with log P (−\d+\.\d+), beam search has (−\d+\.\d+)\.", said).groups()
+        *numbers, words = re.search(
+            r"Beam search has log P (−\d+\.\d+), greedy decoding (−\d+\.\d+)\. .*writes: “(.*)”$", said
+        ).groups()
         assert words == translator().tokenizer.decode(list(greedy.ids))
-        for number, one in zip(found, (greedy, best), strict=True):
-            assert float(number.replace("−", "-")) == pytest.approx(log_probability(text, one), abs=0.0006)
+        assert numbers[0] != numbers[1]
+        for number, one in zip(numbers, (best, greedy), strict=True):
+            assert float(number.replace("−", "-")) == pytest.approx(log_probability(text, one), abs=0.0051)
         likelier = best.log_probability > greedy.log_probability
-        assert likelier == ("Step through both" in said)
+        assert likelier == ("step by step" in attempt)
         if not likelier:
             check_fate(said, text, record, greedy, beam)
         kinds.add(likelier)
@@ -165,8 +171,9 @@ def test_each_fate_of_greedys_path_is_told():
     greedy, better = Hypothesis((5, 3), -2.0, -2.0, True), Hypothesis((6, 3), -2.5, -1.3, True)
 
     def said(ended, kept) -> str:
-        return search_sentence(SearchRecord(tuple(ended), tuple(kept), ()), greedy, Beam(2, 0.6), lambda ids: "")
+        record = SearchRecord(tuple(ended), tuple(kept), ())
+        return str(describe_search(record, greedy, Beam(2, 0.6), lambda ids: "")[0])
 
-    assert "with length penalty alpha 0.6, has rank 3." in said([better, better, greedy], [((6,), (5,))])
+    assert "rank 3 by score, with length penalty alpha 0.6." in said([better, better, greedy], [((6,), (5,))])
     assert "fell out of the beam at step 2 of 2" in said([better], [((5,), (6,)), ((5, 7), (6, 7))])
     assert "still in the beam, unfinished" in said([better], [((5,), (6,))])

@@ -1,27 +1,36 @@
 """A model that is told its first token, such as the language to write, did not choose it: no number counts it."""
 
+import re
+
 import numpy as np
 import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from support.claims import PERCENT, as_percent, as_printed
 from support.families import write_family
 from support.small import small_model
 
+from headlight.app.doubts import describe_depth
+from headlight.app.results import CheckpointFiles, measures
 from headlight.views.translate.content import least_probable_token
-from headlight.views.what_if.change_content import outcome_words
+from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from headlight.views.why.contrast import most_doubtful_step
-from transformer import Beam, Trace, Translator
+from transformer import Beam, Greedy, Trace, Translator
 from transformer.arrays import to_array
+from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
-from transformer.decoding.output_statistics import measure_outputs
+from transformer.decoding.output_statistics import OutputStatistics, measure_outputs
 from transformer.interpret.activations import Request, record
-from transformer.interpret.rollout import SourceShares
+from transformer.interpret.residual import decoder_lens
+from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.what_if.importance import head_importance, measure_importance
 from transformer.interpret.what_if.running import measure_means
 
 TEXTS = ("red dog", "small cat", "the old house is red")
 
 
-@pytest.fixture(scope="module", params=["nllb", "bart-cnn", "mbart50"])
+@pytest.fixture(scope="module", params=["nllb", "m2m100", "mbart50", "bart-cnn"])
 def translator(request, tmp_path_factory) -> Translator:
     folder = tmp_path_factory.mktemp(request.param)
     write_family(folder, request.param)
@@ -67,14 +76,13 @@ def test_only_a_token_that_was_chosen_can_turn(translator, traces):
 def test_sentences_speak_of_tokens_that_were_chosen(traces):
     for trace in traces:
         chosen = trace.log_probabilities[1:]
-        total, mean = (f"{value:.2f}".replace("-", "−") for value in (chosen.sum(), chosen.mean()))
-        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace)
-        assert f"{mean} per token" in describe_own(trace, trace)
+        total = f"{chosen.sum():.2f}".replace("-", "−")
+        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace).more
         assert describe_where(trace) == "Each token is the model's first candidate."
-        assert f"from {total} to {total}" in outcome_words(trace, trace, trace)
+        assert f"it stays at {total}." in describe_outcome("Without any head", trace, trace, trace).more
         assert most_doubtful_step(trace) >= 1
         least = trace.target_tokens[1 + int(chosen.argmin())]
-        assert f"“{least}”" in least_probable_token(trace)
+        assert f"“{least}”" in least_probable_token(trace).headline
 
 
 def test_shares_of_the_forced_token_count_in_no_mean():
@@ -92,6 +100,62 @@ def test_a_corpus_is_measured_without_it(translator, traces):
     )
 
 
+def test_a_sentence_is_held_against_the_corpus_by_its_own_measure(translator, traces):
+    """Beside a corpus that is sure of all and splits no word, a page gives both figures of a sentence."""
+    surer, told = OutputStatistics("made", (0.0,), (0.0,)), []
+    for trace in (*traces, translator.trace("xylophone dog")):
+        best = translator.hypotheses(trace.source_text)[0]
+        alone = measure_outputs(translator.model, translator.tokenizer, [trace.source_text], "made")
+        said = str(describe_depth(trace, surer))
+        mean = re.search(r"output tokens is (−\d+\.\d\d),", said)[1]
+        assert as_printed(mean, best.log_probability / (len(best.ids) - 1))
+        share = re.search(rf"({PERCENT}) of its words", said)
+        assert bool(share) == (alone.split_shares[0] > 0)
+        told.append(share and as_percent(share[1], alone.split_shares[0]))
+    assert True in told and False not in told
+
+
+def test_a_step_to_look_at_is_one_that_was_open_to_choice(traces):
+    """At the first step of all, a part would be credited with a token that nobody chose."""
+    for trace in traces:
+        script = AppTest.from_function(step_chosen, kwargs={"trace": trace}).run()
+        assert not script.exception
+        assert script.slider[0].value == 2 == trace.scored_steps[0] + 1
+        assert f"Next comes “{trace.target_tokens[1]}”" in script.markdown[0].value.replace("\\", "")
+        script.slider[0].set_value(1).run()
+        assert "Not chosen but given comes" in script.markdown[0].value
+
+
+def step_chosen(trace):
+    from headlight.app.choices import choose_step
+
+    choose_step(trace)
+
+
+def test_early_layers_give_the_translation_its_own_log_p(translator, traces):
+    for trace in traces:
+        for strategy in (Greedy(), Beam(3)):
+            best = translator.hypotheses(trace.source_text, strategy)[0]
+            last = decoder_lens(translator.model, trace.source_ids, strategy, trace.target_ids[:1], 8)[-1]
+            given = translator.trace(trace.source_text, target=last)
+            assert last.ids == best.ids
+            assert last.log_probability == pytest.approx(given.log_probability, abs=1e-3)
+
+
+def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):
+    folder, lines = tmp_path / "made", [f"{text}\t{text}\n" for text in TEXTS]
+    save_checkpoint(folder, translator.checkpoint, torch.float32)
+    (folder / "samples.tsv").write_text("".join(lines), encoding="utf-8")
+    checkpoint = CheckpointFiles.now(folder)
+    shares = np.concatenate([measures.source_shares(checkpoint, part) for part in range(measures.USUAL_PARTS)])
+    expected = []
+    for text in TEXTS:
+        trace = translator.trace(text, target=text)
+        across = alti(translator.model, trace.source_ids, trace.decoder_input_ids).across[-1]
+        expected += [row[: len(trace.source_ids)].sum() for row in across][1:]
+    np.testing.assert_allclose(sorted(shares), sorted(expected), atol=1e-5)
+
+
 def test_importance_and_means_of_a_corpus_leave_it_out():
     model = small_model(forced_first_token=True)
     examples = [Example((5, 6, 3), (2, 9, 8, 7, 3)), Example((7, 4, 8, 3), (2, 9, 6, 3))]
@@ -103,7 +167,7 @@ def test_importance_and_means_of_a_corpus_leave_it_out():
         scores = to_array(seen.logits[0].log_softmax(-1))
         rows += [scores[step, id] for step, id in enumerate(each.target[1:]) if step]
         losses.append(head_importance(model, each.source, each.target[1:]).total("cross"))
-    found = measure_importance(model, examples)
+    found = measure_importance(model, examples).importance()
     assert found.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
     np.testing.assert_allclose(found.cross, sum(losses) / len(rows), atol=1e-5)
     means = measure_means(model, examples).cross[0]

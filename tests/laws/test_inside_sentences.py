@@ -11,7 +11,8 @@ from support.streams import labels, some_blocks, stages_of, trace_of
 
 from headlight.views.inside.scaling_content import describe_head, describe_random
 from headlight.views.inside.steps_content import View, describe_step
-from transformer.experiments.attention import ToyShape, measure_random_products, toy_numbers
+from headlight.views.inside.toy import MASKED_ROW
+from transformer.experiments.attention import ToyShape, fully_masked_row, measure_random_products, toy_numbers
 
 _QUERY, _KEY = r"“([^”]*)”(?: \(query (\d+)\))?", r"“([^”]*)”(?: \(key (\d+)\))?"
 _NUMBER = r"(−?[\d.]+)"
@@ -105,11 +106,11 @@ def test_the_standard_deviation_before_and_after_the_division():
 
 
 def test_how_many_cells_are_masked():
-    for stages, view, found in said(
-        "mask", r"Masked: (\d+) of (\d+) cells; their scores were computed, and are discarded\."
-    ):
+    form = r"None of the (\d+) cells is masked\.|Masked: (\d+) of (\d+) cells; their scores were computed, and are .*\."
+    for stages, view, found in said("mask", form):
         cells = [bool(cell) for row in stages.unmasked[view.sentence] for cell in row]
-        assert (int(found[1]), int(found[2])) == (cells.count(False), len(cells))
+        assert int(found[1] or found[3]) == len(cells) and int(found[2] or 0) == cells.count(False)
+        assert (found[2] is None) == all(cells), "what is not masked is not discarded"
         assert len(cells) == len(view.queries) * len(view.keys)
 
 
@@ -179,47 +180,62 @@ def test_what_the_division_does_to_a_head():
     first = real[0][0]
     certain = (first.scores == first.scores.max(axis=-1, keepdims=True)).astype(np.float32)
     decided = replace(first, weights=certain, products=1e5 * first.products, scores=1e5 * first.scores)
-    saturated = 0
-    for stages, view in (*real, (decided, real[0][1])):
-        text = describe_head(stages, view.head, view.queries)
+    even = np.broadcast_to(first.unmasked[:, None] / first.unmasked.sum(axis=-1)[:, None, :, None], certain.shape)
+    narrow = replace(first, weights=even.astype(np.float32), products=0 * first.products, scores=0 * first.scores)
+    saturated = unmoved = 0
+    for stages, view in (*real, (decided, real[0][1]), (narrow, real[0][1])):
+        finding = describe_head(stages, view.head, view.queries)
         products, free = stages.products[0, view.head].astype(np.float64), stages.unmasked[0]
         width = stages.query.shape[-1] // stages.weights.shape[1]
         without = [softmax_by_hand(row[open_]) for row, open_ in zip(products, free, strict=True)]
         divided = [softmax_by_hand(row[open_] / width**0.5) for row, open_ in zip(products, free, strict=True)]
-        found = re.match(
-            rf"Without the division a row's largest weight would be {_NUMBER} on average instead of {_NUMBER}; the row "
-            rf"of {_QUERY} changes most, from {_NUMBER} to {_NUMBER}\. The unmasked products have a standard deviation "
-            rf"of {_NUMBER}, the scores {_NUMBER}\. ",
-            text,
+        means = [float(np.mean([row.max() for row in rows])) for rows in (without, divided)]
+        moved = re.fullmatch(
+            rf"Without the division a row's largest weight would average {_NUMBER}, not {_NUMBER}\.", finding.headline
         )
-        assert as_printed(found[1], np.mean([row.max() for row in without]))
-        assert as_printed(found[2], np.mean([row.max() for row in divided]))
-        change = [one.max() - other.max() for one, other in zip(without, divided, strict=True)]
-        most = row_of(view.queries, found[3], found[4])
-        assert change[most] >= max(change) - 1e-5
-        assert as_printed(found[5], divided[most].max()) and as_printed(found[6], without[most].max())
-        assert as_printed(found[7], products[free].std()) and as_printed(found[8], products[free].std() / width**0.5)
+        assert bool(moved) == (means[0] - means[1] >= 0.005), "what moves by less than is printed is not said to move"
+        if moved:
+            assert all(map(as_printed, moved.groups(), means)) and moved[1] != moved[2]
+            row = re.match(rf"The row of {_QUERY} changes most, from {_NUMBER} to {_NUMBER}\. ", finding.more)
+            change = [one.max() - other.max() for one, other in zip(without, divided, strict=True)]
+            most = row_of(view.queries, row[1], row[2])
+            assert change[most] >= max(change) - 1e-5
+            assert as_printed(row[3], divided[most].max()) and as_printed(row[4], without[most].max())
+        else:
+            assert as_printed(re.search(rf"weight: {_NUMBER} on average\.$", finding.headline)[1], means[1])
+            unmoved += 1
+        spreads = re.search(rf"products have a standard deviation of {_NUMBER}, the scores {_NUMBER}\. ", finding.more)
+        assert as_printed(spreads[1], products[free].std()) and as_printed(
+            spreads[2], products[free].std() / width**0.5
+        )
         steep = sum(map(jacobian, divided))
-        ends = re.search(rf"would be ({PERCENT}) of what it is; .* 1/√{width}, ({PERCENT})\.$", text)
-        assert bool(ends) == (steep > 1e-6) and (ends or text.endswith("so softmax passes no gradient."))
+        ends = re.search(rf"entries\) would be ({PERCENT}) of what it is\.$", finding.more)
+        assert bool(ends) == (steep > 1e-6) and (ends or finding.more.endswith("so softmax passes no gradient."))
         saturated += not ends
-        ratio = sum(map(jacobian, without)) / steep if ends else 0
-        for said_share, share in zip(ends.groups() if ends else (), (ratio, ratio * width**0.5), strict=False):
-            assert any(as_percent(said_share, share * near) for near in (1, 1.001, 0.999))
-    assert saturated == 1
+        ratio = sum(map(jacobian, without)) / steep * width**0.5 if ends else 0
+        assert not ends or any(as_percent(ends[1], ratio * near) for near in (1, 1.001, 0.999))
+    assert saturated == 1 and unmoved >= 2
 
 
 @pytest.mark.parametrize("seed", range(1, 100, 33))
 def test_random_products_grow_and_the_median_row_gains_while_the_mean_loses(seed):
     spread = measure_random_products(seed, (1, 8, 512))
-    found = re.match(
-        rf"At d_k 512 random products have a standard deviation of {_NUMBER} \(√512 = 22\.6\), and one of 10 keys gets "
-        rf"{_NUMBER} of the weight on average; divided, {_NUMBER}\. At d_k 1 it is {_NUMBER} either way\. The gradient "
-        r"with respect to q·k is at d_k 512 with the division ([\d.,]+) times as large as without it where rows are "
-        r"averaged, and ([\d.,]+) times where medians are compared",
-        describe_random(spread),
+    found = re.fullmatch(
+        rf"At d_k 512 the largest weight averages {_NUMBER} undivided, {_NUMBER} divided\. The 10 keys' products have "
+        rf"a standard deviation of {_NUMBER} \(√512 = 22\.6\); at d_k 1 the largest weight is {_NUMBER} either way\. "
+        r"With the division the gradient with respect to q·k is ([\d.,]+) times as large by the rows' median, and "
+        r"([\d.,]+) times by their mean\.",
+        str(describe_random(spread)),
     ).groups()
-    truth = (spread.products[-1], spread.largest[-1], spread.largest_scaled[-1], spread.largest_scaled[0])
+    truth = (spread.largest[-1], spread.largest_scaled[-1], spread.products[-1], spread.largest_scaled[0])
     ratio = spread.gradient_scaled[-1] / spread.gradient[-1] / 512**0.5
-    assert all(map(as_printed, found, (*truth, ratio, spread.typical_ratio[-1])))
+    assert all(map(as_printed, found, (*truth, spread.typical_ratio[-1], ratio)))
     assert np.isclose(spread.largest[0], spread.largest_scaled[0]) and ratio < 1 < spread.typical_ratio[-1]
+
+
+def test_a_row_without_an_unmasked_key_is_told_as_the_three_ways_compute_it():
+    for scores in ([3.0, -1.0], [0.5, 2.0, -7.0, 0.0]):
+        row = fully_masked_row(scores)
+        assert all(map(np.isnan, row.with_infinity)) and not any(row.fused)
+        assert np.allclose(row.with_large_number, 1 / len(scores)), "and not softmax of the scores"
+    assert "−1e9 reads every masked key with the same weight; the fused kernel gives 0" in MASKED_ROW.more

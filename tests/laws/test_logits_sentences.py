@@ -1,6 +1,7 @@
 """Laws of the sentences on logits: each number and each claim, counted again from the raw logits and vectors."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,19 +73,20 @@ def _logits() -> list[np.ndarray]:
 @pytest.mark.parametrize("never", [(), (0, 2)])
 def test_a_cut_says_how_many_tokens_may_be_drawn_and_what_the_best_gets(temperature, top_k, top_p, never):
     for logits in _logits():
-        said = describe_cut(truncate(logits, temperature, top_k, top_p, never), lambda id: f"#{id}", temperature)
+        said = str(describe_cut(truncate(logits, temperature, top_k, top_p, never), lambda id: f"#{id}", temperature))
         own, scaled = _exps(logits), _exps(logits, temperature)
         kept = _kept(scaled, top_k, top_p, never)
         mass = sum(scaled[id] for id in kept)
         count, of, best, drawn, plain, tempered, at, lost = re.match(
-            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT}): it has ({PERCENT}) by the logits, "
-            rf"({PERCENT}) at temperature (\S+)\. What is cut off held ({PERCENT}) of that mass\.",
+            rf"([\d,]+) of ([\d,]+) tokens may be drawn, “#(\d+)” with ({PERCENT})\. It has ({PERCENT}) by the "
+            rf"logits(?:, ({PERCENT}) at temperature (\S+))?\. What is cut off held ({PERCENT}) before\.",
             said,
         ).groups()
         best = int(best)
-        assert (number(count), number(of), float(at)) == (len(kept), len(logits), temperature)
-        assert own[best] == own.max() and as_percent(plain, own[best]) and as_percent(tempered, scaled[best])
-        assert as_percent(drawn, scaled[best] / mass if best in kept else 0.0)
+        assert (number(count), number(of), float(at or 1)) == (len(kept), len(logits), temperature)
+        assert best in kept and own[best] == max(own[id] for id in kept), "what may not be drawn is not said to be"
+        assert as_percent(plain, own[best]) and (not at or as_percent(tempered, scaled[best]))
+        assert as_percent(drawn, scaled[best] / mass)
         assert as_percent(lost, max(0.0, 1 - mass)) or mass > 1 - 1e-6
         assert [int(id) for id in re.findall(r"#(\d+)", said)][1:] == list(never)
 
@@ -128,8 +130,7 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     steps = range(len(trace.target_ids))
     own = np.array([[layer[step][trace.target_ids[step]] for step in steps] for layer in probabilities])
     ranks = 1 + (probabilities > own[..., None]).sum(-1)
-    said = describe_lens(lens, trace.target_tokens)
-    first = {}
+    said, first = str(describe_lens(lens, trace)), {}
     for step in steps:
         since = len(ranks)
         while since and ranks[since - 1, step] == 1:
@@ -138,8 +139,12 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     places = {"start": 0, **{f"layer {layer}": layer for layer in range(1, len(ranks))}}
     told = {places[place]: int(count) for place, count in re.findall(r"from (start|layer \d+) on in (\d+)", said)}
     told |= {len(ranks): int(count) for count in re.findall(r"not even after the last layer in (\d+)", said)}
-    assert told == first and f" of {len(steps)} step{'s' * (len(steps) != 1)}." in said
-    step, token, listed = re.search(r"at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.", said).groups()
+    assert told == first
+    early = sum(count for since, count in first.items() if since < len(ranks) - 1)
+    assert said.startswith(f"{early} of {len(steps)} final token{'s' * (len(steps) != 1)} lead before the last layer.")
+    step, token, listed = re.search(
+        r"worst at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
+    ).groups()
     worst = int(step) - 1
     told_ranks = [int(number(rank)) for rank in listed.split(", ")]
     assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
@@ -157,7 +162,13 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
 def test_a_token_that_no_layer_expects_is_counted_apart():
     trace = trace_of("en-de", "I love my teacher.")
     lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.target_ids[::-1])
-    assert f"not even after the last layer in {len(trace.target_ids)} of" in describe_lens(lens, trace.target_tokens)
+    count, found = len(trace.target_ids), describe_lens(lens, trace)
+    assert found.headline == f"0 of {count} final tokens lead before the last layer."
+    assert f"not even after the last layer in {count}." in found.more
+    worst = int(re.search(r"worst at step (\d+)", found.more)[1])
+    given = describe_lens(lens, replace(trace, num_forced=worst))
+    assert given.headline.startswith(f"0 of {count - worst} ") and f"last layer in {count - worst}." in given.more
+    assert int(re.search(r"worst at step (\d+)", given.more)[1]) > worst, "a token that was given counts nowhere"
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
@@ -166,19 +177,17 @@ def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_mi
     for own in (generator.beta(4, 1, 500), np.full(7, 0.9), np.array([0.2, 0.99996, 0.99999, 0.99998])):
         measured = Confidence(own, generator.random(len(own)) < own, own)
         smoothing = None if epsilon is None else Smoothing(SmoothingForm.ALL, epsilon, 50)
-        said, best = describe_confidence(measured, smoothing), sorted(map(float, own))
-        right, count, mean, ninetieth, highest = re.match(
-            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens, with a mean probability of ([\d.]+) "
-            r"\(90th percentile ([\d.]+), highest ([\d.]+)\)\.",
+        said, best = str(describe_confidence(measured, smoothing)), sorted(map(float, own))
+        right, count, mean = re.match(
+            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens\. Its mean probability is ([\d.]+)\.",
             said,
         ).groups()
-        assert number(count) == len(best) and as_printed(mean, sum(best) / len(best)) and as_printed(highest, best[-1])
+        assert number(count) == len(best) and as_printed(mean, sum(best) / len(best))
         assert as_percent(right, sum(map(bool, measured.right)) / len(best))
-        below = sum(value < number(ninetieth) - 5e-5 for value in best)
-        above = sum(value > number(ninetieth) + 5e-5 for value in best)
-        assert below <= 0.9 * len(best) + 1 and above <= 0.1 * len(best) + 1
-        least = re.search(rf"ε = (\S+), its loss is least at .* ([\d.]+): ({PERCENT}) of the tokens lie above\.$", said)
-        assert bool(least) == (epsilon is not None)
+        least = re.search(
+            rf"ε = (\S+), the loss .* least at ([\d.]+), above which ({PERCENT}) of the tokens lie\.$", said
+        )
+        assert bool(least) == bool(epsilon), "without smoothing nothing can lie above 1"
         if least:
             bound = 1 - epsilon + epsilon / 50
             assert float(least[1]) == epsilon and as_printed(least[2], bound)

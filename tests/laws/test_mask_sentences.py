@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -30,13 +31,14 @@ def test_how_many_cells_each_mask_covers_and_how_much_is_padding(pair):
         real = run.target_lengths[sentence]
         cells = [(row, column) for row in range(width) for column in range(width)]
         padding, causal = {(r, c) for r, c in cells if c >= real}, {(r, c) for r, c in cells if c > r}
-        said = content.describe_masks(run, sentence)
-        numbers = re.match(
-            r"Of (\d+) cells the padding mask covers (\d+), the causal mask (\d+), both together (\d+)\.", said
+        said = str(content.describe_masks(run, sentence))
+        covered, of, others = re.match(
+            r"The causal mask covers (\d+) of (\d+) cells, the padding mask (\d+)\.", said
         ).groups()
-        assert tuple(map(int, numbers)) == (len(cells), len(padding), len(causal), len(padding | causal))
+        assert (int(covered), int(of), int(others)) == (len(causal), len(cells), len(padding))
         assert ("None of its rows is padding" in said) == (real == width)
         if real < width:
+            assert f"Both together cover {len(padding | causal)}." in said
             assert f"In the first {real} row{'s' * (real != 1)}, of real tokens, the causal mask alone decides" in said
             assert all(cell in causal for cell in padding if cell[0] < real)
         closed = source - run.source_lengths[sentence]
@@ -61,13 +63,14 @@ def test_what_softmax_would_give_to_masked_cells_and_how_a_row_adds_up(pair):
             scores, unmasked = head.scores.astype(np.float64), head.unmasked
             powers = np.exp(scores - scores.max(axis=1, keepdims=True))
             shares = [float(p[~u].sum() / p.sum()) for p, u in zip(powers, unmasked, strict=True)][: head.real_queries]
-            said = content.describe_head(head)
+            said = str(content.describe_head(head))
             if unmasked.all():
                 assert said.startswith(f"All {unmasked.size} cells are unmasked")
             else:
-                covered, cells, mean, highest, row = re.match(
-                    rf"The mask covers (\d+) of (\d+) cells\. .* give them ({PERCENT}) of a row's weight on average "
-                    rf"over rows with masked cells, and ({PERCENT}) in row (\d+) ",
+                mean, covered, cells, row, highest = re.fullmatch(
+                    rf"The masked cells would get ({PERCENT}) of their rows' weight\. That is .* gives to (\d+) of "
+                    rf"(\d+) cells without the mask, most in row (\d+) \(.*\): ({PERCENT})\. With it they get exactly "
+                    r"0\.",
                     said,
                 ).groups()
                 rows = [row for row in range(head.real_queries) if not unmasked[row].all()]
@@ -111,27 +114,31 @@ def test_what_a_disabled_mask_does_to_the_next_tokens(pair, disabled):
     with_mask, without = _run(pair), _run(pair, disabled)
     for sentence in (0, 1):
         steps = with_mask.target_lengths[sentence]
-        before, after = (run.target_probabilities[sentence, :steps].astype(np.float64) for run in (with_mask, without))
-        change, said = np.abs(after - before), content.describe_predictions(with_mask, without, sentence)
-        if change.max() <= 1e-6:
-            assert said == "No next token's probability changes by more than 1·10⁻⁶."
-            continue
-        step, has, had, count, mean_without, mean, rose, fell, other = re.match(
-            rf"Step (\d+) changed most: “.*” has ({PERCENT}) without the mask, ({PERCENT}) with it\. Over (\d+) steps? "
-            rf"the next token's probability is ({PERCENT}) on average without the mask, ({PERCENT}) with it; it rose "
-            r"in (\d+) and fell in (\d+)\. The top-1 prediction is another one at (\d+)\.$",
-            said,
-        ).groups()
-        assert int(count) == steps and change[int(step) - 1] >= change.max() - 1e-9
-        assert as_percent(had, before[int(step) - 1]) and as_percent(has, after[int(step) - 1])
-        assert as_percent(mean, before.mean()) and as_percent(mean_without, after.mean())
-        assert int(rose) == sum(b - a > 1e-6 for a, b in zip(before, after, strict=True))
-        assert int(fell) == sum(a - b > 1e-6 for a, b in zip(before, after, strict=True))
-        firsts = [list(run.best_tokens[sentence])[:steps] for run in (with_mask, without)]
-        assert int(other) == sum(one != two for one, two in zip(*firsts, strict=True))
-        if disabled == "causal":
-            gain = re.search(r"by (\S+) on average", content.describe_cheating(with_mask, without, sentence))[1]
-            assert as_printed(gain, float((after - before).mean()))
+        for given in (0, 1):  # first tokens that were given, not chosen
+            runs = [replace(run, scored_steps=(range(given, steps),) * 2) for run in (with_mask, without)]
+            before, after = (run.target_probabilities[sentence, given:steps].astype(np.float64) for run in runs)
+            _check_predictions(*content.describe_predictions(*runs, sentence), before, after, given)
+            firsts = [list(run.best_tokens[sentence])[given:steps] for run in runs]
+            others = sum(one != two for one, two in zip(*firsts, strict=True))
+            told = f"is another one at {others} of {steps - given} step{'s' * (steps - given != 1)}."
+            assert told in content.describe_predictions(*runs, sentence)[0].more
+
+
+def _check_predictions(found, attempt: str, before: np.ndarray, after: np.ndarray, given: int) -> None:
+    means = [float(after.mean()), float(before.mean())]
+    moved = re.fullmatch(r"Without the mask the next tokens' mean .* is ([\d.]+), not ([\d.]+)\.", found.headline)
+    assert bool(moved) == (abs(means[0] - means[1]) >= 0.005), "what moves by less than is printed stays"
+    assert not moved or (moved[1] != moved[2] and all(map(as_printed, moved.groups(), means)))
+    assert moved or as_printed(re.search(r"stays at ([\d.]+)\.$", found.headline)[1], means[1])
+    step = re.search(rf"Step (\d+) .* most: “.*” has ({PERCENT}) without the mask, ({PERCENT}) with it\. ", found.more)
+    change = np.abs(after - before)
+    if step:
+        at = int(step[1]) - 1 - given
+        assert step[2] != step[3] and change[at] >= change.max() - 1e-9
+        assert as_percent(step[2], after[at]) and as_percent(step[3], before[at])
+    else:
+        assert change.max() < 0.0011, "one decimal of a percentage, or over 99.9 %"
+    assert ("rest of the batch" in attempt) != ("never learned to copy" in found.more)
 
 
 @pytest.mark.parametrize("pair", _PAIRS)
@@ -152,43 +159,45 @@ def test_what_leaks_to_the_masked_cells_and_in_which_head_most(pair, disabled, k
         best = max(each for each, _ in means.values())
         for (layer, at), (mean, leaked) in means.items():
             head = masked_head(without, kind, sentence, layer, at)
-            said = content.describe_leak(with_mask, without, head)
+            told = content.describe_leak(with_mask, without, head)
             if not hidden:
-                assert said == ""
+                assert told is None
                 continue
-            average, goes, highest, row = re.match(
-                r"Without the mask ([\d.]+) of a row's weight goes to (later tokens|<pad>), on average over rows with "
-                r"masked cells, and ([\d.]+) in row (\d+) ",
+            said, attempt = str(told[0]), told[1]
+            average, goes, row, highest = re.match(
+                r"Without the mask ([\d.]+) of a row's weight leaks to (later tokens|<pad>)\. That is in this head, "
+                r"averaged over rows with masked cells; in row (\d+) \(.*\) it is ([\d.]+)\.",
                 said,
             ).groups()
             assert (goes == "<pad>") == (disabled == "padding")
             assert as_printed(average, mean) and as_printed(highest, leaked[int(row) - 1])
             assert leaked[int(row) - 1] >= max(leaked.values()) - 1e-6
-            other = re.search(r"Try layer (\d+), head (\d+), where the most leaks on average: ([\d.]+)\.$", said)
+            other = re.fullmatch(r"layer (\d+), head (\d+), where the most .*: ([\d.]+) on average\.", attempt)
             if other:
                 there = means[int(other[1]) - 1, int(other[2]) - 1][0]
                 assert there >= best - 1e-6 and there > mean and as_printed(other[3], there)
             else:
-                assert said.endswith("No head of this kind leaks more.") and mean >= best - 1e-6
-            if disabled == "causal" and target > 1:
+                assert said.endswith("No head of this kind leaks more.") and mean >= best - 1e-6 and not attempt
+            if disabled == "causal":
                 answer = np.mean([weights[layer, sentence, at, row, row + 1] for row in range(target - 1)])
-                assert as_printed(re.search(r"gets ([\d.]+) on", content.describe_answer(without, head))[1], answer)
+                assert as_printed(re.search(r"diagonal, gets ([\d.]+) on average", said)[1], answer)
 
 
 @pytest.mark.parametrize("pair", _PAIRS)
-def test_that_a_sentence_without_padding_does_not_need_its_mask_and_the_other_one_does(pair):
+def test_that_a_sentence_without_padding_does_not_need_its_mask(pair):
     with_mask, without = _run(pair), _run(pair, "padding")
     lengths = [len(trace_of("en-de", text).source_ids) for text in pair]
     for sentence in (0, 1):
-        steps, missing = with_mask.target_lengths[sentence], max(lengths) - lengths[sentence]
-        if missing:
-            said = content.describe_reading_padding(with_mask, sentence)
-            assert (
-                f" {missing} position{'s' * (missing > 1)} of padding behind this one's {lengths[sentence]} to" in said
-            )
-            continue
-        change = np.abs(without.target_probabilities - with_mask.target_probabilities)[sentence, :steps].max()
-        most = re.search(
-            rf"no probability by more than ({TINY})\)", content.describe_no_padding(with_mask, without, sentence)
-        )[1]
-        assert change < 1e-4 and scientific_number(most) == pytest.approx(change, rel=0.5)
+        if lengths[sentence] == max(lengths):
+            steps = with_mask.target_lengths[sentence]
+            change = np.abs(without.target_probabilities - with_mask.target_probabilities)[sentence, :steps].max()
+            said, _ = content.describe_no_padding(with_mask, without, sentence)
+            most = re.fullmatch(rf"The largest difference of a probability, ({TINY}), is rounding\.", said.more)[1]
+            assert change < 1e-4 and scientific_number(most) == pytest.approx(change, rel=0.5)
+
+
+def test_a_pass_knows_which_steps_were_open_to_choice():
+    own, traces = loaded("en-de"), [replace(trace_of("en-de", "Yes."), num_forced=given) for given in (1, 0)]
+    run = run_masked(own.model, own.tokenizer, traces)
+    length = len(traces[0].target_ids)
+    assert run.scored_steps == (range(1, length), range(length))

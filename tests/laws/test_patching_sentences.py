@@ -6,24 +6,33 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from support.claims import as_percent, number
-from support.streams import CHECKPOINTS, loaded
+from support.claims import as_percent, as_printed, number, told
+from support.streams import CHECKPOINTS, loaded, trace_of
+from support.traced import traces
 
-from headlight.views.what_if.patching import describe_cell, describe_map
+from headlight.views.what_if.patching import cell_words, describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
     PATCHED,
     PatchingMap,
     patched_predictions,
     patching_map,
+    question_of,
     read_minimal_pairs,
 )
 
 PAIRS = read_minimal_pairs(CHECKPOINTS / "en-de")
 SHOWN = [("encoder stream", 2, 3), ("decoder stream", 3, 1), ("cross-attention", 2, 1), ("cross heads", 2, 7)]
-TOLD = (
-    r"is (?P<clean>\S+) in the clean run and (?P<corrupted>\S+) in the corrupted run\. Nearest to the clean run comes "
-    r"(?P<cell>.+?): (?P<share>\S+) % of the way\. Cells that alone restore over half: (?P<over>\d+) of "
-    r"(?P<count>\d+)\."
+CELL = re.compile(
+    r"The logit difference is (\S+): (\S+) % of the way from the corrupted run's (\S+) to the clean run's (\S+?)"
+    r"( and past it|, so farther away)?\.$"
+)
+MAP = re.compile(
+    r"(?:One cell alone goes (?P<back>\S+) % of the way back|No cell alone comes nearer to the clean run|"
+    r"Even the nearest cell overshoots: it goes (?P<over>\S+) % of the way)\. "
+    r"The nearest to the clean run is (?P<cell>.+?); over half of the way go (?P<most>\d+) of (?P<count>\d+)"
+    r"(?:, embeddings aside)?\."
+    r"(?: The farthest overshoots the clean run: (?P<farthest>\S+) % of the way\.)?"
+    r"(?: The runs' logit differences are only (?P<apart>\S+) apart, so a small change is a large share\.)?"
 )
 
 
@@ -79,54 +88,145 @@ def test_what_is_said_of_a_cell_is_what_the_patched_run_does(pair, patched, row,
     model, name = loaded("en-de").model, loaded("en-de").tokenizer.piece_text
     question, found, columns = mapped(pair, patched)
     seen = patched_predictions(model, question, [found.cells[row][column]], 3)
-    said = re.search(
-        r"token of the corrupted run is “(.+?)” \((.+? %)\), as in (.+?) run\. The logit difference is (\S+): (\S+) % "
-        r"of the way from the corrupted run's (\S+) to the clean run's (\S+)\.$",
-        describe_cell(found, row, column, columns, seen, name),
-    ).groups()
+    text = describe_cell(found, row, column, columns, seen, name)
+    said = re.search(r"token of the corrupted run is “(.+?)” \((.+? %)\), as in (.+?) run\. The logit", text)
     (clean_run, corrupted_run), (clean, corrupted) = both_runs(question)
     logits = patched_logits(model, question, patched, row, column)
-    difference = float(logits[question.tokens[0]] - logits[question.tokens[1]])
-    numbers = [number(said[at]) for at in (3, 5, 6)]
-    assert numbers == pytest.approx([difference, corrupted, clean], abs=0.0051)
-    assert number(said[4]) == pytest.approx(100 * (difference - corrupted) / (clean - corrupted), abs=0.51)
+    check_cell(text, float(logits[question.tokens[0]] - logits[question.tokens[1]]), clean, corrupted)
     best = int(logits.argmax())
-    assert said[0] == name(best) and as_percent(said[1], float(logits.softmax(-1)[best]))
+    assert said[1] == name(best) and as_percent(said[2], float(logits.softmax(-1)[best]))
     same = [run for run, each in (("the clean", clean_run), ("the corrupted", corrupted_run)) if each.argmax() == best]
-    assert said[2] == (" and ".join(same) or "neither")
+    assert said[3] == (" and ".join(same) or "neither")
 
 
-@pytest.mark.parametrize("patched, rows", [("encoder stream", (1, 2, 3)), ("cross heads", (0, 1, 2))])
-def test_the_nearest_and_how_many_over_half_are_counted_over_runs_of_one_cell_each(patched, rows):
-    question, found, columns = mapped(PAIRS[1], patched)
-    model, (one, other) = loaded("en-de").model, question.tokens
-    said = re.search(TOLD, describe_map(found, columns, ("x", "y")))
-    _, (clean, corrupted) = both_runs(question)
-    assert [number(said["clean"]), number(said["corrupted"])] == pytest.approx([clean, corrupted], abs=0.0051)
-    shares = np.zeros((len(rows), len(columns)))
-    for at, row in enumerate(rows):
-        for column in range(len(columns)):
-            logits = patched_logits(model, question, patched, row, column)
-            shares[at, column] = (float(logits[one] - logits[other]) - corrupted) / (clean - corrupted)
-    over, nearest = int((shares > 0.5).sum()), np.abs(1 - shares).argmin()
-    if patched == "encoder stream":  # of the embeddings, the word that differs restores all
-        assert said["share"] == "100" and int(said["over"]) == over + 1
-    else:
-        layer, head = divmod(int(nearest), len(columns))
-        assert said["cell"] == f"cross-attention layer {layer + 1}, head {head + 1}"
-        assert said["share"] == f"{100 * shares.flat[nearest]:.0f}" and int(said["over"]) == over
-    assert int(said["count"]) == found.shares.size
+def check_cell(text, difference, clean, corrupted):
+    """The share is of the way between both runs' differences; one past the end or before the start is called that."""
+    said = CELL.search(text)
+    numbers = [number(said[at]) for at in (1, 3, 4)]
+    assert numbers == pytest.approx([difference, corrupted, clean], abs=0.0052)
+    share = 100 * (difference - corrupted) / (clean - corrupted)
+    assert number(said[2]) == pytest.approx(share, abs=0.51 + 0.03 / abs(clean - corrupted))
+    assert number(said[2]) <= 100 or said[5] == " and past it"
+    assert number(said[2]) >= 0 or said[5] == ", so farther away"
+    assert not said[5] or not 1 <= number(said[2]) <= 99
 
 
-def test_a_share_past_the_clean_run_is_called_that_and_a_small_difference_small():
+def check_map(text, shares, names, apart):
+    """What is said of the nearest, the farthest and the many, against shares [cells], whose names are all different."""
+    said, nearest = MAP.fullmatch(text), int(np.abs(1 - shares).argmin())
+    at, most = names.index(said["cell"]), shares.max()
+    assert abs(1 - shares[at]) < abs(1 - shares[nearest]) + 1e-3, text
+    assert abs(int(said["most"]) - (shares > 0.5).sum()) <= (np.abs(shares - 0.5) < 1e-3).sum()
+    assert int(said["count"]) == len(shares)
+    for printed, share in ((said["back"] or said["over"], shares[at]), (said["farthest"], most)):
+        assert printed is None or number(printed) == pytest.approx(100 * share, abs=0.7)
+    assert said["back"] is None or 0 < number(said["back"]) <= 100, f"{text}: none comes back more than all"
+    assert said["over"] is None or number(said["over"]) >= 100
+    assert (said["back"] or said["over"]) or np.abs(1 - shares).min() > 0.99, text
+    assert bool(said["farthest"] or said["over"]) == (most > 1.005) or abs(most - 1.005) < 1e-3, text
+    assert bool(said["apart"]) == (apart < 1) and as_printed(said["apart"] or str(apart), apart)
+
+
+@cache
+def questions():
+    """At least forty: the shipped pairs, and each sentence with one of as many tokens and another translation."""
+    found = [mapped(pair, "cross heads")[0] for pair in PAIRS]
+    for at, one in enumerate(traces()):
+        words = one.source_text.split()
+        swaps = [[*words[:i], words[i + 1], words[i], *words[i + 2 :]] for i in range(min(3, len(words) - 1))]
+        others = [*(trace_of("en-de", " ".join(swap)) for swap in swaps), *traces()[at + 1 :], *traces()[:at]]
+        fitting = (other for other in others if len(other.source_ids) == len(one.source_ids))
+        other = next((other for other in fitting if other.target_ids != one.target_ids), None)
+        if other:
+            found.append(question_of(one, other))
+    assert len(found) >= 40
+    return found
+
+
+@torch.inference_mode()
+def shares_by_hand(question):
+    """What each head of cross-attention restores, [layers x heads], one row of a batch a head; and both differences."""
+    model, kept = loaded("en-de").model, {}
+    layers, heads = len(model.decoder), model.config.num_heads
+
+    def keep(layer, output):
+        kept[layer] = output[0].clone()
+
+    def put(layer, output):
+        for head in range(heads):
+            output[layer * heads + head, head] = kept[layer][head]
+        return output
+
+    def differences(source, copies, change):
+        cores = [layer.cross_attention.core for layer in model.decoder]
+        hooks = [
+            core.register_forward_hook(lambda _, inputs, output, layer=layer: change(layer, output))
+            for layer, core in enumerate(cores)
+        ]
+        try:
+            seen = model(torch.tensor([source] * copies), torch.tensor([question.fed] * copies))[:, -1].double()
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return (seen[:, question.tokens[0]] - seen[:, question.tokens[1]]).numpy()
+
+    (clean,) = differences(question.clean, 1, keep)
+    (corrupted,) = differences(question.corrupted, 1, lambda layer, output: None)
+    patched = differences(question.corrupted, layers * heads, put)
+    return patched, clean, corrupted
+
+
+def test_what_is_said_of_every_head_in_forty_pairs_of_sentences_is_what_a_run_with_it_does():
+    """Each head of cross-attention: what its share is of, where it is past the clean run, and which comes nearest."""
+    model, name = loaded("en-de").model, loaded("en-de").tokenizer.piece_text
+    past = 0
+    for question in questions():
+        found = patching_map(model, question, *PATCHED["cross heads"])
+        columns = found.column_names(question, loaded("en-de").tokenizer)
+        patched, clean, corrupted = shares_by_hand(question)
+        shares = (patched - corrupted) / (clean - corrupted)
+        names = [f"cross-attention layer {row + 1}, head {at + 1}" for row, at in np.ndindex(found.shares.shape)]
+        check_map(told(describe_map(found, columns)), shares, names, abs(clean - corrupted))
+        seen = patched_predictions(model, question, [found.cells[0][0]], 1)
+        for at, difference in enumerate(patched):
+            text = describe_cell(found, *divmod(at, len(columns)), columns, seen, name)
+            check_cell(text, difference, clean, corrupted)
+            past += "past it" in text or "farther away" in text
+    assert past > 30
+
+
+def test_no_cell_is_said_to_bring_back_more_than_all_or_to_come_nearer_where_it_does_not():
+    """Over random shares: small and large, before the start and past the end."""
+    random, kinds = np.random.default_rng(4), set()
     _, found, columns = mapped(PAIRS[1], "cross heads")
-    for shares, clean, corrupted in (([0.2, 0.9, 9.09], 0.56, -0.02), ([0.2, 0.9, 1.0], 3.0, -2.0)):
-        made = PatchingMap(tuple(row[:3] for row in found.cells[:1]), np.array([shares]), clean, corrupted)
-        words = describe_map(made, columns[:3], ("x", "y"))
-        nearest = 1 if shares[2] > 2 else 2
-        assert made.default_cell() == (0, nearest)
-        assert re.search(TOLD, words)["share"] == f"{100 * shares[nearest]:.0f}"
-        assert ("909 %, is past the clean run" in words) == ("differ little" in words) == (shares[2] > 2)
-    nothing = PatchingMap(made.cells, np.full((1, 3), np.nan), 1.0, 1.0)
-    assert describe_map(nothing, columns[:3], ("x", "y")).endswith("There is nothing to restore.")
+    cells = (found.cells[0],)
+    for _ in range(2000):
+        shares = random.normal(random.choice([0, 0.6, 1, 2]), 10.0 ** random.uniform(-3, 1), (1, len(columns)))
+        clean, corrupted = random.normal(0, 1, 2).round(3)
+        text = told(describe_map(PatchingMap(cells, shares, clean, corrupted), columns))
+        names = [f"cross-attention layer 1, head {at + 1}" for at in range(len(columns))]
+        check_map(text, shares[0], names, abs(clean - corrupted))
+        kinds.add(text.split()[0])
+    assert kinds == {"One", "No", "Even"}
+    nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
+    assert told(describe_map(nothing, columns)).startswith("There is nothing to restore")
     assert nothing.default_cell() == (0, 0)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_of_a_residual_stream_the_embeddings_are_not_counted_of_which_a_word_restores_all(stack):
+    for pair in PAIRS:
+        question, found, columns = mapped(pair, f"{stack} stream")
+        (one, other), (clean, corrupted) = question.tokens, both_runs(question)[1]
+        shares, names = [], []
+        for row, at in np.ndindex(found.shares.shape):
+            if row:
+                logits = patched_logits(loaded("en-de").model, question, f"{stack} stream", row, at)
+                shares.append((float(logits[one] - logits[other]) - corrupted) / (clean - corrupted))
+                names.append(cell_words(found.cells[row][at], columns))
+            elif stack == "encoder" and sum(map(int.__ne__, question.clean, question.corrupted)) == 1:
+                differs = float(question.clean[at] != question.corrupted[at])
+                assert found.shares[0, at] == pytest.approx(differs, abs=1e-4)
+        text = told(describe_map(found, columns))
+        check_map(text, np.array(shares), names, abs(clean - corrupted))
+        assert "embeddings aside" in text

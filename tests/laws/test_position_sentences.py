@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.claims import TINY, as_printed, number, scientific_number
+from support.claims import TINY, as_printed, scientific_number
 from support.sentences import SENTENCES
 from support.streams import loaded, trace_of
 
@@ -49,44 +49,43 @@ def _check_fading(said: str, length: int, d_model: int, base: float) -> None:
 def test_columns_waves_and_dot_products(settings):
     length, d_model, base = settings
     shown, table = encoding(*settings), _table(*settings)
-    found = re.search(r"0\.1: (\d+) of (\d+) over these (\d+) positions", content.describe_matrix(shown, _MODEL))
-    assert tuple(map(int, found.groups())) == (_still(table), d_model, length)
-    said = content.describe_wavelengths(shown, _MODEL)
-    count, pairs, degrees = re.match(r"With these settings (\d+) of (\d+) pairs? .*? by ([\d,.]+)°\.", said).groups()
+    found = re.search(
+        r"these settings (\d+) of (\d+) do over positions 0 to (\d+)\.", content.describe_matrix(shown, _MODEL).more
+    )
+    assert tuple(map(int, found.groups())) == (_still(table), d_model, length - 1)
+    found = re.match(r"In this model (\d+) of 256 columns", content.describe_matrix(shown, _MODEL).headline)
+    assert int(found[1]) == _still(_table(128, 256, 1e4))
+    said = content.describe_wavelengths(shown, shown)
+    count, pairs, positions = re.match(
+        r"In this model (\d+) of (\d+) pairs turn fully within (\d+) positions\.", said.headline
+    ).groups()
     angles = _angles(*settings)
-    assert (int(count), int(pairs)) == (sum(angle >= 360 for angle in angles), len(angles))
-    assert as_printed(degrees, angles[-1])
-    said = content.describe_curves(shown, _MODEL, [0, 9, 300])
-    assert "300" not in said and re.search(r"In this model dimension 0 repeats every 6\.3 positions\.", said)
+    assert (int(count), int(pairs)) == (sum(angle >= 360 for angle in angles), len(angles)) and int(positions) == length
+    told = re.fullmatch(
+        rf"The slowest turns by ([\d,.]+)°\. With these settings {count} of {pairs} turn fully within {length}, the "
+        r"slowest by ([\d,.]+)°\.",
+        said.more,
+    )
+    assert as_printed(told[1], angles[-1]) and told[1] == told[2]
+    said = str(content.describe_curves(shown, _MODEL, [0, 9, 300]))
+    assert "300" not in said and said.startswith("In this model dimension 0 repeats every 6.3 positions.")
     waves = re.findall(
-        r"dimension (\d+) repeats every ([\d,.]*\d)", content.describe_curves(shown, shown, [d_model - 1])
+        r"dimension (\d+) repeats every ([\d,.]*\d)", str(content.describe_curves(shown, shown, [d_model - 1]))
     )
     assert len(waves) == 2 and all(int(last) == d_model - 1 for last, _ in waves)
     assert _is_wave(waves[0][1], d_model // 2 - 1, d_model, base)
+    assert content.describe_curves(shown, shown, [300]).headline.startswith("A pair's cosine runs a quarter wave")
 
     law = distance_law(dot_products(shown))
-    said = content.describe_products(law, law)
+    said = str(content.describe_products(law, law))
     means = [np.mean(np.diagonal(table @ table.T, distance)) for distance in range(length)]
     worst = max(abs(np.diagonal(table @ table.T, distance) - mean).max() for distance, mean in enumerate(means))
-    bounds = re.findall(rf"(?:than|model:) ({TINY})", said)
-    assert worst < 1e-10 and all(scientific_number(bound) < 1e-4 for bound in bounds), "so what is left is rounding"
+    bounds = re.findall(rf"(?:distance is|model:) ({TINY})", said)
+    assert worst < 1e-10 and len(bounds) == 2 and all(scientific_number(bound) < 1e-4 for bound in bounds), (
+        "so what is left is rounding"
+    )
     itself, fading = re.search(r"d_model / 2 = (\d+), (.*)\.$", said).groups()
     assert int(itself) == d_model // 2
-    _check_fading(fading, *settings)
-
-    said = content.try_another_base(shown)
-    other, still, here, turning, now, wave, own, faded, fading = re.match(
-        r"base ([\d,]+): columns that hardly change would be (\d+) \(here (\d+)\), pairs that turn fully (\d+) \(here "
-        r"(\d+)\), the slowest would repeat every (\S+) positions \(here (\S+)\), and of a dot product (.*) \(here "
-        r"(.*)\)\.$",
-        said,
-    ).groups()
-    other = number(other)
-    assert other != base and (int(still), int(here)) == (_still(_table(length, d_model, other)), _still(table))
-    full = [sum(angle >= 360 for angle in _angles(length, d_model, each)) for each in (other, base)]
-    assert [int(turning), int(now)] == full
-    assert _is_wave(wave, d_model // 2 - 1, d_model, other) and _is_wave(own, d_model // 2 - 1, d_model, base)
-    _check_fading(faded, length, d_model, other)
     _check_fading(fading, *settings)
 
 
@@ -96,19 +95,16 @@ def test_by_how_much_an_offset_rotates_a_pair(settings, offset):
     _, d_model, base = settings
     shown = encoding(*settings)
     for pair in {0, d_model // 2 - 1}:
-        said = content.describe_rotation(shown, _MODEL, pair, offset)
-        told = [(pair, said), (0 if pair else d_model // 2 - 1, content.try_rotation(shown, pair, offset))]
-        for which, words in told:
-            angle, turns, rest = re.search(
-                rf"{which}(?:, which the same offset)? .*?by ([\d,.]+)°(?: \((\d+) full rotations? and ([\d.]+)°\))?",
-                words.replace(f"rotates pair {which} by", f"{which} by"),
-            ).groups()
-            true = math.degrees(offset / base ** (2 * which / d_model))
-            assert as_printed(angle, true) and int(turns or 0) == true // 360
-            assert not turns or as_printed(rest, true % 360)
-        errors = re.findall(f"({TINY})", said.split("differs")[1])
+        said = str(content.describe_rotation(shown, _MODEL, pair, offset))
+        angle, turns, rest = re.search(
+            rf"pair {pair} by ([\d,.]+)°(?:[^°(]*\((\d+) full rotations? and ([\d.]+)°\))?", said
+        ).groups()
+        true = math.degrees(offset / base ** (2 * pair / d_model))
+        assert as_printed(angle, true) and int(turns or 0) == true // 360
+        assert not turns or as_printed(rest, true % 360)
+        errors = re.findall(f"({TINY})", said.split("largest difference")[1])
         assert len(errors) == 2 and all(scientific_number(each) < 1e-4 for each in errors)
-    assert "(this model: —)" in content.describe_rotation(shown, _MODEL.first(offset), 0, offset)
+    assert "(this model: —)" in content.describe_rotation(shown, _MODEL.first(offset), 0, offset).more
 
 
 def test_a_rotation_is_written_out_with_its_numbers():
@@ -134,7 +130,8 @@ def test_learned_rows_are_told_by_their_norms_and_their_likeness():
     # Neighbours: 4 / 5, -1, -4 / 5; two apart: -4 / 5, 4 / 5.
     said = content.describe_likeness("decoder", table)
     assert said == "Neighbouring rows of the decoder have a cosine of −0.33 on average, rows 2 apart 0.00."
-    assert content.describe_learned(table).startswith("This model's positions are learned: a table of 4 rows of 2")
+    learned = content.describe_learned(table, said)
+    assert learned.more.startswith("Each side has 4 rows of 2 numbers") and learned.more.endswith(said)
 
 
 @pytest.mark.parametrize("text", SENTENCES[::2])
@@ -148,29 +145,24 @@ def test_what_adding_the_positions_does_to_a_sentence(text, name):
     own = np.sqrt((embeddings**2).sum(axis=1))
     summed = embedding_sum(model, trace.source_ids, tokens)
 
-    low, high, norm, smaller, count, least, at, cosine, most, place, other = re.match(
-        r"The embeddings, times √d_model, have norms from ([\d.]+) to ([\d.]+), the positions ([\d.]+): larger than "
-        r"(\d+) of the (\d+) tokens?\. The sum's direction differs most from “(.+)” at position (\d+) \(cosine (.+)\), "
-        r"least from “(.+)” at position (\d+) \((.+)\)\.$",
-        content.describe_sum(summed),
+    longer, count, low, high, norm = re.fullmatch(
+        r"The embedding is longer than the position at (\d+) of (\d+) tokens?\. The embeddings, times √d_model, have "
+        r"norms from ([\d.]+) to ([\d.]+), the positions ([\d.]+)\.",
+        str(content.describe_sum(summed)),
     ).groups()
     assert as_printed(low, own.min()) and as_printed(high, own.max()) and as_printed(norm, math.sqrt(d_model / 2))
-    assert (int(smaller), int(count)) == (sum(each < math.sqrt(d_model / 2) for each in own), len(tokens))
-    cosines = [float(one @ two / np.sqrt((one @ one) * (two @ two))) for one, two in zip(embeddings, sums, strict=True)]
-    for token, where, printed, extreme in ((least, at, cosine, min(cosines)), (most, place, other, max(cosines))):
-        assert tokens[int(where)] == token and as_printed(printed, extreme)
-        assert abs(cosines[int(where)] - extreme) < 1e-6
-    still, columns = re.match(r"all dimensions: (\d+) of (\d+) columns", content.try_dimensions(summed)).groups()
-    assert (int(still), int(columns)) == (_still(added), d_model)
+    assert (int(longer), int(count)) == (sum(each > math.sqrt(d_model / 2) for each in own), len(tokens))
 
-    said, repeated = content.describe_repetition(summed), {token for token in tokens if tokens.count(token) > 1}
-    assert bool(said) == bool(repeated)
-    if said:
-        token, often, first, second, before, after, cosine = re.match(
-            r"“(.+)” occurs (\d+) times, first at positions (\d+) and (\d+): one vector before .* \(distance "
-            r"([\d.]+)\); after it they are ([\d.]+) apart \(cosine (.+)\): only now can attention distinguish them\.$",
-            said,
+    (said, attempt), repeated = content.describe_repetition(summed), {each for each in tokens if tokens.count(each) > 1}
+    assert (said.headline == "No token occurs twice in this sentence.") == bool(attempt) == (not repeated)
+    if repeated:
+        token, after, often, first, second, before, cosine = re.fullmatch(
+            r"After the addition two copies of “(.+)” are ([\d.]+) apart\. It occurs (\d+) times, first at positions "
+            r"(\d+) and (\d+): one vector before .* \(distance ([\d.]+)\); after it their cosine is (.+), and only now "
+            r"can attention distinguish them\.",
+            str(said),
         ).groups()
+        assert token in repeated
         places = [place for place, each in enumerate(tokens) if each == token]
         assert places[:2] == [int(first), int(second)] and int(often) == len(places)
         one, two = sums[places[0]], sums[places[1]]
@@ -182,7 +174,9 @@ def test_a_model_without_positions_or_with_learned_ones_is_not_told_the_papers()
     trace = trace_of("en-de", "no no no no no no")
     summed = embedding_sum(loaded("en-de").model, trace.source_ids, trace.source_tokens)
     bare = replace(summed, positions=0 * summed.positions, total=summed.embeddings, kind=Positions.NONE, scaled=False)
-    assert content.describe_sum(bare).endswith("adds no positions, so the sums are the embeddings themselves.")
-    assert "not scaled by √d_model" in content.describe_sum(bare)
-    assert content.describe_repetition(bare).endswith("0.00 apart (cosine 1.00): attention cannot distinguish them.")
-    assert re.search(r"positions from [\d.]+ to", content.describe_sum(replace(summed, kind=Positions.LEARNED)))
+    assert content.describe_sum(bare).headline == "This model adds no positions: the sums are the embeddings."
+    assert "not scaled by √d_model" in content.describe_sum(bare).more
+    copies, _ = content.describe_repetition(bare)
+    assert copies.headline.endswith("are 0.00 apart.")
+    assert copies.more.endswith("their cosine is 1.00, and attention cannot distinguish them.")
+    assert re.search(r"positions from [\d.]+ to", content.describe_sum(replace(summed, kind=Positions.LEARNED)).more)

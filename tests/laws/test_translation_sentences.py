@@ -8,8 +8,9 @@ from support.claims import PERCENT, as_percent, as_printed
 from support.head_rows import word
 from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
 
+from headlight.app.doubts import describe_depth
 from headlight.plots.text import head_name
-from headlight.views.translate.content import depth_words, least_probable_token, strongest_reading
+from headlight.views.translate.content import least_probable_token, strongest_reading
 from transformer.decoding.output_statistics import load_outputs
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
@@ -19,8 +20,9 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
     never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
     for trace in (*all_traces(), *odd_traces()):
         said = re.fullmatch(
-            rf"Lowest-probability token: {TOKEN}, ([<>]?.+? %), rank (\d+); “(.+?)” got (.+? %)\.",
-            least_probable_token(trace),
+            rf"The least probable output token is {TOKEN}: ([<>]?.+? %)\. It has rank (\d+)\. Of the tokens that might "
+            r"stand in its place “(.+?)” got the most, (.+? %)\.",
+            str(least_probable_token(trace)),
         )
         step = place_of(trace.target_tokens, said[1], said[2])
         chosen = [float(each) for each in trace.target_probabilities]
@@ -50,9 +52,11 @@ def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
         split, words = sum(each >= 3 for each in pieces), sum(each > 0 for each in pieces)
         share = split / max(1, words)
         fewer = sum(each < share for each in written["split_shares"]) / usual.sentences
-        text = depth_words(trace, usual)
+        text = str(describe_depth(trace, usual) or "")
         assert bool(text) == (lower <= 0.05 or (split > 0 and fewer >= 0.95)), trace.source_text
-        assert "log-probability" not in depth_words(trace, usual, drawn=True) and not depth_words(trace, None)
+        assert "log-probability" not in str(describe_depth(trace, usual, drawn=True)) and not describe_depth(
+            trace, None
+        )
         if not text:
             continue
         told += 1
@@ -73,7 +77,7 @@ def test_the_weight_named_is_the_largest_between_two_words():
     for trace in (*traces(), odd_traces()[0]):
         layers, heads = trace.cross.shape[:2]
         for layer, head in [(0, 0), (layers - 1, heads - 1), (layers - 1, None), (None, 0), (None, None)]:
-            text = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
+            found = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
             chosen = trace.cross.astype(np.float64)
             chosen = chosen if layer is None else chosen[layer : layer + 1]
             chosen = (chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1))
@@ -84,19 +88,15 @@ def test_the_weight_named_is_the_largest_between_two_words():
                 if word(out) and word(key)
             }
             if not weights:
-                assert text == ""
+                assert found is None
                 continue
-            said = re.fullmatch(
-                rf"(.+?): the row that predicts {TOKEN} attends to {TOKEN} with weight (\d\.\d\d), the largest weight "
-                r"between two words\.",
-                text,
-            )
+            said = re.fullmatch(rf"The row predicting {TOKEN} puts (\d\.\d\d) on {TOKEN}\.", found.headline)
             row, column = (
-                place_of(trace.target_tokens, said[2], said[3]),
+                place_of(trace.target_tokens, said[1], said[2]),
                 place_of(trace.source_tokens, said[4], said[5]),
             )
-            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[6], weights[row, column])
-            assert said[1].lower() == head_name(layer, head, layers, heads)
+            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[3], weights[row, column])
+            assert f"({head_name(layer, head, layers, heads)})" in found.more
             named += 1
     assert named > 150
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headlight.plots.text import Finding
+
 from .traced import place_of
 
 
@@ -53,14 +55,45 @@ def as_scientific(text: str, value: float) -> bool:
     )
 
 
+def told(finding: Finding) -> str:
+    """Return all that a finding says; its headline is a sentence of at most 12 words."""
+    assert len(finding.headline.split()) <= 12 and finding.headline.endswith("."), finding.headline
+    return str(finding)
+
+
+_MOVED = re.compile(r"log P(?: of the translation)?(?: (falls|rises) by (\S+) nats| stays as it is|\.)")
+_SHARE = re.compile(r": “([^”]+)”(?: \(output token (\d+)\))? (loses|gains) most, (\S+) nats")
+_REST = re.compile(r", and all others together (lose|gain) ([\d.]+\d)")
+
+
 def check_moved(text: str, losses: np.ndarray, tokens: Sequence[str]) -> None:
-    """Hold what is said of a change of log P to what each token lost; what is under 0.005 may go unsaid."""
-    total, named = re.search(r"changes by (\S+) nats(, most at .*?\)(?=[.,] |\.?$))?", text).groups()
-    assert abs(number(total) + losses.sum()) < 0.0051, text
-    found = {}
-    for token, position, size in re.findall(r"“([^”]+)”(?: \(output token (\d+)\))? \(([+−][\d.]+)\)", named or ""):
-        at = place_of(tokens, token, position or None)
-        found[size[0]] = -losses[at]
-        assert abs(number(size) + losses[at]) < 0.0051, text
-    for sign, extreme in (("−", losses.max()), ("+", -losses.min())):
-        assert abs(found.get(sign, 0.0)) > extreme - 0.0051, f"{text}: more moved than is said"
+    """Hold what is said of a change of log P to what each token lost.
+
+    The token named moved most in the direction of the whole, and what it and all others moved is the whole: a part
+    greater than that comes with what goes the other way.
+    """
+    total, ways = float(losses.sum()), {"loses": 1, "lose": 1, "falls": 1, "gains": -1, "gain": -1, "rises": -1}
+    way, size = _MOVED.search(text).groups()
+    whole = ways[way] * number(size) if way else 0.0
+    assert abs(whole - total) < 0.0051 and bool(way) == bool(whole), text
+    named, others = _SHARE.search(text), _REST.search(text)
+    rivals = losses * np.sign(whole) if whole else np.abs(losses)
+    if not named:
+        assert rivals.max() < 0.0051, f"{text}: nobody is named"
+        return
+    at, most = place_of(tokens, named[1], named[2]), ways[named[3]] * number(named[4])
+    assert abs(most - losses[at]) < 0.0051 and abs(losses[at]) > 0.0049, text
+    assert np.sign(whole) in (0, np.sign(most)), f"{text}: the whole goes the other way"
+    assert abs(losses[at]) > rivals.max() - 0.0051, f"{text}: another moved more"
+    rest = ways[others[1]] * number(others[2]) if others else 0.0
+    assert abs(rest - (total - losses[at])) < 0.0101 and abs(most + rest - whole) < 0.0151, text
+    assert others or abs(most) <= abs(whole), f"{text}: a part is more than the whole"
+
+
+def check_sums(text: str, old: float, new: float) -> None:
+    """Hold "it goes from −3.45 to −4.53" or "stays at −3.45" to log P of both runs: what moves are two numbers."""
+    way = re.search(r"it (?:goes from (\S+) to|stays at) (\S+?)[.:](?: |$)", text)
+    before, after = map(number, way.groups(way[2]))
+    assert abs(before - old) < 0.0051 and abs(after - new) < 0.0101, text
+    assert bool(way[1]) == (before != after), text
+    assert abs(old - new) > 0.0049 if way[1] else abs(old - new) < 0.0051, text

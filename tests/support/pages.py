@@ -38,9 +38,7 @@ def page_text(app: AppTest) -> str:
 
 def findings(app: AppTest) -> list[str]:
     """What the page says that it found, and what to try: text, one of each box."""
-    boxes = [
-        element.proto.body for element in app.get("html") if element.proto.body.startswith('<div class="finding">')
-    ]
+    boxes = [element.proto.body for element in app.get("html") if element.proto.body.startswith('<div class="finding')]
     return [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in boxes]
 
 
@@ -48,6 +46,11 @@ def headlines(app: AppTest) -> list[str]:
     """The headlines of what the page says that it found."""
     bodies = "".join(element.proto.body for element in app.get("html"))
     return [html.unescape(text) for text in re.findall(r'<p class="headline">(.*?)</p>', bodies)]
+
+
+def check_headline(headline: str) -> None:
+    """Hold a headline to twelve words, and to at least one."""
+    assert 1 <= len(headline.split()) <= 12, headline
 
 
 def shows_only_text(app: AppTest) -> bool:

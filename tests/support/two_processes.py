@@ -1,4 +1,4 @@
-"""What test_distributed.py runs in two processes, first one scenario, then the other: python two_processes.py FOLDER.
+"""What test_distributed.py runs in two processes, one scenario after the other: python two_processes.py FOLDER.
 
 The two are forks of one process, with what torchrun would tell them: PyTorch is read once, not six times.
 """
@@ -75,5 +75,8 @@ def in_both(scenario: Callable[[Path], None], folder: Path) -> list[int]:
 
 
 if __name__ == "__main__":
-    statuses = {each.__name__: in_both(each, Path(sys.argv[1])) for each in (stop_and_resume, fail)}
-    (Path(sys.argv[1]) / "statuses.json").write_text(json.dumps(statuses))
+    folder = Path(sys.argv[1])
+    statuses = {each.__name__: in_both(each, folder) for each in (stop_and_resume, fail)}
+    for command in json.loads((folder / "commands.json").read_text()):
+        statuses[command[0]] = in_both(lambda _, command=command: sys.exit(main(command)), folder)
+    (folder / "statuses.json").write_text(json.dumps(statuses))

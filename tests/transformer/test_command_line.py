@@ -231,4 +231,6 @@ def test_a_file_that_cannot_be_written_is_named_without_its_number(capsys, check
     pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(3, 3)), tmp_path / "none" / "heads.csv"
     arguments = ["importance", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--out", str(out)]
     assert main(arguments) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == f"headlight: {out}.part: No such file or directory."
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"headlight: {out} cannot be written: No such file or directory; --out says where to write."
+    )

@@ -48,6 +48,7 @@ def add_commands(command: AddCommand) -> None:
     train.add_argument("--warm-start", type=locate, metavar="CHECKPOINT", help="begin with its weights and tokenizer")
     train.add_argument("--tensorboard", type=Path, metavar="FOLDER", help="write TensorBoard's event files there")
     add_device(train)
+    train.set_defaults(shared=True)
     toy = command("toy", _toy, "train on copy, reverse or sort, in less than a minute")
     for field in fields(ToySettings):
         kind = type(field.default)

@@ -10,6 +10,8 @@ from typing import Protocol
 from ..checkpoint import locate
 from ..decoding.beam import Beam, Penalty
 from ..decoding.sampling import Greedy
+from ..errors import UserError
+from ..files import is_installed
 
 DEFAULT_CHECKPOINT = "en-de"
 
@@ -75,6 +77,12 @@ def reporter(total: int) -> Callable[[int], None]:
             logger.info("%d of %d sentences, %.0f a second", done, total, done / (now - started))
 
     return report
+
+
+def refuse_installed(path: Path, instead: str) -> None:
+    """Raise UserError for a file to write in the installed package, whose files stay as they came."""
+    if is_installed(path):
+        raise UserError(f"{path} is in the installed package, whose files stay as they came: {instead}.")
 
 
 def _beam_size(text: str) -> int:

@@ -5,10 +5,14 @@ many tokens, that is, are hardly known to the tokenizer.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from ..data.resumable import CorpusRun, add_up, fingerprint_of
 from ..data.tokenizer import SPACE, TextTokenizer, source_ids
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
@@ -65,26 +69,32 @@ def measure_outputs(
     tokenizer: TextTokenizer,
     texts: Sequence[str],
     pairs: str,
-    progress: Callable[[int], None] | None = None,
+    run: CorpusRun | None = None,
 ) -> OutputStatistics:
-    """Translate the texts greedily; those that the model cannot take are left out. Raises ValueError without any."""
+    """Translate the texts greedily; those that the model cannot take are left out.
+
+    Raises ValueError without any that it can, and what `add_up` does.
+    """
     encoded = zip(texts, tokenizer.encode_all(texts), strict=True)
     whole = [(ids, source_ids(tokenizer, text), tokenizer.given(text)) for text, ids in encoded if ids]
     sources = sorted((each for each in whole if len(each[1]) <= model.config.max_length), key=lambda each: len(each[1]))
     if not sources:
         raise ValueError("at least one text expected that the model can take")
-    means, shares = [], []
-    for start in range(0, len(sources), _SENTENCES_A_BATCH):
-        batch = sources[start : start + _SENTENCES_A_BATCH]
-        hypotheses = decode(model, [source for _, source, _ in batch], Greedy(), [given for _, _, given in batch])
-        means += [
-            hypothesis.log_probability / (len(hypothesis.ids) - model.config.num_forced) for hypothesis in hypotheses
-        ]
-        for ids, _, _ in batch:
-            split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in ids])
-            shares.append(split / max(1, words))
-        if progress:
-            progress(len(means))
+
+    def statistics(batch: range) -> np.ndarray:
+        """Fill the rows of these sentences: mean log-probability, share of split words."""
+        rows = np.zeros((len(sources), 2))
+        ids, framed, given = zip(*sources[batch.start : batch.stop], strict=True)
+        for row, pieces, hypothesis in zip(batch, ids, decode(model, framed, Greedy(), given), strict=True):
+            split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in pieces])
+            mean = hypothesis.log_probability / (len(hypothesis.ids) - model.config.num_forced)
+            rows[row] = mean, split / max(1, words)
+        return rows
+
+    count = len(sources)
+    batches = [range(start, min(start + _SENTENCES_A_BATCH, count)) for start in range(0, count, _SENTENCES_A_BATCH)]
+    fingerprint = partial(fingerprint_of, model, OUTPUTS_FILE, sources)
+    means, shares = add_up(statistics, batches, np.zeros((count, 2)), fingerprint, run).T.tolist()
     return OutputStatistics(pairs, tuple(sorted(means)), tuple(sorted(shares)))
 
 

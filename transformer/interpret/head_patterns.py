@@ -291,11 +291,6 @@ class Focus:
         """Return layer and head, from 0, whose value differs most between the first snapshot and the last."""
         return _largest(np.abs(self.values[-1] - self.values[0]))
 
-    def step_of_half(self) -> list[int]:
-        """Return for each layer the step by which at least half of its heads made their largest change."""
-        jumps = np.sort(np.abs(np.diff(self.values, axis=0)).argmax(axis=0) + 1, axis=1)  # layers heads
-        return [int(step) for step in self.steps[jumps[:, (jumps.shape[1] + 1) // 2 - 1]]]
-
 
 def measure_focus(steps: np.ndarray, weights: np.ndarray) -> Focus:
     """Measure the focus of heads from weights [snapshots, layers, heads, queries, keys], masked cells NaN."""

@@ -4,8 +4,9 @@ A label of one sentence is no role: few heads do the same in most sentences. The
 sentence by sentence, over teacher-forced passes in batches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..arrays import to_array
 from ..data.batching import Example, Examples, piece_texts, random_batches
+from ..data.resumable import CorpusRun, add_up, fingerprint_of
 from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
 from ..model.names import AttentionKind
@@ -58,11 +60,11 @@ class HeadRoles:
         rows, eligible = (table[kind][:, :, columns] for table in (self.rows, self.eligible))
         corpus = (rows / np.maximum(eligible, 1)).max(axis=-1)
         here = np.zeros_like(corpus)
-        for head in measured:
-            here[head.layer, head.head] = max(np.nan_to_num([head.shares[pattern] for pattern in patterns]))
+        for one in measured:
+            here[one.layer, one.head] = max(np.nan_to_num([one.shares[pattern] for pattern in patterns]))
         best = np.where(here == here.max(), corpus, -1.0)
-        layer, head = np.unravel_index(best.argmax(), best.shape)
-        return int(layer), int(head)
+        row, column = np.unravel_index(best.argmax(), best.shape)
+        return int(row), int(column)
 
 
 def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | None = None) -> tuple[int, int]:
@@ -85,27 +87,29 @@ def measure_roles(
     tokenizer: TextTokenizer,
     examples: Examples,
     pairs: str,
-    progress: Callable[[int], None] | None = None,
+    run: CorpusRun | None = None,
 ) -> HeadRoles:
-    """Measure all heads over sentence pairs, teacher-forced; `progress` gets how many are done. ValueError if none."""
+    """Measure all heads over sentence pairs, teacher-forced. Raises ValueError without any, and what `add_up` does."""
     if not examples:
         raise ValueError("at least one sentence pair expected")
-    counted = {
-        kind: np.zeros((3, len(getattr(model, kind.stack)), model.config.num_heads, len(Pattern)), dtype=np.int64)
-        for kind in AttentionKind
-    }
-    done = 0
-    for batch in random_batches(examples, _TOKENS_A_BATCH, seed=0):
+
+    def statistics(batch: Examples) -> np.ndarray:
         seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
+        counted = []
         for kind in AttentionKind:
             maps = to_array(seen.weights(kind))  # layers batch heads queries keys
-            for row, example in enumerate(batch):
-                counted[kind] += _counts(kind, maps[:, row], example, tokenizer)
-        done += len(batch)
-        if progress:
-            progress(done)
-    labelled, rows, eligible = ({kind: counted[kind][table] for kind in AttentionKind} for table in range(3))
-    return HeadRoles(pairs, len(examples), labelled, rows, eligible)
+            counts = (_counts(kind, maps[:, row], example, tokenizer) for row, example in enumerate(batch))
+            counted.append(sum(counts, np.zeros(shapes[kind])))
+        return np.concatenate(counted, axis=1)
+
+    heads, layers = model.config.num_heads, {kind: len(getattr(model, kind.stack)) for kind in AttentionKind}
+    shapes = {kind: (3, layers[kind], heads, len(Pattern)) for kind in AttentionKind}
+    fingerprint = partial(fingerprint_of, model, ROLES_FILE, [(each.source, each.target) for each in examples])
+    zeros = np.zeros((3, sum(layers.values()), heads, len(Pattern)))
+    counted = add_up(statistics, random_batches(examples, _TOKENS_A_BATCH, seed=0), zeros, fingerprint, run)
+    of_kinds = np.split(counted.astype(np.int64), np.cumsum(list(layers.values()))[:-1], axis=1)
+    tables = ({kind: each[table] for kind, each in zip(AttentionKind, of_kinds, strict=True)} for table in range(3))
+    return HeadRoles(pairs, len(examples), *tables)
 
 
 def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: TextTokenizer) -> np.ndarray:

@@ -46,10 +46,12 @@ class MaskedPass(BatchView):
 
     The four masks are those of the batch, whatever was disabled. What the pass ran with stands in `unmasked` of each
     kind. target_probabilities: [batch, target], what the model gave to `target_tokens`; best_tokens: its first choices,
-    with best_probabilities. Rows of padding have numbers too, and they mean nothing.
+    with best_probabilities. Rows of padding have numbers too, and they mean nothing. scored_steps: each sentence's
+    steps whose token was open to choice, as `Trace.scored_steps` has them.
     """
 
     disabled: DisabledMask
+    scored_steps: tuple[range, ...]
     encoder: CapturedAttention
     decoder: CapturedAttention
     cross: CapturedAttention
@@ -96,6 +98,7 @@ def run_masked(
     return MaskedPass(
         **vars(_view(sentences, sides, tokenizer)),
         disabled=disabled,
+        scored_steps=tuple(each.scored_steps for each in sentences),
         **{kind.value: _captured(seen.attention(kind)) for kind in AttentionKind},  # type: ignore[arg-type]
         target_probabilities=predicted.probabilities,
         best_tokens=piece_texts(predicted.best_ids[..., 0].tolist(), tokenizer.piece_text),

@@ -57,11 +57,6 @@ class Encoding:
         """Return after how many positions each pair is back where it was: [pairs], 2 pi base^(2i / d_model)."""
         return 2 * np.pi / self.frequencies
 
-    @property
-    def expected_products(self) -> np.ndarray:
-        """Return PE(p) . PE(p + k) by the formula, the sum of cos(k frequency) over the pairs: [length], k from 0."""
-        return np.asarray(np.cos(np.arange(self.length)[:, None] * self.frequencies).sum(axis=1))
-
     def first(self, length: int) -> "Encoding":
         """Return the encoding of the first positions, of all that are there where `length` is more."""
         return Encoding(self.table[:length], self.base, self.first_position)

@@ -80,7 +80,7 @@ def joined(device: torch.device) -> Iterator[tuple[Processes, torch.device]]:
     """Join the processes that torchrun has started, if it has; gives them and this one's device.
 
     A `device` that is a GPU stands for all: each process takes one of its own. Raises DeviceError where there are too
-    few or the kind cannot train in parallel, UserError when another process of the run has ended.
+    few or the kind cannot run in parallel, UserError when another process of the run has ended.
     """
     count = int(os.environ.get("WORLD_SIZE", 1))
     if count == 1:
@@ -90,7 +90,7 @@ def joined(device: torch.device) -> Iterator[tuple[Processes, torch.device]]:
         device = choose_device(f"cuda:{os.environ['LOCAL_RANK']}")
         torch.cuda.set_device(device)
     elif device.type != "cpu":
-        raise DeviceError(f"Several processes train on CPUs or NVIDIA GPUs, not on {device.type}.")
+        raise DeviceError(f"Several processes run on CPUs or NVIDIA GPUs, not on {device.type}.")
     # DistributedDataParallel would import this later, whose default arguments then hold on to the group for good.
     importlib.import_module("torch.distributed.nn.functional")
     distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)

@@ -13,7 +13,6 @@ from headlight.app.widgets import (
     Panel,
     offer_table,
     plain,
-    show_attempt,
     show_figure,
     show_finding,
     show_panels,
@@ -146,10 +145,10 @@ def _show_trajectory(request: TranslationRequest) -> None:
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
     see = describe_trajectory(followed, tokens[token])
     show_figure(trajectory_figure(followed), "trajectory", alt, see)
-    show_finding(see)
-    show_attempt(
-        "Try a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint "
-        "with pre-norm (reverse): there the norm grows, for no LayerNorm brings it back."
+    show_finding(
+        see,
+        "a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint with "
+        "pre-norm (reverse): its norms may grow to the LayerNorm at the stack's end.",
     )
 
 
@@ -239,8 +238,7 @@ def _show_norm_placement(request: TranslationRequest) -> None:
         f"feed-forward. Losses: {measured[0].loss:.2f} ({Norm.POST}-norm) and {measured[1].loss:.2f} ({Norm.PRE}-norm) "
         "nats a token."
     )
-    show_finding(see)
-    show_attempt("Try 12 layers, then “compare runs” with “norm” on the page Training: both learn side by side.")
+    show_finding(see, "12 layers, then “compare runs” with “norm” on the page Training: both learn side by side.")
 
 
 VIEWS = {

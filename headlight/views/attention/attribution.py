@@ -1,6 +1,7 @@
 """Attention is not attribution: four measures of the source tokens for one target token, side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -22,7 +23,7 @@ from headlight.plots.contributions import (
     correlation_rows,
     correlations,
 )
-from headlight.plots.text import format_probability, head_name, quoted, quoted_at, sentence_case, signed
+from headlight.plots.text import LEAST_SHOWN, Finding, format_probability, head_name, quoted, quoted_at, signed
 from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
 
 # One line each: what is computed, and whose it is.
@@ -72,12 +73,12 @@ def show(request: TranslationRequest) -> None:
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )
-    largest = describe_largest(values, tokens)
-    fed = trace.decoder_input_tokens[: step + 1]
-    see = f"{largest} {describe_prefix(gradient.prefix, left_out.prefix, left_out.source, fed)}".strip()
+    finding = describe_largest(values, tokens)
+    prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
+    finding = replace(finding, more=f"{finding.more} {prefix}".rstrip())
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    show_figure(attribution_figure(values, tokens), "beyond", alt, see)
-    show_finding(see)
+    show_figure(attribution_figure(values, tokens), "beyond", alt, str(finding))
+    show_finding(finding)
     correlated = correlations(values)
     st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
     show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
@@ -110,33 +111,32 @@ def occlude_step(request: TranslationRequest, step: int, against: int | None = N
     return concatenate(done, source)
 
 
-def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> str:
-    """Return which token is largest by each measure, signs aside, and how often the two with signs contradict."""
+def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> Finding:
+    """Return how many tokens are largest by one of the measures, signs aside, and which by each."""
     first: dict[str, list[str]] = {}
     for name in MEASURES:
         if np.isfinite(values[name]).any():
             first.setdefault(quoted_at(tokens, int(np.nanargmax(np.abs(values[name])))), []).append(name)
-    parts = [f"{token} by {', '.join(names)}" for token, names in first.items()]
-    opposed = int((values[GRADIENT] * values[LEFT_OUT] < 0).sum())
-    return (
-        f"Largest by absolute value: {'; '.join(parts)}. {sentence_case(GRADIENT)} and {LEFT_OUT} have opposite signs "
-        f"for {opposed} of {len(tokens)} tokens."
-    )
+    count = sum(map(len, first.values()))
+    same = f"All {count} measures are largest at the same token."
+    other = f"The {count} measures are largest at {len(first)} different tokens."
+    parts = "; ".join(f"{token} by {', '.join(names)}" for token, names in first.items())
+    return Finding(same if len(first) == 1 else other, f"Signs aside: {parts}.")
 
 
-def describe_prefix(gradient: np.ndarray, drops: np.ndarray, source_drops: np.ndarray, fed: Sequence[str]) -> str:
-    """Return which earlier input token changes log P most when masked, beside the most that a source token does.
+def describe_prefix(left_out: Attribution, fed: Sequence[str]) -> str:
+    """Return how far log P moves without the earlier input token that matters most, and without such a source token.
 
     The begin of sentence does not count: in training no decoder row ever was without it.
     """
-    if not np.isfinite(drops[1:]).any() or not np.isfinite(source_drops).any():
+    prefix, source = left_out.prefix, left_out.source
+    if not np.isfinite(prefix[1:]).any() or not np.isfinite(source).any():
         return ""
-    index = 1 + int(np.nanargmax(np.abs(drops[1:])))
-    source = source_drops[np.nanargmax(np.abs(source_drops))]
+    index = 1 + int(np.nanargmax(np.abs(prefix[1:])))
+    most = source[np.nanargmax(np.abs(source))]
     return (
-        f"Of the earlier input tokens, {quoted(fed[0])} aside, {quoted_at(fed, index)} matters most to leave-one-out "
-        f"(log P {_change(drops[index])}; gradient × input {signed(float(gradient[index]), 2)}); for the source token "
-        f"that matters most it {_change(source)}."
+        f"Without the earlier input token that matters most, {quoted_at(fed, index)}, log P {_change(prefix[index])}; "
+        f"without the source token that does, it {_change(most)}. {quoted(fed[0])} is not counted."
     )
 
 
@@ -158,5 +158,7 @@ def describe_agreement(correlated: np.ndarray) -> str:
 
 
 def _change(drop: float) -> str:
-    """Return by how much log P changes where something is left out: "changes by −0.120"."""
-    return f"changes by {signed(-float(drop), 3)}"
+    """Return how log P moves where something is left out: "falls by 0.12", "rises by 0.31", "moves by under 0.01"."""
+    if abs(drop) < LEAST_SHOWN:
+        return "moves by under 0.01"
+    return f"{'falls' if drop > 0 else 'rises'} by {abs(drop):.2f}"

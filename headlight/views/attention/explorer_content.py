@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import KIND_NAMES, PATTERN_WORDS, head_name, pattern_words, percent, pluralize, sentence_case
+from headlight.plots.text import KIND_NAMES, PATTERN_WORDS, head_name, pattern_words, percent, sentence_case
 from transformer.arrays import require_index
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import (
@@ -119,11 +119,13 @@ def describe_map(shown: AttentionMap) -> str:
 
 
 def role_words(head: HeadMeasures, roles: HeadRoles | None) -> str:
-    """Return how often a head has its label: "it has this label in 87 % of 400 sentences"; "" if unknown."""
+    """Return how often a head has its label, "it has this label in 87 % of 400 sentence pairs, their references fed";
+    "" where that is unknown.
+    """
     if roles is None or head.label is None:
         return ""
     share = roles.share(head.kind, head.layer, head.head, head.label)
-    return f"it has this label in {percent(share)} of {pluralize(roles.sentences, 'sentence')}"
+    return f"it has this label in {percent(share)} of {roles.sentences:,} sentence pairs, their references fed"
 
 
 def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:

@@ -1,5 +1,7 @@
 """Attention rollout on a page: layers multiplied, beside the raw weights; how much of each step is source or prefix."""
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -15,7 +17,7 @@ from headlight.plots.contributions import (
     rollout_parts_figure,
     share_map_figure,
 )
-from headlight.plots.text import head_name, quoted, quoted_at
+from headlight.plots.text import Finding, head_name, percent, pluralize, quoted, quoted_at
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 
@@ -38,15 +40,17 @@ SOURCES = {
     "each token that it reads, the residual's among them, put through LayerNorm; a token contributes the more, the "
     "nearer its vector comes to y in the 1-norm. The rows of C sum to 1.",
 }
+_ROLLOUT = (
+    "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token is "
+    "mixed into each vector."
+)
 WORDS = {
     ALTI: "**ALTI+** follows the mixing: like rollout it multiplies all layers, but in place of weights it "
     "takes what each token contributes to the vector that an attention block gives out, with values, residual "
     "connections and LayerNorm. It leaves out feed-forwards.",
-    **dict.fromkeys(
-        (HALVES, MEASURED),
-        "**Rollout** follows the mixing: it multiplies the maps of all layers and tells how much of each input token "
-        "is mixed into each vector. It looks at weights alone, and leaves out values, feed-forwards and LayerNorm.",
-    ),
+    HALVES: f"{_ROLLOUT} It looks at weights alone, and leaves out values, feed-forwards and LayerNorm.",
+    MEASURED: f"{_ROLLOUT} Of the heads it looks at weights alone; how much of a row stays is measured by norms, of "
+    "what attention adds and of what is there. It leaves out feed-forwards and LayerNorm.",
 }
 # The shares across both sides: R of the decoder's rows, over source and prefix; E of the encoder, over the source.
 _HALF_ACROSS = (
@@ -118,17 +122,17 @@ def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str,
     weights = Panel(title, share_map_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
     title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
     shares = Panel(title, share_map_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
-    see = describe_shares(raw, rolled)
+    finding = describe_shares(raw, rolled)
     if kind != "cross":
-        parts = getattr(mixing, kind)[: layer + 1] if mixing else None
-        see += " " + describe_diagonal(rolled, parts)
-    show_panels("heatmap of queries by keys", weights, shares, see=see)
+        diagonal = describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1] if mixing else None)
+        finding = replace(finding, more=f"{finding.more} {diagonal}".strip())
+    show_panels("heatmap of queries by keys", weights, shares, see=str(finding))
     st.caption(
         f"Each is coloured from 0 to its own largest value, {limit_of(raw):.2f} and {limit_of(rolled):.2f}. A row of "
         "weights sums to 1, a row of shares "
         + ("to what the step has of the source, the rest is prefix." if kind == "cross" else "too.")
     )
-    show_finding(see)
+    show_finding(finding)
     show_attempt(
         "Try layer 1, the first that mixes, and go up layer by layer: do the rows become alike, and does one column "
         "grow?"
@@ -142,63 +146,64 @@ def _show_parts(trace: Trace, rollout: Rollout, layer: int, mixed: str) -> None:
         "does the same row of self-attention. Multiplying the layers divides the row between both."
     )
     alt = "For each step: shares of the source, of earlier fed tokens, and of the token fed in it"
-    see = describe_parts(trace, rollout, layer, mixed)
-    show_figure(rollout_parts_figure(trace, rollout, layer), "rollout_parts", alt, see)
-    show_finding(see)
+    finding = describe_parts(trace, rollout, layer, mixed)
+    show_figure(rollout_parts_figure(trace, rollout, layer), "rollout_parts", alt, str(finding))
+    show_finding(finding)
 
 
-def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> str:
-    """Return how sharp both maps are, the column with most, and how many rows have their maximum elsewhere.
+def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> Finding:
+    """Return in how many rows the largest share is not the largest weight's, and where that is clearest.
 
     The shares of cross-attention are those of the source tokens; what the prefix has is not compared.
     """
     before, after = np.nan_to_num(raw.weights), np.nan_to_num(rolled.weights)
-    column = int(after.mean(axis=0).argmax())
     best = [each == each.max(axis=1, keepdims=True) for each in (before, after)]
     moved = ~(best[0] & best[1]).any(axis=1)
+    if not moved.any():
+        return Finding("Shares and weights peak at the same token in every row.")
     old, new = before.argmax(axis=1), after.argmax(axis=1)
-    rows = np.arange(len(before))
-    row = int(np.where(moved, after.max(axis=1) - after[rows, old], -1).argmax())
-    where = (
-        f", most clearly in that of {quoted_at(raw.queries, row)}: from {quoted_at(raw.keys, old[row])} (weight "
-        f"{before[row, old[row]]:.2f}) to {quoted_at(raw.keys, new[row])} (share {after[row, new[row]]:.2f})"
-    )
-    return (
-        f"The maximum moves in {moved.sum()} of {len(rows)} rows{where if moved.any() else ''}. Row maxima are "
-        f"{before.max(axis=1).mean():.2f} on average in the weights, {after.max(axis=1).mean():.2f} in the shares; "
-        f"over all rows {quoted_at(raw.keys, column)} has most (share {after[:, column].mean():.2f}, weight "
-        f"{before[:, column].mean():.2f})."
+    row = int(np.where(moved, after.max(axis=1) - after[np.arange(len(before)), old], -1).argmax())
+    return Finding(
+        f"Shares and weights peak at different tokens in {moved.sum()} of {pluralize(len(before), 'row')}.",
+        f"Clearest in that of {quoted_at(raw.queries, row)}: {quoted_at(raw.keys, int(old[row]))} has the largest "
+        f"weight ({before[row, old[row]]:.2f}), {quoted_at(raw.keys, int(new[row]))} the largest share "
+        f"({after[row, new[row]]:.2f}).",
     )
 
 
 def describe_diagonal(rolled: AttentionMap, parts: np.ndarray | None) -> str:
-    """Return how much of each token stays with itself; parts: of attention in each layer so far, [layers, tokens], None
-    where a row's own token and its residual connection are one.
+    """Return how much of a token stays with itself on average; parts: of attention in each layer so far, [layers,
+    tokens], None where a row's own token and its residual connection are one.
+
+    A row that can read nothing else, a decoder's first, is left out: the mask alone gives it all of itself.
     """
-    kept = np.diagonal(rolled.weights)
-    most = int(kept.argmax())
-    text = (
-        f"A row's own token has {kept.mean():.2f} on average, at most {kept[most]:.2f} "
-        f"({quoted_at(rolled.queries, most)})"
-    )
+    kept, free = np.diagonal(rolled.weights), (~np.isnan(rolled.weights)).sum(axis=1) > 1
+    if not free.any():
+        return ""
+    aside = "" if free.all() else f", {quoted_at(rolled.queries, int(free.argmin()))} aside"
+    text = f"A row's own token has {kept[free].mean():.2f} on average{aside}"
     if parts is None:
         return f"{text}."
-    alone = np.prod(1 - parts, axis=0).mean()
-    return f"{text}; of the average, {alone:.2f} comes through the residual connections alone."
+    alone = np.prod(1 - parts[:, free], axis=0).mean()
+    always = ", whatever the weights" if (parts == 0.5).all() else ""  # as half_and_half has them
+    return f"{text}; of this, {alone:.2f} comes through the residual connections alone{always}."
 
 
-def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> str:
+def describe_parts(trace: Trace, rollout: Rollout, layer: int, mixing: str) -> Finding:
     """Return what share the source has of the steps; with a half each it is the same in every sentence."""
     source = rollout.source_share()[layer]
     if mixing == HALVES:
         power = str(layer + 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        return (
-            f"With a half each the source's share is 1 − ½{power} = {source[0]:.4g} in every step of any sentence, "
-            "whatever the weights; they divide the rest. Choose “norm-based” for a share that depends on the model."
+        return Finding(
+            f"The source's share is 1 − ½{power} = {source[0]:.4g} in every step.",
+            "With a half each it is the same in any sentence, whatever the weights, which divide the rest. Choose "
+            "“norm-based” for a share that depends on the model.",
         )
     least, most = (
-        f"{source[step]:.2f} in step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
+        f"{percent(float(source[step]))} in step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
         for step in (source.argmin(), source.argmax())
     )
-    measure = "ALTI+" if mixing == ALTI else "norm-based rollout"
-    return f"By {measure} the source's share is {source.mean():.2f} on average: from {least}, to {most}."
+    return Finding(
+        f"On average {percent(float(source.mean()))} of a step comes from the source.",
+        f"By {'ALTI+' if mixing == ALTI else 'norm-based rollout'}: from {least}, to {most}.",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import format_probability, head_name, quoted, sentence_case, signed
+from headlight.plots.text import Finding, format_distinct, format_probability, head_name, quoted, sentence_case
 from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
@@ -100,13 +100,17 @@ def _bytes(weights: np.ndarray) -> str:
 
 
 def step_sentence(trace: Trace, step: int, cross: AttentionMap, decoder: AttentionMap, *, forced: bool = False) -> str:
-    """Return one step in words: input token, next token with its probability, and what the maps attend to most."""
+    """Return one step in words: input token, next token with its probability, and what the maps attend to most.
+
+    In the first step the prefix is a single token, which gets all the weight there is: that goes unsaid.
+    """
     reason = ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else ""
     name = sentence_case(head_name(cross.layer, cross.head, cross.layers, cross.heads))
+    prefix = f" and to {_most(decoder, step)} of the prefix" if step else ""
     return (
         f"With input {quoted(trace.decoder_input_tokens[step])} the model gives {quoted(trace.target_tokens[step])} "
         f"{format_probability(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}{reason}. {name} "
-        f"attends most to {_most(cross, step)} of the source and to {_most(decoder, step)} of the prefix."
+        f"attends most to {_most(cross, step)} of the source{prefix}."
     )
 
 
@@ -121,18 +125,21 @@ def entropy_words(entropy: float) -> str:
     return f"{entropy + 0.0:.2f} nats, perplexity {np.exp(entropy):.1f}"
 
 
-def hardest_step(trace: Trace) -> str:
-    """Return the step of the highest entropy, and what to try there; that of the lowest probability may be another."""
+def hardest_step(trace: Trace) -> tuple[Finding, str]:
+    """Return the step of the highest entropy, and what to try there: "" where no other token can be forced.
+
+    That of the lowest probability may be another.
+    """
     step = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
     index = trace.runner_up(step)
     other, probability = quoted(trace.candidate_tokens[step][index]), trace.candidate_probabilities[step, index]
-    attempt = f" Go there, force {other} instead, and see how the rest changes."
-    return (
-        f"Of the steps open to choice, step {step + 1} of {len(trace.target_tokens)} has the highest entropy: "
-        f"perplexity {np.exp(trace.entropies[step]):.1f}. {quoted(trace.target_tokens[step])} got "
-        f"{format_probability(trace.target_probabilities[step])}, {other} {format_probability(probability)}."
-        f"{attempt if trace.has_room_after(step) else ''}"
+    found = Finding(
+        f"The model is least sure at step {step + 1}: perplexity {np.exp(trace.entropies[step]):.1f}.",
+        f"Of all steps open to choice its entropy is the highest: {quoted(trace.target_tokens[step])} got "
+        f"{format_probability(trace.target_probabilities[step])}, {other} {format_probability(probability)}.",
     )
+    attempt = f"step {step + 1} with {other} forced instead: how does the rest change?"
+    return found, attempt if trace.has_room_after(step) else ""
 
 
 def given_words(trace: Trace) -> str:
@@ -142,28 +149,38 @@ def given_words(trace: Trace) -> str:
     return f"{quoted(first)} is not the model's choice: it is given, {why}, and no score counts it."
 
 
-def search_sentence(record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]) -> str:
-    """Return what beam search gained over greedy decoding, or what became of greedy's path; `text` decodes ids."""
+def describe_search(
+    record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]
+) -> tuple[Finding, str]:
+    """Return what beam search gained over greedy decoding, or what became of greedy's path, and what to try.
+
+    `text` decodes ids.
+    """
     best = record.ended[0]
     if best.ids == greedy.ids:
-        return "Greedy decoding finds the same translation here. Try a longer sentence."
-    searched, single = signed(best.log_probability, 3), signed(greedy.log_probability, 3)
-    words = f"Greedy decoding writes “{text(list(greedy.ids))}” with log P {single}, beam search has {searched}"
+        return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
+    searched, single = format_distinct(best.log_probability, greedy.log_probability)
+    headline = f"Beam search has log P {searched}, greedy decoding {single}."
+    written = f"Greedy decoding writes: “{text(list(greedy.ids))}”"
     if best.log_probability > greedy.log_probability:
-        return f"{words}. Step through both, and see where they differ."
-    return f"{words}. {_fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)}"
+        return Finding(headline, written), "both, step by step: where do they part?"
+    fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
+    return Finding(headline, f"{fate} {written}"), attempt
 
 
-def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> str:
-    """Return what became of greedy's translation in the search, though it is no less probable."""
+def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:
+    """Return what became of greedy's translation in the search, though it is no less probable, and what to try."""
     if fate.outcome == Outcome.ENDED:
-        return f"Its score, with length penalty alpha {beam.alpha:g}, has rank {fate.place}. Try alpha 0."
+        words = f"Greedy's translation ended with rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
+        return words, "alpha 0."
     if fate.outcome == Outcome.FELL_OUT:
         return (
-            f"It fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} best "
-            "continuations were all likelier. Try a wider beam."
+            f"Greedy's translation fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} "
+            "best continuations were all likelier.",
+            "a wider beam.",
         )
     return (
-        f"It was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} it could no longer "
-        "reach the best score. Try alpha 0."
+        f"Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} "
+        "it could no longer reach the best score.",
+        "alpha 0.",
     )

@@ -15,7 +15,7 @@ from headlight.components.show import decoding_player
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 
-from .content import decoding_page, decoding_steps, given_words, hardest_step, search_sentence
+from .content import decoding_page, decoding_steps, describe_search, given_words, hardest_step
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
 _MOST_SENTENCES = 100
@@ -95,7 +95,7 @@ def _choose_hypothesis(request: TranslationRequest, beam: Beam) -> int:
     )
     rank = one_number("Hypothesis to step through", len(hypotheses), "hypothesis")
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
-    show_finding(search_sentence(results.search(request), greedy, beam, tokenizer.decode))
+    show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
     return rank
 
 
@@ -124,7 +124,7 @@ def _show_player(request: TranslationRequest) -> None:
         on_undo=_forget,
     )
     offer_page(lambda: decoding_page(steps, first, trace, request.checkpoint.name), "decoding.html")
-    show_finding(hardest_step(trace))
+    show_finding(*hardest_step(trace))
     if trace.num_forced:
         st.caption(plain(given_words(trace)))
     st.caption(

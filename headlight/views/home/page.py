@@ -73,8 +73,8 @@ def _toggle_word(number: int) -> None:
 
 def _show_cards(request: TranslationRequest) -> None:
     checkpoint = results.translator(request.checkpoint).checkpoint
-    languages = [checkpoint.data.get(f"{side}_language", "") for side in ("source", "target")]
-    cards = cards_of(*languages, checkpoint.probes)
+    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    cards = cards_of(read, written, checkpoint.probes)
     for number, (column, card) in enumerate(zip(st.columns(len(cards)) if cards else (), cards, strict=True)):
         with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
             _show_card(number, card)

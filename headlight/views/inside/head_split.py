@@ -7,7 +7,8 @@ import streamlit as st
 
 from headlight.app.choices import one_of
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_attempt, show_finding
+from headlight.app.widgets import plain, show_finding
+from headlight.plots.text import Finding
 from transformer.experiments.attention import Layout, misplaced_cells, split_right, split_wrong
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
@@ -34,10 +35,10 @@ def show(_request: TranslationRequest) -> None:
         _show("2. Heads before tokens: right", right, d_model)
     with columns[1]:
         _show("The wrong way: one bare reshape to the same shape", wrong, d_model)
-    show_finding(describe(wrong, d_model))
-    show_attempt(
-        "Try 1 head: the mistake is gone. Then look at the strides: transpose only swaps two of them, and merging the "
-        "heads again needs a copy (contiguous, or reshape), because memory is no longer read in order."
+    show_finding(
+        describe(wrong, d_model),
+        "1 head: the mistake is gone. Then look at the strides: transpose only swaps two of them, and merging the "
+        "heads again needs a copy (contiguous, or reshape), because memory is no longer read in order.",
     )
 
 
@@ -73,15 +74,15 @@ def facts(layout: Layout) -> str:
     return f"shape ({axes}), strides {layout.strides}: {order}"
 
 
-def describe(wrong: Layout, d_model: int) -> str:
+def describe(wrong: Layout, d_model: int) -> Finding:
     """Return how many cells of the bare reshape are misplaced."""
     mixed = int(misplaced_cells(wrong, d_model).sum())
     if not mixed:
-        return "With one head, or one token, both ways agree, which is why tests with such sizes find nothing."
-    return (
-        f"Both have the shape {wrong.shape}, so nothing fails. But the reshape counts on through memory: {mixed} of "
-        f"{wrong.cells.size} cells stand in the row of another token, so attention would compare pieces of one token "
-        "with pieces of another; training would still go on, only worse."
+        return Finding("With one head, or one token, both ways agree.", "So tests with such sizes find nothing.")
+    return Finding(
+        f"The bare reshape puts {mixed} of {wrong.cells.size} cells into another token's row.",
+        f"Both ways give the shape {wrong.shape}, so nothing fails, but attention would compare pieces of one token "
+        "with pieces of another.",
     )
 
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app.choices import whole_number
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import Panel, show_attempt, show_figure, show_finding, show_panels
+from headlight.app.widgets import Panel, show_figure, show_finding, show_panels
 from headlight.plots.attention import largest_figure, scaled_rows_figure, spread_figure
 from transformer.experiments.attention import measure_random_products
 from transformer.interpret.attention_block import undivided
@@ -37,8 +37,8 @@ def show(request: TranslationRequest) -> None:
         Panel("What softmax makes of them", largest_figure(spread, stages.d_k)),
         see=see,
     )
-    show_finding(see)
-    show_attempt(
-        "Try the heads of other layers: where the trained products are already small, the division hardly matters; and "
-        "d_k 1, where it does nothing at all."
+    show_finding(
+        see,
+        "the heads of other layers: where the trained products are already small, the division hardly matters; at d_k "
+        "1 it does nothing at all.",
     )

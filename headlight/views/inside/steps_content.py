@@ -352,6 +352,8 @@ def _scale(stages: Stages, view: View) -> str:
 
 def _mask(stages: Stages, view: View) -> str:
     unmasked = stages.unmasked[view.sentence]
+    if unmasked.all():
+        return f"None of the {unmasked.size} cells is masked."
     return f"Masked: {(~unmasked).sum()} of {unmasked.size} cells; their scores were computed, and are discarded."
 
 

@@ -14,6 +14,7 @@ from headlight.app.choices import one_number, one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
+from headlight.plots.text import Finding
 from transformer.config import Norm
 from transformer.errors import ConfigError
 from transformer.experiments.attention import (
@@ -33,6 +34,12 @@ from .steps import ALL_STEPS, chosen_step, offer_program, remember
 from .steps_content import View, stages_payload
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
+MASKED_ROW = Finding(
+    "Without any unmasked key the three ways disagree.",
+    "−∞ gives 0 / 0, not a number, which spreads through a whole training by the gradient; −1e9 reads every masked key "
+    "with the same weight; the fused kernel gives 0, as the steps above do. So padding is masked as a key, never as a "
+    "query.",
+)
 
 
 def show(_request: TranslationRequest) -> None:
@@ -148,8 +155,8 @@ def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
     if not len(masked):
         show_attempt(
-            "Try masking every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page "
-            "shows what the three ways in use make of that."
+            "Mask every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page shows "
+            "what the three ways in use make of that."
         )
         return
     row = int(masked[0])
@@ -163,9 +170,4 @@ def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
     keys = [f"token {key + 1}" for key in range(len(result.fused))]
     st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
-    show_finding(
-        "The three ways agree as long as a row has one unmasked key. Without any, −∞ gives 0 / 0, not a number, and "
-        "one such row spoils a whole training through the gradient; −1e9 gives every masked key the same share, as if "
-        "nothing were masked; the fused kernel gives nothing at all, and so do the steps above. So padding is masked "
-        "as a key, never as a query."
-    )
+    show_finding(MASKED_ROW)

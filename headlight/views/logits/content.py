@@ -1,15 +1,16 @@
 """Sentences on logits, sampling, the logit lens and calibration, computed from what is shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from headlight.plots.decoding import layer_names
-from headlight.plots.text import format_error, format_probability, percent, pluralize, quoted, signed
+from headlight.plots.text import Finding, format_error, format_probability, percent, pluralize, quoted, signed
 from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing
 from transformer.interpret.activations import Predictions
+from transformer.interpret.trace import Trace
 
 _TERMS = 4  # largest products of a logit that are written out
 
@@ -41,15 +42,16 @@ def softmax_by_hand(cut: Truncation, token_id: int, probability: float) -> str:
     )
 
 
-def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> str:
-    """Say how many tokens may be drawn, what the most probable one gets, and which ones decoding never chooses."""
-    best = int(cut.order[0])
+def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> Finding:
+    """Say how many tokens may be drawn, what the most probable of them gets, and which ones decoding never chooses."""
+    best = int(cut.order[cut.kept[cut.order]][0])
     own, scaled, final = (format_probability(float(values[best])) for values in (cut.own, cut.scaled, cut.final))
+    tempered = "" if temperature == 1 else f", {scaled} at temperature {temperature:g}"
     never = f" Decoding never chooses {' or '.join(map(name, cut.forbidden))}." if cut.forbidden else ""
-    return (
-        f"{int(cut.kept.sum()):,} of {len(cut.kept):,} tokens may be drawn, {quoted(name(best))} with {final}: it has "
-        f"{own} by the logits, {scaled} at temperature {temperature:g}. What is cut off held "
-        f"{format_probability(float(cut.scaled[~cut.kept].sum()))} of that mass.{never}"
+    return Finding(
+        f"{int(cut.kept.sum()):,} of {len(cut.kept):,} tokens may be drawn, {quoted(name(best))} with {final}.",
+        f"It has {own} by the logits{tempered}. What is cut off held "
+        f"{format_probability(float(cut.scaled[~cut.kept].sum()))} before.{never}",
     )
 
 
@@ -67,20 +69,22 @@ def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, 
     return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
 
 
-def describe_lens(lens: Predictions, following: Sequence[str]) -> str:
-    """Say from which layer on the final token leads, and at which step it ranks worst.
+def describe_lens(lens: Predictions, trace: Trace) -> Finding:
+    """Say from which layer on the final token leads, and at which step it ranks worst, over the steps with a choice.
 
-    A token that was forced, sampled or found by beam search may never lead: it is counted apart.
+    A token that was sampled or found by beam search may never lead: it is counted apart.
     """
-    rows, steps = lens.ranks.shape
-    settled = [_settled(lens.ranks[:, step]) for step in range(steps)]
-    leads = [*(f"from {name} on" for name in layer_names(rows)), "not even after the last layer"]
+    names, chosen = layer_names(len(lens.ranks)), lens.ranks[:, trace.num_forced :]
+    settled = [_settled(ranks) for ranks in chosen.T]
+    early = sum(row < len(names) - 1 for row in settled)
+    leads = [*(f"from {name} on" for name in names), "not even after the last layer"]
     counts = "; ".join(f"{words} in {settled.count(row)}" for row, words in enumerate(leads) if row in settled)
-    hardest = int(np.log(lens.ranks).mean(axis=0).argmax())
+    hardest = trace.num_forced + int(np.log(chosen).mean(axis=0).argmax())
     ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
-    return (
-        f"The final token is the top-1 prediction {counts} of {pluralize(steps, 'step')}. By geometric mean it ranks "
-        f"worst at step {hardest + 1}, {quoted(following[hardest])}: {ranks}, from start to {layer_names(rows)[-1]}."
+    return Finding(
+        f"{early} of {pluralize(len(settled), 'final token')} lead before the last layer.",
+        f"The final token is the top-1 prediction {counts}. By geometric mean its rank is worst at step {hardest + 1}, "
+        f"{quoted(trace.target_tokens[hardest])}: {ranks}, from start to {names[-1]}.",
     )
 
 
@@ -90,17 +94,16 @@ def _settled(ranks: np.ndarray) -> int:
     return int(wrong[-1]) + 1 if len(wrong) else 0
 
 
-def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> str:
+def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Finding:
     """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
-    text = (
-        f"The top-1 prediction is right in {percent(measured.right.mean())} of "
-        f"{pluralize(len(measured.best), 'token')}, with a mean probability of {measured.best.mean():.2f} (90th "
-        f"percentile {np.quantile(measured.best, 0.9):.4f}, highest {measured.best.max():.4f})."
-    )
-    if smoothing is None:
-        return text
+    right, count = percent(measured.right.mean()), pluralize(len(measured.best), "token")
+    headline = f"The top-1 prediction is right in {right} of {count}."
+    sure = f"Its mean probability is {measured.best.mean():.2f}."
+    if smoothing is None or not smoothing.epsilon:
+        return Finding(headline, sure)
     above = percent((measured.best > smoothing.right).mean())
-    return (
-        f"{text} Trained with label smoothing ε = {smoothing.epsilon:g}, its loss is least at a probability of "
-        f"{smoothing.right:.4f}: {above} of the tokens lie above."
+    return Finding(
+        headline,
+        f"{sure} Trained with label smoothing ε = {smoothing.epsilon:g}, the loss of a right token is least at "
+        f"{smoothing.right:.4f}, above which {above} of the tokens lie.",
     )

@@ -9,7 +9,6 @@ from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import (
     Panel,
     plain,
-    show_attempt,
     show_calculation,
     show_figure,
     show_finding,
@@ -69,13 +68,13 @@ def _show_step(request: TranslationRequest) -> None:
         "divided by the temperature, top-k keeps the best, top-p the fewest of these that hold so much of their mass "
         "(Holtzman et al. 2020)."
     )
-    show_finding(see)
+    show_finding(
+        see,
+        "temperature 0.1: sampling becomes nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
+        "does it let in?",
+    )
     taken = trace.target_ids[step]
     show_calculation(f"{name(taken)}: {softmax_by_hand(untempered, taken, float(trace.target_probabilities[step]))}")
-    show_attempt(
-        "Try temperature 0.1: sampling becomes greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
-        "does it let in?"
-    )
 
 
 def _show_lens(request: TranslationRequest) -> None:
@@ -86,7 +85,7 @@ def _show_lens(request: TranslationRequest) -> None:
     if translator.model.config.norm == "pre":
         norm = "put through the stack's last LayerNorm and the output projection"
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
-    see = describe_lens(lens, trace.target_tokens)
+    see = describe_lens(lens, trace)
     with st.container():  # what is said of the table stays with it where the window is low
         st.markdown(
             f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed token "
@@ -124,8 +123,7 @@ def _show_calibration(request: TranslationRequest) -> None:
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
         see=see,
     )
-    show_finding(see)
-    show_attempt("Try the other checkpoints, and “label smoothing” on the page Training.")
+    show_finding(see, "the other checkpoints, and “label smoothing” on the page Training.")
 
 
 def _measure(checkpoint: CheckpointFiles) -> Confidence:

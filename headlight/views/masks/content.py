@@ -3,6 +3,8 @@
 import numpy as np
 
 from headlight.plots.text import (
+    LEAST_SHOWN,
+    Finding,
     format_distinct,
     format_error,
     format_probability,
@@ -14,9 +16,7 @@ from headlight.plots.text import (
 )
 from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
-from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
-
-ROUNDING = 1e-6  # probabilities of two passes that differ by less have not changed
+from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
 
 
 def describe_shapes(batch: BatchView) -> str:
@@ -36,19 +36,18 @@ def describe_shapes(batch: BatchView) -> str:
     )
 
 
-def describe_masks(batch: BatchView, sentence: int) -> str:
+def describe_masks(batch: BatchView, sentence: int) -> Finding:
     """Count the cells that each of the decoder's masks covers, and say which rows the padding mask concerns."""
     size, real = len(batch.decoder_input_tokens[sentence]), batch.target_lengths[sentence]
     padding = int((~batch.target_padding_mask[sentence, 0, 0]).sum()) * size
     causal, together = int((~batch.causal_mask).sum()), int((~batch.target_mask[sentence, 0]).sum())
-    counts = (
-        f"Of {size * size} cells the padding mask covers {padding}, the causal mask {causal}, both together {together}."
-    )
+    headline = f"The causal mask covers {causal} of {size * size} cells, the padding mask {padding}."
     if not padding:
-        return f"{counts} None of its rows is padding: compare with a longer or shorter sentence."
-    return (
-        f"{counts} In the first {pluralize(real, 'row')}, of real tokens, the causal mask alone decides: padding is "
-        "always later. Only rows of padding could attend to padding, and their output is discarded."
+        return Finding(headline, "None of its rows is padding: compare with a longer or shorter sentence.")
+    return Finding(
+        headline,
+        f"Both together cover {together}. In the first {pluralize(real, 'row')}, of real tokens, the causal mask alone "
+        "decides: padding is always later. Only rows of padding could attend to it, and their output is discarded.",
     )
 
 
@@ -62,18 +61,21 @@ def describe_source_mask(batch: BatchView, sentence: int) -> str:
     )
 
 
-def describe_head(head: MaskedHead) -> str:
+def describe_head(head: MaskedHead) -> Finding:
     """Say what softmax would give to this head's masked cells if they were not masked."""
     masked = int((~head.unmasked).sum())
     if not masked:
-        return f"All {head.unmasked.size} cells are unmasked: choose the other sentence or the decoder for masked ones."
+        return Finding(
+            f"All {head.unmasked.size} cells are unmasked.",
+            "The other sentence has masked ones if it is shorter, and so has the decoder's self-attention.",
+        )
     share = mask_ablation.masked_share(head)
     row = int(share.argmax())
     rows = ~head.unmasked[: head.real_queries].all(axis=1)
-    return (
-        f"The mask covers {masked} of {head.unmasked.size} cells. Without it, softmax of these scores would give them "
-        f"{percent(float(share[rows].mean()))} of a row's weight on average over rows with masked cells, and "
-        f"{percent(float(share[row]))} in row {row + 1}{_row_name(head, row)}. With it they get exactly 0."
+    return Finding(
+        f"The masked cells would get {percent(float(share[rows].mean()))} of their rows' weight.",
+        f"That is what softmax of the same scores gives to {masked} of {head.unmasked.size} cells without the mask, "
+        f"most in row {row + 1}{_row_name(head, row)}: {percent(float(share[row]))}. With it they get exactly 0.",
     )
 
 
@@ -86,84 +88,84 @@ def describe_check(head: MaskedHead) -> str:
     )
 
 
-def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) -> str:
-    """Say how much of this head's weight leaks without the mask, and which head leaks most; "" if nothing can."""
+def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) -> tuple[Finding, str] | None:
+    """Say how much of this head's weight leaks without the mask, and name the head to try, which leaks most.
+
+    None where nothing can leak.
+    """
     may_leak = mask_ablation.rows_that_may_leak(masked, disabled, head.kind, head.sentence)
     leaked = mask_ablation.leaked_weights(masked, disabled, head.kind, head.sentence)[..., may_leak]
     if not leaked.size:
-        return ""
+        return None
     leaks, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
     layer, number = np.unravel_index(means.argmax(), means.shape)
     row = int(np.flatnonzero(may_leak)[leaks.argmax()])
     mean, highest, largest = format_distinct(leaks.mean(), leaks.max(), means.max())
-    most = "No head of this kind leaks more."
-    if (layer, number) != (head.layer, head.head):
+    causal = disabled.disabled == DisabledMask.CAUSAL
+    where = f"in row {row + 1}{_row_name(head, row)} it is {highest}"
+    more = f"That is in this head, averaged over rows with masked cells; {where}."
+    if causal:
+        more += f" The next token itself, right of the diagonal, gets {_answer(disabled, head):.2f} on average."
+    attempt = ""
+    if (layer, number) == (head.layer, head.head):
+        more += " No head of this kind leaks more."
+    else:
         other = head_name(int(layer), int(number), head.layers, head.heads)
-        most = f"Try {other}, where the most leaks on average: {largest}."
-    return (
-        f"Without the mask {mean} of a row's weight goes to "
-        f"{'later tokens' if disabled.disabled == 'causal' else '<pad>'}, on average over rows with masked cells, and "
-        f"{highest} in row {row + 1}{_row_name(head, row)}. {most}"
-    )
+        attempt = f"{other}, where the most leaks of all heads of this kind: {largest} on average."
+    to = "later tokens" if causal else "<pad>"
+    return Finding(f"Without the mask {mean} of a row's weight leaks to {to}.", more), attempt
 
 
-def describe_answer(disabled: MaskedPass, head: MaskedHead) -> str:
-    """Say how much of a decoder head's weight lies on the token that its row is to predict, one column to the right."""
+def _answer(disabled: MaskedPass, head: MaskedHead) -> float:
+    """Return a decoder head's mean weight on the token that its row is to predict, one column to the right."""
     rows = np.arange(head.real_queries - 1)
-    if not len(rows):
-        return ""
-    answer = disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1]
-    return f"In this head the next token itself, right of the diagonal, gets {answer.mean():.2f} on average."
+    return float(disabled.decoder.weights[head.layer, head.sentence, head.head, rows, rows + 1].mean())
 
 
-def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
-    """Say what disabling the mask did to the next tokens' probabilities: the largest change, the mean, the top-1."""
-    steps = masked.target_lengths[sentence]
-    before, after = (run.target_probabilities[sentence, :steps] for run in (masked, disabled))
-    step = int(np.abs(after - before).argmax())
-    if abs(after[step] - before[step]) <= ROUNDING:
-        return f"No next token's probability changes by more than {format_error(ROUNDING)}."
-    had, has, mean, mean_without = (
-        format_probability(float(value)) for value in (before[step], after[step], before.mean(), after.mean())
-    )
-    firsts = zip(masked.best_tokens[sentence][:steps], disabled.best_tokens[sentence][:steps], strict=True)
-    return (
-        f"Step {step + 1} changed most: {quoted(masked.target_tokens[sentence][step])} has {has} without the mask, "
-        f"{had} with it. Over {pluralize(steps, 'step')} the next token's probability is {mean_without} on average "
-        f"without the mask, {mean} with it; it rose in {int((after - before > ROUNDING).sum())} and fell in "
-        f"{int((before - after > ROUNDING).sum())}. The top-1 prediction is another one at "
-        f"{sum(one != other for one, other in firsts)}."
-    )
+def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> tuple[Finding, str]:
+    """Say what disabling the mask did to the next tokens' probabilities, forced ones aside, and what to try."""
+    steps = masked.scored_steps[sentence]
+    before, after = (run.target_probabilities[sentence, steps].astype(np.float64) for run in (masked, disabled))
+    mean, mean_without = before.mean(), after.mean()
+    if abs(mean_without - mean) < LEAST_SHOWN:
+        headline = f"Without the mask the next tokens' mean probability stays at {mean:.2f}."
+    else:
+        now, was = format_distinct(mean_without, mean)
+        headline = f"Without the mask the next tokens' mean probability is {now}, not {was}."
+    at = int(np.abs(after - before).argmax())
+    had, has = (format_probability(float(values[at])) for values in (before, after))
+    more = ""
+    if had != has:
+        token = quoted(masked.target_tokens[sentence][steps[at]])
+        more = f"Step {steps[at] + 1} changes most: {token} has {has} without the mask, {had} with it. "
+    others = sum(masked.best_tokens[sentence][step] != disabled.best_tokens[sentence][step] for step in steps)
+    more += f"The top-1 prediction is another one at {others} of {pluralize(len(steps), 'step')}."
+    why, attempt = _CHEATING if disabled.disabled == DisabledMask.CAUSAL else _READING_PADDING
+    return Finding(headline, f"{more} {why}"), attempt
 
 
-def describe_cheating(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
-    """Say whether attending to the next token helped this model, and what a model trained so would learn."""
-    steps = masked.target_lengths[sentence]
-    gain = float((disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].mean())
-    return (
-        f"Attending to the next token changes its probability by {signed(gain, 2)} on average. These tokens are the "
-        "model's own choices, made with the mask: it never learned to copy from later tokens. A model trained without "
-        "the mask would learn to, and be useless for decoding, where that column does not exist yet."
-    )
+_CHEATING = (
+    "These tokens are the model's own choices, made with the mask, and it never learned to copy from later ones. A "
+    "model trained without the mask would learn to, and be useless for decoding, where there are none yet.",
+    "",
+)
+_READING_PADDING = (
+    "The model never attended to padding in training.",
+    "a longer second sentence, then a shorter one: without the padding mask the probabilities depend on the rest of "
+    "the batch.",
+)
 
 
-def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> str:
+def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> tuple[Finding, str]:
     """Say that disabling the padding mask changed nothing for a sentence without padding, and the largest change."""
     steps = masked.target_lengths[sentence]
     change = float(np.abs(disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].max())
     return (
-        f"The source of sentence {sentence + 1} has no padding, so without its mask nothing changes (no probability by "
-        f"more than {format_error(change)}). Choose the other sentence if it is shorter, or make it longer."
-    )
-
-
-def describe_reading_padding(masked: MaskedPass, sentence: int) -> str:
-    """Say why a sentence that attends to its padding is translated by the other sentence's length."""
-    real, width = masked.source_lengths[sentence], len(masked.source_tokens[sentence])
-    return (
-        f"Only the other sentence's length puts {pluralize(width - real, 'position')} of padding behind this one's "
-        f"{pluralize(real, 'token')}, and the model never attended to padding in training. Try a longer second "
-        "sentence, then a shorter one: without the padding mask the probabilities depend on the rest of the batch."
+        Finding(
+            f"The source of sentence {sentence + 1} has no padding: nothing changes.",
+            f"The largest difference of a probability, {format_error(change)}, is rounding.",
+        ),
+        "the other sentence if it is shorter, or make it longer.",
     )
 
 

@@ -12,7 +12,6 @@ from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
     Panel,
     plain,
-    show_attempt,
     show_doubts,
     show_figure,
     show_finding,
@@ -148,15 +147,12 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
         st.caption("This model's decoder begins with \\<pad>: the first one may be read.")
     if tokens[0] == "</s>":
         st.caption("This model's decoder begins with \\</s>, where the paper's has a begin.")
-    show_finding(content.describe_masks(batch, sentence))
+    attempt = "the first sentence as the second one too: no padding is left. Then “one head”, with real scores."
+    show_finding(content.describe_masks(batch, sentence), attempt)
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
     st.caption(
         "The whole source is there from the start, so nothing in it is “later”. "
         + plain(content.describe_source_mask(batch, sentence))
-    )
-    show_attempt(
-        "Try the first sentence as the second one too: no padding is left. Then “one head”: the same cells vanish from "
-        "real scores."
     )
 
 
@@ -174,7 +170,8 @@ def _show_head(head: MaskedHead, rows: str) -> None:
         Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
         see=see,
     )
-    show_finding(see)
+    first = "the first row: a single cell is unmasked, so its weight is 1 whatever its score."
+    show_finding(see, first if head.kind == "decoder" else "")
     st.markdown("**One row by hand**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
@@ -183,10 +180,6 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     masked = [(~head.unmasked[row]).tolist()] * len(lines)
     show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, masked)
     st.caption(plain(f"{content.row_words(head, row)} {content.describe_check(head)}"))
-    show_attempt(
-        "Try the decoder's first row: a single cell is unmasked, so its weight is 1 whatever its score. Then “without "
-        "the mask”, where the model is run again with these cells unmasked."
-    )
 
 
 def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
@@ -194,7 +187,7 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
     sentence = head.sentence
     padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
     if disabled.disabled == "padding" and not padded:
-        show_finding(content.describe_no_padding(masked, disabled, sentence))
+        show_finding(*content.describe_no_padding(masked, disabled, sentence))
     show_panels(
         f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
         Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
@@ -206,17 +199,12 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
         "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them in "
         f"all.{outlined} The mask is removed in every layer, so {changed} on a head also reads changed vectors."
     )
-    leak = content.describe_leak(masked, disabled, head)
-    if leak:
-        answer = content.describe_answer(disabled, head) if disabled.disabled == "causal" else ""
-        show_finding(f"{leak} {answer}")
+    if leak := content.describe_leak(masked, disabled, head):
+        show_finding(*leak)
     st.subheader("What it does to the next tokens")
     alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-    see = content.describe_predictions(masked, disabled, sentence) if disabled.disabled == "causal" or padded else ""
-    show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see)
-    if see:
-        show_finding(see)
-    if disabled.disabled == "padding" and padded:
-        show_attempt(content.describe_reading_padding(masked, sentence))
-    if disabled.disabled == "causal":
-        st.info(plain(content.describe_cheating(masked, disabled, sentence)), icon=":material/school:")
+    see, attempt = content.describe_predictions(masked, disabled, sentence)
+    may_change = disabled.disabled == "causal" or padded
+    show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see if may_change else "")
+    if may_change:
+        show_finding(see, attempt)

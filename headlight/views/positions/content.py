@@ -4,18 +4,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.plots.text import format_distinct, format_error, pluralize, quoted, signed
+from headlight.plots.text import Finding, format_error, pluralize, quoted, signed
 from transformer.arrays import cosine
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
-from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, encoding
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 SHOWN = 128  # learned positions that are drawn, the first ones
-NO_POSITIONS = (
-    "This model adds no positions to its embeddings, so there is nothing to draw: its encoder reads a multiset of "
-    "tokens. Its decoder can learn something of the order from the causal mask alone (Haviv et al. 2022)."
+TRY_BASE = "another base: how many columns still change, and how far does a dot product fall?"
+REPEATING = "The old man saw the old dog and the old cat."
+NO_POSITIONS = Finding(
+    "This model adds no positions: its encoder reads a multiset.",
+    "So there is nothing to draw. Its decoder can learn something of the order from the causal mask alone (Haviv et "
+    "al. 2022).",
 )
 MULTIPLIED = (
     "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
@@ -44,68 +47,58 @@ def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
     return missing and f"Not here: {missing}. With d_model {shown.d_model} dimensions go from 0 to {shown.d_model - 1}."
 
 
-def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[int]) -> str:
+def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[int]) -> Finding:
     """Give the wavelengths of the first and the last chosen dimension, here and in the model."""
-    told = ["A pair's cosine runs a quarter of a wave ahead of its sine."]
-    for name, shown in (("In this model", model), ("With these settings", settings)):
-        ends = sorted({min(dimensions), max(dimensions)} & set(range(shown.d_model)))
-        waves = [f"dimension {dimension} repeats every {_wave(shown, dimension)} positions" for dimension in ends]
-        told = [f"{name} {', '.join(waves)}.", *told] if waves else told
-    return " ".join(told)
+    ends = sorted({min(dimensions), max(dimensions)})
+    told = [
+        f"{name} dimension {dimension} repeats every {_wave(shown, dimension)} positions."
+        for name, shown in (("In this model", model), ("With these settings", settings))
+        for dimension in ends
+        if dimension < shown.d_model
+    ]
+    first, *others = [*told, "A pair's cosine runs a quarter wave ahead of its sine."]
+    return Finding(first, " ".join(others))
 
 
-def describe_matrix(settings: Encoding, model: Encoding) -> str:
+def describe_matrix(settings: Encoding, model: Encoding) -> Finding:
     """Count the columns that hardly change over the positions shown, here and in the model."""
     but = " (in this model, the faster)" if model.base < 1 else ""
-    return (
-        f"The farther right a column, the slower it changes{but}. Columns that change by less than {STILL}: "
-        f"{_still(settings)} of {settings.d_model} over these {settings.length} positions; in this model "
-        f"{_still(model)} of {model.d_model} over {model.length}."
+    return Finding(
+        f"In this model {_still(model)} of {model.d_model} columns change by less than {STILL}.",
+        f"That is over its positions 0 to {model.length - 1}; with these settings {_still(settings)} of "
+        f"{settings.d_model} do over positions 0 to {settings.length - 1}. The farther right a column, the slower it "
+        f"changes{but}.",
     )
 
 
-def describe_products(settings: DistanceLaw, model: DistanceLaw) -> str:
+def describe_products(settings: DistanceLaw, model: DistanceLaw) -> Finding:
     """State the law that only the distance matters, its largest deviation, and how fast the dot product falls."""
-    return (
-        "Every diagonal has one colour: the dot product depends on the distance alone. No product differs by more than "
-        f"{format_error(settings.deviation)} (this model: {format_error(model.deviation)}) from the mean of its "
-        f"distance: rounding. At distance 0 it is d_model / 2 = {settings.means[0]:.0f}, {_fading(settings.means)}."
+    return Finding(
+        "The dot product of two positions depends on their distance alone.",
+        "So every diagonal has one colour. The largest deviation from the mean of a distance is "
+        f"{format_error(settings.deviation)} (this model: {format_error(model.deviation)}): rounding. At distance 0 it "
+        f"is d_model / 2 = {settings.means[0]:.0f}, {_fading(settings.means)}.",
     )
 
 
-def describe_wavelengths(settings: Encoding, model: Encoding) -> str:
+def describe_wavelengths(settings: Encoding, model: Encoding) -> Finding:
     """Count the pairs that turn fully within the length, and give the slowest one's angle, here and in the model."""
-    return f"With these settings {_turns(settings)}. In this model {_turns(model)}."
+    return Finding(
+        f"In this model {_turning(model)} of {model.d_model // 2} pairs turn fully within {model.length} positions.",
+        f"The slowest turns by {_slowest(model)}°. With these settings {_turning(settings)} of {settings.d_model // 2} "
+        f"turn fully within {settings.length}, the slowest by {_slowest(settings)}°.",
+    )
 
 
-def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> str:
+def describe_rotation(settings: Encoding, model: Encoding, pair: int, offset: int) -> Finding:
     """Give the angle of this offset, and the law's largest error over pairs and positions, here and in the model."""
     errors = (positions.rotation_error(shown, offset) for shown in (settings, model))
     here, there = ("—" if error is None else format_error(error) for error in errors)
-    return (
-        f"A shift by {pluralize(offset, 'position')} rotates pair {pair} by {_turned(settings, pair, offset)}, from "
-        f"any position on. R(k) PE(p) differs from PE(p + k) by at most {here} (this model: {there}): rounding."
-    )
-
-
-def try_another_base(settings: Encoding) -> str:
-    """Say what another base would do to columns, wavelengths and dot products."""
-    other = encoding(settings.length, settings.d_model, 100.0 if settings.base != 100 else 10000.0)
-    last = other.d_model - 1
-    return (
-        f"base {other.base:,.0f}: columns that hardly change would be {_still(other)} (here {_still(settings)}), pairs "
-        f"that turn fully {_turning(other)} (here {_turning(settings)}), the slowest would repeat every "
-        f"{_wave(other, last)} positions (here {_wave(settings, last)}), and of a dot product "
-        f"{_fading(other.expected_products)} (here {_fading(settings.expected_products)})."
-    )
-
-
-def try_rotation(settings: Encoding, pair: int, offset: int) -> str:
-    """Ask to move the position, and to look at the other end of the frequencies."""
-    other = 0 if pair else settings.d_model // 2 - 1
-    return (
-        f"another position: both arrows rotate, the angle between them and the matrix stay the same. Or pair {other}, "
-        f"which the same offset rotates by {_turned(settings, other, offset)}."
+    angle, turns = _turned(settings, pair, offset)
+    return Finding(
+        f"A shift by {pluralize(offset, 'position')} rotates pair {pair} by {angle}.",
+        f"So it does from any position on{turns}. The largest difference of R(k) PE(p) from PE(p + k) is {here} (this "
+        f"model: {there}): rounding.",
     )
 
 
@@ -119,13 +112,13 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
     return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"
 
 
-def describe_learned(table: np.ndarray) -> str:
-    """Say what a table [length, d_model] that was learned lacks."""
+def describe_learned(table: np.ndarray, told: str) -> Finding:
+    """Say what a table [length, d_model] that was learned lacks; `told` says what both sides' rows are like."""
     length, d_model = table.shape
-    return (
-        f"This model's positions are learned: a table of {length:,} rows of {d_model:,} numbers for each side. No "
-        "formula made it, so there are no wavelengths, and no rotation leads from one position to the next. Drawn is "
-        "the table itself, or how alike its rows are."
+    return Finding(
+        "This model's positions are learned: no formula made them.",
+        f"Each side has {length:,} rows of {d_model:,} numbers: there are no wavelengths, and no rotation leads from "
+        f"one to the next. {told}",
     )
 
 
@@ -148,45 +141,33 @@ def describe_likeness(stack: str, table: np.ndarray) -> str:
     )
 
 
-def describe_sum(summed: EmbeddingSum) -> str:
-    """Compare the norms of embeddings and positions, and say whose direction the position changes most and least."""
+def describe_sum(summed: EmbeddingSum) -> Finding:
+    """Compare the norms of embeddings and positions."""
     embeddings, added, _ = summed.norms
     scaled = "times √d_model" if summed.scaled else "not scaled by √d_model"
     text = f"The embeddings, {scaled}, have norms from {embeddings.min():.1f} to {embeddings.max():.1f}"
     if summed.kind == Positions.NONE:
-        return f"{text}. This model adds no positions, so the sums are the embeddings themselves."
+        return Finding("This model adds no positions: the sums are the embeddings.", f"{text}.")
     norm = f"from {added.min():.2f} to {added.max():.2f}" if summed.kind == Positions.LEARNED else f"{added[0]:.2f}"
-    cosines = summed.cosines
-    least, most = int(cosines.argmin()), int(cosines.argmax())
-    lowest, highest = format_distinct(cosines[least], cosines[most])
-    return (
-        f"{text}, the positions {norm}: larger than {int((embeddings < added).sum())} of the "
-        f"{pluralize(len(added), 'token')}. The sum's direction differs most from {quoted(summed.tokens[least])} at "
-        f"position {least} (cosine {lowest}), least from {quoted(summed.tokens[most])} at position {most} ({highest})."
+    longer, tokens = int((embeddings > added).sum()), pluralize(len(added), "token")
+    return Finding(
+        f"The embedding is longer than the position at {longer} of {tokens}.", f"{text}, the positions {norm}."
     )
 
 
-def try_dimensions(summed: EmbeddingSum) -> str:
-    """Count the position's columns that hardly differ between this sentence's tokens."""
-    still, columns = int((np.ptp(summed.positions, axis=0) < STILL).sum()), summed.positions.shape[1]
-    return (
-        f"all dimensions: {still} of {columns} columns of the positions vary by less than {STILL} over these "
-        f"{pluralize(len(summed.tokens), 'token')}."
-    )
-
-
-def describe_repetition(summed: EmbeddingSum) -> str:
-    """Say what a token that occurs twice is before and after the addition; "" for a sentence without one."""
+def describe_repetition(summed: EmbeddingSum) -> tuple[Finding, str]:
+    """Say what a token that occurs twice is before and after the addition; where none does, what to try."""
     repeated = positions.repetitions(summed)
     if not repeated:
-        return ""
+        return Finding("No token occurs twice in this sentence."), f"“{REPEATING}”"
     chosen = next((one for one in repeated if is_word(one.token)), repeated[0])
     outcome = "only now can attention distinguish them" if chosen.after else "attention cannot distinguish them"
-    return (
-        f"{quoted(chosen.token)} occurs {summed.tokens.count(chosen.token)} times, first at positions {chosen.first} "
-        f"and {chosen.second}: one vector before the addition (distance {chosen.before:.2f}); after it they are "
-        f"{chosen.after:.2f} apart (cosine {signed(chosen.cosine, 2)}): {outcome}."
-    )
+    return Finding(
+        f"After the addition two copies of {quoted(chosen.token)} are {chosen.after:.2f} apart.",
+        f"It occurs {summed.tokens.count(chosen.token)} times, first at positions {chosen.first} and {chosen.second}: "
+        f"one vector before the addition (distance {chosen.before:.2f}); after it their cosine is "
+        f"{signed(chosen.cosine, 2)}, and {outcome}.",
+    ), ""
 
 
 def _wave(shown: Encoding, dimension: int) -> str:
@@ -205,18 +186,17 @@ def _turning(shown: Encoding) -> int:
     return int((shown.wavelengths <= shown.length - 1).sum())  # from the first position to the last
 
 
-def _turns(shown: Encoding) -> str:
-    degrees = float(np.degrees((shown.length - 1) * shown.frequencies.min()))
-    return (
-        f"{_turning(shown)} of {pluralize(shown.d_model // 2, 'pair')} rotate fully at least once within "
-        f"{shown.length} positions, and the slowest rotates by {degrees:,.2f}°"
-    )
+def _slowest(shown: Encoding) -> str:
+    """Write by how many degrees the slowest pair turns from the first position to the last."""
+    return f"{float(np.degrees((shown.length - 1) * shown.frequencies.min())):,.2f}"
 
 
-def _turned(shown: Encoding, pair: int, offset: int) -> str:
+def _turned(shown: Encoding, pair: int, offset: int) -> tuple[str, str]:
+    """Write by how much an offset turns a pair, and how many full rotations that is: "" for none."""
     angle = float(np.degrees(offset * shown.frequencies[pair]))
     turns = int(angle // 360)
-    return f"{angle:,.2f}°" + (f" ({pluralize(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else "")
+    more = f" ({pluralize(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else ""
+    return f"{angle:,.2f}°", more
 
 
 def _fading(means: np.ndarray) -> str:

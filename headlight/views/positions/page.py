@@ -19,7 +19,6 @@ from . import content
 
 BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
-REPEATING = "The old man saw the old dog and the old cat."
 
 
 def _chosen_settings() -> Encoding:
@@ -55,7 +54,7 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
         with column:
             show_figure(curves, f"curves_{name}", f"{alt}, {content.describe_size(shown)}", see)
     st.caption("Positions are whole numbers; the lines only join them.")
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
@@ -67,7 +66,7 @@ def _show_matrix(settings: Encoding, model: Encoding) -> None:
         alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}"
         with column:
             show_figure(figures.table_figure(shown.table, limit=1.0), f"matrix_{name}", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_similarity(settings: Encoding, model: Encoding) -> None:
@@ -84,7 +83,7 @@ def _show_similarity(settings: Encoding, model: Encoding) -> None:
     alt = "Dot product over the distance of two positions"
     see = content.describe_products(*laws)
     show_figure(figures.distance_figure(*laws), "distance", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
@@ -97,7 +96,7 @@ def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
     alt = "Wavelengths of all pairs on a logarithmic axis, of these settings and of this model"
     see = content.describe_wavelengths(settings, model)
     show_figure(figures.wavelengths_figure(settings, model), "wavelengths", alt, see)
-    show_finding(see, content.try_another_base(settings))
+    show_finding(see, content.TRY_BASE)
 
 
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
@@ -125,7 +124,8 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
             alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
             show_figure(figures.rotation_figure(shown, pair, position, offset), f"rotation_{name}", alt)
             st.latex(content.rotation_formula(shown, pair, position, offset))
-    show_finding(content.describe_rotation(enough, model, pair, offset), content.try_rotation(enough, pair, offset))
+    attempt = "another position: both arrows rotate, the angle between them stays the same. Then pair 0."
+    show_finding(content.describe_rotation(enough, model, pair, offset), attempt)
 
 
 def _show_sum(request: TranslationRequest) -> None:
@@ -138,27 +138,27 @@ def _show_sum(request: TranslationRequest) -> None:
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
     see = content.describe_sum(summed)
     show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
-    show_finding(see, content.try_dimensions(summed))
+    show_finding(see, "all dimensions: in how many do the positions differ at all?")
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"
     )
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.embedding_norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
-    repetition = content.describe_repetition(summed)
-    show_finding(repetition or "No token occurs twice in this sentence.", "" if repetition else f"“{REPEATING}”")
-    if not repetition:
-        st.button("Translate it", on_click=bar.take_sentence, args=(REPEATING,))
+    repetition, attempt = content.describe_repetition(summed)
+    show_finding(repetition, attempt)
+    if attempt:
+        st.button("Translate it", on_click=bar.take_sentence, args=(content.REPEATING,))
 
 
 def _show_learned(model: Transformer, view: str) -> None:
     """Show learned positions: each side's table where a view draws tables, the cosines of its rows elsewhere."""
     tables = {stack: position_rows(model, stack) for stack in Stack}
-    st.info(plain(content.describe_learned(tables[Stack.ENCODER])), icon=":material/info:")
     similar = view in ("similarity", "rotation", "wavelengths")
     shown = {stack: table[: content.SHOWN] for stack, table in tables.items()}
     found = content.describe_likeness if similar else content.describe_norms
-    see = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
+    told = " ".join(found(stack, np.asarray(table, dtype=np.float64)) for stack, table in shown.items())
+    see = content.describe_learned(tables[Stack.ENCODER], told)
     for column, (stack, table) in zip(st.columns(2, gap="medium"), shown.items(), strict=True):
         column.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
         figure = cosines_figure(table) if similar else table_figure(table)
@@ -194,7 +194,7 @@ def show_page(request: TranslationRequest) -> None:
     elif model.config.positions == Positions.LEARNED:
         _show_learned(model, view)
     elif not positions.has_formula(model):
-        st.info(plain(content.NO_POSITIONS), icon=":material/info:")
+        show_finding(content.NO_POSITIONS)
     else:
         in_model = positions.model_encoding(model)
         _OF_ENCODINGS[view](_chosen_settings(), in_model)

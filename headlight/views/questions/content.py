@@ -12,11 +12,11 @@ from headlight.plots.decoding import logits_figure, passes_figure
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.masks import causal_mask, fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
-from headlight.plots.text import percent, pluralize, quoted, signed
+from headlight.plots.text import Finding, format_error, one_head_name, percent, pluralize, quoted, scientific, signed
 from headlight.plots.training import MEASURES, loss_figure, rates_figure, shifted_target
-from headlight.views.attention.explorer_content import describe_map, look_words
 from headlight.views.inside.scaling_content import describe_random
 from headlight.views.logits.content import logit_by_hand
+from headlight.views.translate.content import strongest_reading
 from transformer import Translator
 from transformer.config import Positions, Schedule
 from transformer.decoding.sampling import truncate
@@ -34,22 +34,27 @@ _WARMUP, _FACTOR, _EPSILON = 4000, 1.0, 0.1  # the paper's, for a checkpoint tha
 
 @dataclass(frozen=True)
 class Asked:
-    """What an answer draws on: the model, the sentence, its vectors, and two results that only some answers need."""
+    """What an answer draws on: the model, the sentence, its vectors, and a result that only one answer needs."""
 
     translator: Translator
     trace: Trace
     stream: ResidualStream
-    roles: Callable
     scores: Callable[[], list[float]]  # of the first source token in layer 1, head 1 of the encoder
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, its name for screen readers, and a sentence on what to see in it, computed from this example."""
+    """A figure, its name for screen readers, and what to see in it, computed from this example."""
 
     figure: go.Figure
     alt: str
-    see: str
+    headline: str
+    more: str = ""
+
+    @property
+    def see(self) -> Finding:
+        """Return what to see as a finding."""
+        return Finding(self.headline, self.more)
 
 
 @dataclass(frozen=True)
@@ -81,35 +86,48 @@ def _widths(asked: Asked) -> Shown:
     return Shown(
         parameters(asked.translator),
         "Parameters of this model's shape at several widths",
-        f"This checkpoint, d_model {config.d_model}, has {count:,} parameters, {percent(embedding / count)} of them in "
-        f"its embeddings. With 512 the same layers would have {counts[512]:,}.",
+        f"This checkpoint has {count:,} parameters, {percent(embedding / count)} in its embeddings.",
+        f"Its d_model is {config.d_model}."
+        + (f" With 512 the same layers would have {counts[512]:,}." if config.d_model != 512 else ""),
     )
 
 
 def _heads(asked: Asked) -> Shown:
     maps = masked_maps(asked.trace, "cross")
     measured = measure_heads("cross", maps, asked.trace.source_tokens, asked.trace.target_tokens)
-    roles = asked.roles()
+    plain = [
+        f"{one_head_name(head.layer, head.head)} ({head.label})"
+        for head in representative_heads(measured)
+        if head.label is not None
+    ]
     return Shown(
         overview_figure(maps, asked.trace.target_tokens, asked.trace.source_tokens),
         f"Cross-attention of {maps.shape[0]} layers by {maps.shape[1]} heads",
-        " ".join(look_words(head, roles) for head in representative_heads(measured)),
+        f"{sum(head.label is not None for head in measured)} of {pluralize(len(measured), 'head')} have a plain "
+        "pattern in this sentence.",
+        f"Among them {', '.join(plain)}." if plain else "",
     )
 
 
 def _root(asked: Asked) -> Shown:
     spread = measure_random_products(1)
+    found = describe_random(spread)
     return Shown(
         largest_figure(spread, asked.translator.model.config.d_k),
         "The largest weight of a row of random vectors over d_k, with the division and without",
-        describe_random(spread),
+        found.headline,
+        found.more,
     )
 
 
 def _weights(asked: Asked) -> Shown:
     chosen = attention_map(asked.trace, "cross", asked.trace.cross.shape[0] - 1, None, "predicted")
+    found = strongest_reading(chosen)
     return Shown(
-        attention_map_figure(chosen), "Cross-attention of the last layer, averaged over its heads", describe_map(chosen)
+        attention_map_figure(chosen),
+        "Cross-attention of the last layer, averaged over its heads",
+        found.headline if found else "No weight lies between two words here.",
+        found.more if found else "",
     )
 
 
@@ -118,8 +136,9 @@ def _masks(asked: Asked) -> Shown:
     return Shown(
         causal_mask(asked.trace),
         "The target mask of this sentence",
-        f"Of {pluralize(count**2, 'cell')} the target mask hides {count * (count - 1) // 2}. The source mask, over "
-        f"{pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence alone has no padding.",
+        f"The target mask hides {count * (count - 1) // 2} of {pluralize(count**2, 'cell')}.",
+        f"The source mask, over {pluralize(len(asked.trace.source_tokens), 'token')}, hides nothing: a sentence "
+        "alone has no padding.",
     )
 
 
@@ -129,9 +148,9 @@ def _infinity(asked: Asked) -> Shown:
     return Shown(
         fully_masked_row_figure(result, asked.trace.source_tokens),
         "Weights of a row without an unmasked key, by the three ways",
-        f"{quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder, with every key masked: −1e9 gives "
-        f"each of {len(scores)} keys {result.with_large_number[0]:.4f}, the fused kernel {result.fused[0]:.0f}, and −∞ "
-        "no number at all.",
+        f"With every key masked, −1e9 gives each of {len(scores)} keys {result.with_large_number[0]:.4f}.",
+        f"The fused kernel gives {result.fused[0]:.0f}, and −∞ no number at all: the row of "
+        f"{quoted(asked.trace.source_tokens[0])} in layer 1, head 1 of the encoder.",
     )
 
 
@@ -142,22 +161,24 @@ def _gamma(asked: Asked) -> Shown:
     return Shown(
         layer_norms(asked.translator),
         "Histogram of all γ and β of this checkpoint",
-        f"This checkpoint's {len(gammas):,} γ, which began at 1, go from {signed(gammas.min(), 2)} to "
-        f"{signed(gammas.max(), 2)}; its β, which began at 0, from {signed(betas.min(), 2)} to "
+        f"The γ, which began at 1, go from {signed(gammas.min(), 2)} to {signed(gammas.max(), 2)}.",
+        f"There are {len(gammas):,}; the β, which began at 0, go from {signed(betas.min(), 2)} to "
         f"{signed(betas.max(), 2)}.",
     )
 
 
 def _twice(asked: Asked) -> Shown:
-    norm = asked.translator.model.config.norm
+    config = asked.translator.model.config
     path = trajectory(asked.stream.encoder, _second(asked))
-    before = [layer is None for _, layer in path.points].index(False) - 1
-    last = "and one more at the end of each stack" if norm == "pre" else "and none at the end of a stack"
+    before = float(np.linalg.norm(asked.stream.encoder.start[_second(asked)]))
+    last = "One more ends each stack" if config.norm == "pre" else "None ends a stack"
+    first = ", and one follows the embedding" if config.embedding_norm else ""
     return Shown(
         trajectory_figure(path),
         "Norm of the second source token's vector after every sub-layer",
-        f"This checkpoint is {norm}-norm: one LayerNorm per sub-layer, {last}. The second source token's vector has "
-        f"norm {path.norms[before]:.1f} before the encoder's layers and {path.norms[-1]:.1f} at the encoder's end.",
+        f"This checkpoint is {config.norm}-norm: one LayerNorm per sub-layer.",
+        f"{last}{first}. The second source token's vector has norm {before:.1f} before the encoder's "
+        f"layers and {path.norms[-1]:.1f} at the encoder's end.",
     )
 
 
@@ -169,8 +190,8 @@ def _generator(asked: Asked) -> Shown:
     return Shown(
         logits_figure(cut, tokenizer.piece_text),
         "The largest logits of the first step",
-        f"The first step's best, {tokenizer.piece_text(best)}: "
-        f"{logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",
+        f"{quoted(tokenizer.piece_text(best))} has the largest logit of step 1: {signed(float(logits[best]), 2)}.",
+        f"By hand: {logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",
     )
 
 
@@ -179,12 +200,12 @@ def _scale(asked: Asked) -> Shown:
     row = asked.translator.model.source_embedding.weight[asked.trace.source_ids[index]].detach().cpu().numpy()
     parts = row, side.embedded[index], side.summed[index] - side.embedded[index]
     own, scaled, position = (float(np.linalg.norm(part)) for part in parts)
-    after = "after scaling" if config.scale_embeddings else "as this model takes it, not scaled"
+    after = f"{scaled:.2f} after scaling" if config.scale_embeddings else "and is not scaled"
     return Shown(
         sum_figure(*parts, side.summed[index], *sum_words(config)),
         "A token's row, scaled, its position, and the sum",
-        f"The row of {quoted(asked.trace.source_tokens[index])} is {own:.2f} long, {scaled:.2f} {after}; its "
-        f"position's vector {position:.2f}.",
+        f"The row of {quoted(asked.trace.source_tokens[index])} is {own:.2f} long, {after}.",
+        f"Its position's vector is {position:.2f} long.",
     )
 
 
@@ -198,15 +219,19 @@ def _waves(asked: Asked) -> Shown:
     shown = own.first(length) if own else encoding(length, config.d_model, MODEL_BASE)
     dimensions = sorted({0, 1, *(2 * (config.d_model // 16), 2 * (config.d_model // 16) + 1)})
     slip = ", with a slip: multiplied where it divides" if shown.base < 1 else ""
+    papers = "What is drawn is the paper's formula."
     said = {
-        Positions.NONE: "This is the paper's formula. This model adds no positions at all.",
-        Positions.LEARNED: "This is the paper's formula. This model's positions are learned, parameters in its file.",
+        Positions.NONE: ("This model adds no positions at all.", papers),
+        Positions.LEARNED: ("This model's positions are learned, parameters in its file.", papers),
     }.get(
         config.positions,
-        f"Two of this model's {config.d_model // 2} pairs. Its {config.max_length} positions are computed from the "
-        f"formula{slip}; the checkpoint's file does not hold them.",
+        (
+            f"This model's {config.max_length:,} positions are computed, not stored.",
+            f"Two of its {config.d_model // 2} pairs are drawn. The file need not hold what is computed from the "
+            f"formula{slip}.",
+        ),
     )
-    return Shown(curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position", said)
+    return Shown(curves_figure(shown, dimensions), "Two pairs of sine and cosine over the position", *said)
 
 
 def _smoothing(asked: Asked) -> Shown:
@@ -219,8 +244,8 @@ def _smoothing(asked: Asked) -> Shown:
     return Shown(
         loss_figure(smoothings, own, MEASURES[0]),
         "The loss over the probability of the right token, with and without smoothing",
-        f"With {whose} ε = {own:g} and {classes:,} tokens the loss is least at p = {best:.4f}: there it is "
-        f"{least:.3f}, the target's own entropy.",
+        f"With ε = {own:g} the loss is least at p = {best:.4f}.",
+        f"That ε is {whose}, over {classes:,} tokens; there the loss is {least:.3f}, the target's own entropy.",
     )
 
 
@@ -236,8 +261,9 @@ def _rate(asked: Asked) -> Shown:
     return Shown(
         rates_figure([curve], [rates], "linear"),
         "The rate over the steps, with its peak",
-        f"With this checkpoint's d_model {curve.d_model}, {whose} warm-up {warmup:,} and factor {factor:g} the rate "
-        f"peaks at step {int(rates.argmax()) + 1:,} with {rates.max():.2e}.{other}",
+        f"The rate peaks at step {int(rates.argmax()) + 1:,} with {scientific(rates.max())}.",
+        f"So it does with this checkpoint's d_model {curve.d_model}, {whose} warm-up {warmup:,} and factor "
+        f"{factor:g}.{other}",
     )
 
 
@@ -246,8 +272,9 @@ def _shift(asked: Asked) -> Shown:
     return Shown(
         shifted_target(asked.trace),
         "What the decoder is fed in each row, and what it is to predict",
-        f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}; row {len(fed)}, the last, is fed "
-        f"{quoted(fed[-1])} and is to predict {quoted(following[-1])}. Each row is a task of its own.",
+        f"Row 1 is fed {quoted(fed[0])} and is to predict {quoted(following[0])}.",
+        f"Row {len(fed)}, the last, is fed {quoted(fed[-1])} and is to predict {quoted(following[-1])}. Each row "
+        "is a task of its own.",
     )
 
 
@@ -260,9 +287,10 @@ def _passes(asked: Asked) -> Shown:
     return Shown(
         passes_figure(measured),
         "Time of one pass over the target, and of as many steps as it has tokens",
-        f"Measured just now: one pass over {pluralize(steps, 'token')} {1000 * np.median(measured.parallel):.1f} ms, "
-        f"step by step with cached keys and values {1000 * np.median(measured.cached):.1f} ms, {ratio:.1f} times as "
-        f"long; their logits differ by at most {measured.difference:.0e}.",
+        f"Step by step takes {ratio:.1f} times as long as one pass.",
+        f"Measured just now: {1000 * np.median(measured.parallel):.1f} ms for one pass over "
+        f"{pluralize(steps, 'token')}, {1000 * np.median(measured.cached):.1f} ms step by step with cached keys "
+        f"and values. The largest difference of their logits is {format_error(measured.difference)}.",
     )
 
 
@@ -283,9 +311,9 @@ QUESTIONS = (
         "Why several heads rather than one large one?",
         "A head's row sums to 1, so one head can only take one weighted average a token: looking at a verb and at its "
         "subject would blur both. Several heads take several averages side by side, at a similar cost, since each "
-        "works on d_model / h dimensions. The paper's table 3 (A) found one head 0.9 BLEU worse than eight, and 32 "
-        "worse again; yet many heads can be removed after training at little loss (Michel et al. 2019; Voita et al. "
-        "2019).",
+        "works on d_model / h dimensions. In the paper's table 3 (A) one head is 0.9 BLEU worse than eight, and 32 "
+        "heads are 0.4 worse than eight; yet many heads can be removed after training at little loss (Michel et al. "
+        "2019; Voita et al. 2019).",
         _heads,
         Link("pages/attention.py", "See every head of your sentence", {"kind": "cross"}),
     ),

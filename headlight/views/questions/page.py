@@ -19,7 +19,6 @@ def show_page(request: TranslationRequest) -> None:
         translator=results.translator(request.checkpoint),
         trace=results.trace(request),
         stream=results.residual_stream(request),
-        roles=lambda: results.roles(request.checkpoint),
         scores=lambda: measures.stages(request, "encoder", 0)[0].scores[0, 0, 0].tolist(),
     )
     st.subheader(question.question)

@@ -9,7 +9,7 @@ from headlight.app.choices import from_list, one_of, slider, slider_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
-from headlight.plots.text import percent, pluralize, quoted
+from headlight.plots.text import Finding, percent, pluralize, quoted
 from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
@@ -140,7 +140,7 @@ def _show_row(opened: BatchView, row: int) -> None:
             "Blue cells are unmasked. All positions are trained at once, so no row may read what comes later (causal "
             "mask), and none padding (padding mask)."
         )
-        st.markdown(plain(describe_masks(opened, row)))
+        st.markdown(plain(str(describe_masks(opened, row))))
         st.caption(plain("Shapes of the whole batch: " + describe_shapes(opened)))
 
 
@@ -159,7 +159,7 @@ def _show_cost(both: dict[str, list[list[Example]]], way: str, ratio: float) -> 
     }
     alt = "Share of padding in every batch, batched by length and at random"
     paddings = {name: count_padding(*batches) for name, batches in both.items()}
-    see = describe_both_ways(paddings, {name: len(batches) for name, batches in both.items()})
+    see = describe_both_ways(paddings)
     show_figure(ratios_figure(ratios, (way, ratio)), "shares", alt, see)
     rows = [
         (name, [f"{len(both[name])}", *(f"{count:,}" for count in (p.cells, p.tokens, p.padding)), f"{p.ratio:.1%}"])
@@ -183,7 +183,7 @@ def _show_effect_of_size(
     st.caption(plain(describe_size(len(part), count_padding(*fewer), len(examples), count_padding(*batches), trained)))
 
 
-def describe_batch(batch: BatchView, padding: Padding, budget: int) -> str:
+def describe_batch(batch: BatchView, padding: Padding, budget: int) -> Finding:
     """Say how large the batch is on both sides, how much of it is padding, and how the budget limits it."""
     sentences, source, target = (
         len(batch.source_tokens),
@@ -192,20 +192,20 @@ def describe_batch(batch: BatchView, padding: Padding, budget: int) -> str:
     )
     counts = sentences * max(source, target)
     alone = ", more than the budget: one sentence so long stands alone" if counts > budget else ""
-    return (
-        f"{padding.padding:,} of {padding.cells:,} cells ({percent(padding.ratio)}) are padding, computed for nothing: "
-        f"{sentences} x {source} of source and {sentences} x {target} of target. The longer side counts for the budget "
-        f"of {budget:,} tokens: {counts:,}{alone}."
+    return Finding(
+        f"{padding.padding:,} of {padding.cells:,} cells ({percent(padding.ratio)}) are padding, computed for nothing.",
+        f"The source has {sentences} x {source} cells, the target {sentences} x {target}. The longer side counts for "
+        f"the budget of {budget:,} tokens: {counts:,}{alone}.",
     )
 
 
-def describe_both_ways(paddings: dict[str, Padding], counts: dict[str, int]) -> str:
-    """Say what bucketing by length saves: padding and updates, for all batches of the sample."""
+def describe_both_ways(paddings: dict[str, Padding]) -> Finding:
+    """Say what bucketing by length saves, for all batches of the sample."""
     (one, bucketed), (other, shuffled) = paddings.items()
-    return (
-        f"Batched {one}, {percent(bucketed.ratio)} of the cells are padding; {other}, {percent(shuffled.ratio)}. The "
-        f"same {bucketed.tokens:,} tokens take {bucketed.cells:,} cells (batches: {counts[one]:,}) or "
-        f"{shuffled.cells:,} ({counts[other]:,}): {shuffled.cells / bucketed.cells:.3g} times as many cells."
+    times = f"{shuffled.cells / bucketed.cells:.3g}"
+    return Finding(
+        f"Batched {other}, the same tokens take {'' if times == '1' else f'{times} times '}as many cells.",
+        f"Of these {percent(shuffled.ratio)} are padding; batched {one}, {percent(bucketed.ratio)}.",
     )
 
 
@@ -228,13 +228,17 @@ def describe_source(batch: BatchView, row: int) -> str:
     )
 
 
-def describe_shift(batch: BatchView, row: int) -> str:
+def describe_shift(batch: BatchView, row: int) -> Finding:
     """Say what the first and the last step are fed and must predict, and what does not count."""
     steps, width = batch.target_lengths[row], len(batch.decoder_input_tokens[row])
     fed, following = batch.decoder_input_tokens[row], batch.target_tokens[row]
     text = (
-        f"{pluralize(steps, 'task')} at once: fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed "
-        f"{quoted(fed[steps - 1])}, predict {quoted(following[steps - 1])}. Of {pluralize(width, 'position')} "
-        f"{width - steps} predict padding and count for nothing in the loss"
+        f"Fed {quoted(fed[0])}, predict {quoted(following[0])}; … fed {quoted(fed[steps - 1])}, predict "
+        f"{quoted(following[steps - 1])}."
     )
-    return f"{text}." if steps == width else f"{text}; {quoted(fed[steps])} is fed only because the batch is wider."
+    if steps < width:
+        text += (
+            f" The other {pluralize(width - steps, 'position')} would predict padding and count for nothing in the "
+            f"loss: {quoted(fed[steps])} is fed only because the batch is wider."
+        )
+    return Finding(f"This sentence is {pluralize(steps, 'task')} at once.", text)

@@ -132,9 +132,9 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
     outcome = comparison(list(zip(called, views, strict=True)))
     if replays:
         alt = f"Loss and exact match over the updates of {' and '.join(called)}"
-        show_figure(runs_figure(replays), "runs", alt, outcome)
+        show_figure(runs_figure(replays), "runs", alt, outcome or "")
     if outcome:
-        show_finding(outcome)
+        show_finding(outcome, "other seeds, before you believe a difference.")
     st.caption(plain(f"First run: {model_text(views[0].settings)}."))
 
 

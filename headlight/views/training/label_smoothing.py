@@ -10,7 +10,7 @@ from headlight.app.choices import one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_table
 from headlight.plots.decoding import confidence
-from headlight.plots.text import format_error, pluralize, quoted
+from headlight.plots.text import Finding, format_error, pluralize, quoted
 from headlight.plots.training import MEASURES, WORDS, loss_figure, targets_figure
 from transformer import Translator
 from transformer.experiments.training import Smoothing, SmoothingForm
@@ -26,7 +26,7 @@ LOSSES = (
     r"\begin{aligned} \text{cross-entropy} &= -\textstyle\sum_k q_k \ln p_k \\ "
     r"\text{KL divergence} &= \textstyle\sum_k q_k \ln (q_k / p_k) \end{aligned}"
 )
-SURE, VERY_SURE = 0.8, 0.999
+VERY_SURE = 0.999
 TRY_CLASSES = "other numbers of classes: the fewer there are, the farther apart the two forms."
 TRY_MEASURE = (
     "the other measure: the cross-entropy's minima lie at the entropies of the targets, those of the KL divergence at "
@@ -92,9 +92,7 @@ def _show_losses(forms: dict[SmoothingForm, Smoothing], epsilon: float, classes:
             show_figure(loss_figure(smoothings, epsilon, measure), f"loss_{_number(form)}", alt, see)
             header, rows = ("best p", "found", "least loss", "found"), minimum_rows(smoothings, measure)
             show_table(f"Minima of the {measure}, spread over {form}", "", header, rows)
-            st.caption(
-                "“Found”: by a search along the curve, without the formula. " + plain(describe_check(smoothings))
-            )
+            st.caption("“Found”: by a search along the curve, without the formula.")
     show_finding(see, TRY_MEASURE)
 
 
@@ -122,26 +120,27 @@ def _number(form: SmoothingForm) -> int:
     return list(SmoothingForm).index(form)
 
 
-def describe_targets(over_all: Smoothing, over_others: Smoothing) -> str:
+def describe_targets(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say what the right class, the others and padding get in either form."""
-    return (
-        f"Of the right class's mass ε = {over_all.epsilon:g} is taken. Spread over all {over_all.classes} classes, the "
-        f"right one keeps {_mass(over_all.right)} and each other gets {_mass(over_all.wrong)}, padding too, though it "
-        f"is never right. In the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} "
-        f"others gets {_mass(over_others.wrong)}, padding nothing. The row of padding is blank: nothing is trained "
-        "there."
+    return Finding(
+        f"Spread over all {over_all.classes} classes, the right one keeps {_mass(over_all.right)}.",
+        f"With ε = {over_all.epsilon:g} each other gets {_mass(over_all.wrong)}, padding too, though never right. In "
+        f"the other form it keeps {_mass(over_others.right)}, each of the {over_others.others} others gets "
+        f"{_mass(over_others.wrong)}, padding nothing.",
     )
 
 
-def describe_losses(over_all: Smoothing, over_others: Smoothing) -> str:
+def describe_losses(over_all: Smoothing, over_others: Smoothing) -> Finding:
     """Say where the loss is least in either form, and what more certainty costs."""
     best, least = over_all.find_minimum()
     other, other_least = over_others.find_minimum()
-    return (
-        f"With ε = {over_all.epsilon:g} the loss is least at p = {best:.3f} when spread over all classes, at "
-        f"{other:.3f} in the other form; beyond that more certainty costs. At p = {VERY_SURE} the cross-entropy is "
+    if not over_all.epsilon:
+        return Finding("With ε = 0 the loss is least at p = 1.", "More certainty never costs, in either form.")
+    return Finding(
+        f"Spread over all classes, the loss is least at p = {best:.3f}.",
+        f"In the other form, at {other:.3f}; beyond that more certainty costs. At p = {VERY_SURE} the cross-entropy is "
         f"{over_all.cross_entropy(VERY_SURE):.3f} and {over_others.cross_entropy(VERY_SURE):.3f} instead of "
-        f"{least:.3f} and {other_least:.3f}, the targets' entropies, which the KL divergence leaves out."
+        f"{least:.3f} and {other_least:.3f}, the targets' entropies, which the KL divergence leaves out.",
     )
 
 
@@ -156,14 +155,6 @@ def minimum_rows(smoothings: Sequence[Smoothing], measure: str) -> list[tuple[st
     return rows
 
 
-def describe_check(smoothings: Sequence[Smoothing]) -> str:
-    """Say how far closed form and search are apart at most."""
-    minima = [smoothing.find_minimum() for smoothing in smoothings]
-    at = max(abs(best - s.right) for (best, _), s in zip(minima, smoothings, strict=True))
-    value = max(abs(least - s.entropy) for (_, least), s in zip(minima, smoothings, strict=True))
-    return f"Apart by at most {format_error(at)} in p and {format_error(value)} in the loss."
-
-
 def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | None) -> str:
     """Say what the checkpoint was trained towards, in its own form and beside the other, and the floor of its loss."""
     reached = "" if last_loss is None else f"; at the end of training it was {last_loss:.3f}"
@@ -175,16 +166,19 @@ def describe_checkpoint(own: Smoothing, other: Smoothing, last_loss: float | Non
     )
 
 
-def describe_confidence(trace: Trace, own: Smoothing) -> str:
-    """Say how sure the model was of the steps of this sentence, beside the probability that its loss asks for."""
-    values = trace.target_probabilities
-    surest, sure = int(values.argmax()), values[values > SURE]
-    mean = f"; the mean of the {len(sure)} above {SURE} is {sure.mean():.3f}" if len(sure) else ""
-    return (
-        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[surest])} with "
-        f"{values[surest]:.4f}. Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, "
-        f"lie {int((values > own.right).sum())} of {len(values)}{mean}. Look for how close to that line the sure steps "
-        "are: it is no bound."
+def describe_confidence(trace: Trace, own: Smoothing) -> Finding:
+    """Say how sure the model was of this sentence's steps with a choice, beside what its loss asks for."""
+    values = trace.target_probabilities[trace.num_forced :]
+    surest, more = int(values.argmax()), ""
+    if own.epsilon:
+        more = (
+            f"Above {own.right:.4f}, where the loss is least for a token that is right beyond doubt, lie "
+            f"{int((values > own.right).sum())} of {len(values)}: it is no bound."
+        )
+    return Finding(
+        f"The surest of {pluralize(len(values), 'step')} is {quoted(trace.target_tokens[trace.num_forced + surest])} "
+        f"with {values[surest]:.4f}.",
+        more,
     )
 
 

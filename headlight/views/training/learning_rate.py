@@ -11,7 +11,7 @@ from headlight.app import results
 from headlight.app.choices import any_number, one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_table
-from headlight.plots.text import format_error, pluralize, scientific
+from headlight.plots.text import Finding, format_error, pluralize, scientific
 from headlight.plots.training import AXES, PAPER, rates_figure, trained_figure
 from transformer import Translator, UserError
 from transformer.config import TrainingConfig
@@ -83,13 +83,11 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
     rates = [curve.rates(last) for curve in curves]
     alt = f"The rate over {last:,} steps: {len(curves)} Noam curves"
     logarithmic = axes == AXES[1]
-    look, attempt = (
-        describe_rates(curves, rates, logarithmic=logarithmic),
-        try_rates(curves[0], logarithmic=logarithmic),
-    )
+    look = describe_rates(curves, rates, logarithmic=logarithmic)
     with drawing:
         show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
-    show_finding(look, attempt)
+    bent = "" if logarithmic else " Then logarithmic axes: what becomes of both halves?"
+    show_finding(look, f"twice the warm-up for curve 1: by how much does its peak fall?{bent}")
     table, formula = st.columns(2, gap="medium")
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
@@ -160,17 +158,16 @@ def peak_rows(curves: Sequence[Noam], rates: Sequence[np.ndarray]) -> list[tuple
     return rows
 
 
-def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], *, logarithmic: bool) -> str:
+def describe_rates(curves: Sequence[Noam], rates: Sequence[np.ndarray], *, logarithmic: bool) -> Finding:
     """Describe the two halves of the first curve by its numbers, and how each other one differs from it."""
     values = rates[0]
     peak = int(values.argmax()) + 1
-    text = (
-        f"Curve 1 rises until step {peak:,}; at step {4 * peak:,}, four times as late, its rate is "
-        f"{values[4 * peak - 1] / values[peak - 1]:.3g} of the peak."
-    )
+    later = values[4 * peak - 1] / values[peak - 1]
+    text = f"At step {4 * peak:,}, four times as late, its rate is {later:.3g} of that."
     if logarithmic:
         text += " On these axes both halves are straight lines with slopes 1 and −0.5, the powers in the formula."
-    return " ".join([text, *(_difference(index, curves, rates) for index in range(1, len(curves)))])
+    more = " ".join([text, *(_difference(index, curves, rates) for index in range(1, len(curves)))])
+    return Finding(f"Curve 1 peaks at step {peak:,} with {scientific(values[peak - 1])}.", more)
 
 
 def _difference(index: int, curves: Sequence[Noam], rates: Sequence[np.ndarray]) -> str:
@@ -186,16 +183,9 @@ def _difference(index: int, curves: Sequence[Noam], rates: Sequence[np.ndarray])
     return f"Curve {index + 1} has {' and '.join(changed)} of curve 1: its peak is {higher} times as high."
 
 
-def try_rates(curve: Noam, *, logarithmic: bool) -> str:
-    """Say what twice the warm-up would do to a curve, and what logarithmic axes show."""
-    fallen = scientific(curve.peak / math.sqrt(2))
-    text = f"twice the warm-up for curve 1: its peak falls from {scientific(curve.peak)} to {fallen}."
-    return text if logarithmic else f"{text} Or logarithmic axes, where both halves become straight lines."
-
-
 def describe_trained(
     settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]], kept_step: int | None = None
-) -> str:
+) -> Finding:
     """Say how high the checkpoint's own rate went, beside the paper's, how it ends, and whether its run wrote the same.
 
     kept_step: that of the weights, if known; a run may end before its schedule does.
@@ -203,26 +193,27 @@ def describe_trained(
     last = settings.max_steps
     top_step = min(settings.warmup_steps, last)
     top, end = (learning_rate(step, d_model, settings) for step in (top_step, last))
-    text = (
-        f"After {top_step:,} steps of warm-up the rate was {scientific(top)}: {top / PAPER.peak:.3g} times the paper's "
-        f"peak, {scientific(PAPER.peak)} at step {PAPER.warmup_steps:,}."
-    )
-    if settings.schedule == "noam":
-        text += f" Its d_model is {d_model} and its factor {settings.rate_factor:g}; the paper's are 512 and 1."
+    times, peak = f"{top / PAPER.peak:.3g}", f"{scientific(PAPER.peak)} at step {PAPER.warmup_steps:,}"
+    text = f"That is {times} times the paper's peak, {peak}."
     if settings.cooldown_steps:
-        text += (
-            f" Over its last {settings.cooldown_steps:,} steps it cools down, which the paper's does not, to "
-            f"{scientific(end)} at step {last:,}."
-        )
+        text += f" Over its last {settings.cooldown_steps:,} steps it cools down to {scientific(end)} at step {last:,}."
     if kept_step is not None and kept_step < last:
         text += f" The weights kept are those of step {kept_step:,}."
+    return Finding(
+        f"After {pluralize(top_step, 'step')} of warm-up the rate was {scientific(top)}.",
+        f"{text} {_agreement(settings, d_model, recorded)}",
+    )
+
+
+def _agreement(settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]]) -> str:
+    """Say how far the rates that a run wrote down are from the formula."""
     if not recorded:
-        return f"{text} Its run wrote no rates down, so this is the formula alone."
+        return "Its run wrote no rates down, so this is the formula alone."
     worst = max(abs(rate / learning_rate(step, d_model, settings) - 1) for step, rate in recorded)
     agree = "rounding to six digits" if worst < SIX_DIGITS else "so it was not trained by this formula alone"
     return (
-        f"{text} Of the {pluralize(len(recorded), 'rate')} that its run wrote down, none differs from the formula by "
-        f"more than {format_error(worst)} of itself: {agree}."
+        f"Of the {pluralize(len(recorded), 'rate')} that its run wrote down, the farthest from the formula differs by "
+        f"{format_error(worst)} of itself: {agree}."
     )
 
 

@@ -7,7 +7,7 @@ from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import Head, take_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_finding
+from headlight.app.widgets import plain
 from headlight.plots.text import head_name, percent, pluralize, sentence_case
 from transformer import UserError
 from transformer.config import Norm
@@ -115,8 +115,8 @@ def _show_run(name: str, view: JobView) -> None:
     positions = settings.task.positions(replay.trajectories[0].source_text.split())
     reader = best_reader(replay.trajectories[0].cross[-1], positions)
     with above:  # the loss and the map come first, then what is to be seen in them
-        show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), following=True, reader=reader)
-    show_finding(reading_story(replay, positions))
+        names, told = ("the sequence", _ANSWERS[settings.task]), reading_story(replay, positions)
+        show_replay(replay, name, names, following=True, reader=reader, told=told)
     label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
     st.button(label, on_click=take_head, args=[Head("cross", *reader)], icon=":material/grid_view:", key="reader_shown")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headlight.plots.text import head_name, percent, pluralize, quoted, scientific, sentence_case
+from headlight.plots.text import Finding, head_name, percent, pluralize, quoted, scientific, sentence_case
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
@@ -76,7 +76,7 @@ def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
     return f"{(settings.max_updates - status.update) / status.updates_a_second:.0f} s"
 
 
-def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
+def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> Finding:
     """Say which head of the cross-attention reads the symbol that is to be written, and since when.
 
     positions: for each symbol of the answer, where in the source it stands.
@@ -85,29 +85,30 @@ def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
     layer, head = best_reader(replay.trajectories[0].cross[-1], positions)
     course = counts[:, layer, head]
     best, first = int(course[-1]), int((course >= course[-1]).argmax())
-    return (
-        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} of the cross-attention reads the right symbol "
-        f"most often: its largest weight is on the one to be written in {best} of {len(positions)} steps at update "
-        f"{replay.steps[-1]:,}, {course[0]} at update {replay.steps[0]:,}, and for the first time that often at update "
-        f"{replay.steps[first]:,}."
+    return Finding(
+        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} reads the right symbol {best} of {len(positions)} "
+        "times.",
+        f"No head of the cross-attention does so more often at update {replay.steps[-1]:,}: its largest weight is on "
+        f"the symbol to be written. At update {replay.steps[0]:,} it was {course[0]} times, and for the first time "
+        f"that often at update {replay.steps[first]:,}.",
     )
 
 
-def comparison(runs: Sequence[tuple[str, JobView]]) -> str:
-    """Compare two named runs; "" before both are over."""
-    ended = [(name, view.status) for name, view in runs if view.status and not view.active]
+def comparison(runs: Sequence[tuple[str, JobView]]) -> Finding | None:
+    """Compare two named runs: by their updates where both reach the goal, else by what they got right.
+
+    None before both are over.
+    """
+    ended = [(quoted(name), view.status) for name, view in runs if view.status and not view.active]
     if len(ended) < len(runs):
-        return ""
-    outcomes = [f"with {quoted(name)}, {_outcome(status)}" for name, status in ended]
-    return (
-        f"{sentence_case('; '.join(outcomes))}. That is one seed: try others before you believe a difference, for a "
-        "lucky start can be worth more than a hyperparameter."
-    )
-
-
-def _outcome(status: ToyStatus) -> str:
-    short = "" if status.end == "goal" else ", short of the goal"
-    return f"{exact_match_text(status)} were right after {pluralize(status.update, 'update')}{short}"
+        return None
+    (first, status), (second, other) = ended
+    if status.end == other.end == "goal":
+        headline = f"{first} needs {status.update:,} updates, {second} {other.update:,}."
+    else:
+        headline = f"{first} gets {exact_match_text(status)} right, {second} {exact_match_text(other)}."
+    after = f"That is after {status.update:,} and {other.update:,} updates, and one seed"
+    return Finding(headline, f"{after}: a lucky start can be worth more than a hyperparameter.")
 
 
 def exact_match_text(status: ToyStatus) -> str:

@@ -8,9 +8,9 @@ from headlight.app import results, url_state
 from headlight.app.choices import from_list
 from headlight.app.head_choice import Head, choose_head, take_head
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import offer_page, plain, show_attempt, show_finding
+from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
-from headlight.plots.text import head_name
+from headlight.plots.text import Finding, head_name
 from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import TrainingReplay
 
@@ -28,6 +28,10 @@ from .replay_content import (
     replay_payload,
 )
 
+_TRY = (
+    "playing it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
+    "is the reason for the other."
+)
 KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
 
 
@@ -65,12 +69,14 @@ def show_replay(
     *,
     following: bool = False,
     reader: tuple[int, int] | None = None,
+    told: Finding | None = None,
 ) -> None:
     """Show the controls, the player and the sentences of a replay.
 
     `names` are those of source and target, such as ("English", "French"); `name` is the replay's own. A replay that is
     `following` a training opens at its end and stays there as snapshots are added, unless the user has scrubbed back.
-    It begins with the head of the cross-attention that `reader` names, else with the one that changed most.
+    It begins with the head of the cross-attention that `reader` names, else with the one that changed most. What was
+    `told` of it stands before what the replay itself tells.
     """
     trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -99,22 +105,17 @@ def show_replay(
     )
     if not following:
         offer_page(lambda: replay_page(payload, step, name), "training.html")
-    show_finding(f"{output_story(replay, trajectory)} {head_story(focus, layer, head)}")
-    _compare(focus, Head(kind, layer, head))
+    story = output_story(replay, trajectory)
+    first, before = (told.headline, f"{told.more} {story}") if told else (story.headline, story.more)
+    heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
+    show_finding(Finding(first, f"{before} {heads}"), _TRY)
+    _offer_most_changed(focus, Head(kind, layer, head))
 
 
-def _compare(focus: Focus, shown: Head) -> None:
-    """Show what to try: the head that changed most, a button away."""
-    story = heads_story(focus)
-    if not story:
-        return
-    attempt = (
-        "Play it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
-        "is the reason for the other."
-    )
-    show_attempt(f"{story} {attempt}")
+def _offer_most_changed(focus: Focus, shown: Head) -> None:
+    """Show a button for the head that changed most, where heads can be compared and another one is shown."""
     most = focus.most_changed()
-    if most != (shown.layer, shown.head):
+    if heads_story(focus, most) and most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 

@@ -11,6 +11,7 @@ from headlight.components.standalone import Words, standalone
 from headlight.plots.text import (
     KIND_NAMES,
     NOTHING,
+    Finding,
     head_name,
     pattern_words,
     percent,
@@ -243,47 +244,41 @@ def head_text(weights: np.ndarray, kind: str, keys: tuple[str, ...], focus: floa
 
 
 def head_story(focus: Focus, layer: int, head: int) -> str:
-    """Describe a head over the training: from what to what, and between which two snapshots it changed most."""
+    """Describe a head over the training: how sharp its rows were at its beginning and at its end."""
     name = sentence_case(head_name(layer, head, *focus.values.shape[1:]))
     if not focus.known:
         return f"{name}: {_SINGLE_KEY}."
-    values = focus.values[:, layer, head]
-
-    def change(first: int, last: int) -> str:
-        (start, end), (low, high) = focus.steps[[first, last]], map(short_weight, values[[first, last]])
-        return f"from {low} at step {start:,} to {high} at step {end:,}"
-
-    jump = int(np.abs(np.diff(values)).argmax()) if len(values) > 2 else 0
-    most = f"; the largest change: {change(jump, jump + 1)}" if len(values) > 2 else ""
-    even = short_weight(focus.uniform)
-    return f"{name}: a row's largest weight goes {change(0, -1)}, on average (spread evenly: {even}){most}."
+    (begin, end), (low, high) = focus.steps[[0, -1]], map(short_weight, focus.values[[0, -1], layer, head])
+    course = f"ends at {high}, as it began"
+    if low != high:
+        course = f"goes from {low} at step {begin:,} to {high} at step {end:,}"
+    return f"{name}: a row's largest weight {course}, on average (spread evenly: {short_weight(focus.uniform)})."
 
 
-def heads_story(focus: Focus) -> str:
-    """Say which head of the kind changed most, and by when each layer's heads did; "" if nothing can be compared."""
+def heads_story(focus: Focus, shown: tuple[int, int]) -> str:
+    """Say which head of the kind changed most, beside the one that is shown; "" if nothing can be compared."""
     snapshots, layers, heads = focus.values.shape
     if not focus.known or snapshots < 3 or layers * heads < 2:
         return ""
     layer, head = focus.most_changed()
+    if (layer, head) == shown:
+        return f"None of the {pluralize(layers * heads, 'head')} changes more."
     first, last = (short_weight(value) for value in focus.values[[0, -1], layer, head])
-    halves = [f"step {step:,} (layer {number})" for number, step in enumerate(focus.step_of_half(), start=1)]
-    return (
-        f"Of all {pluralize(layers * heads, 'head')} {head_name(layer, head, layers, heads)} changes most, from "
-        f"{first} to {last}. At least half of a layer's heads have their largest change behind them by "
-        f"{', '.join(halves)}."
-    )
+    changed = f"changes most, from {first} to {last}" if first != last else f"changes most, and hardly: {last}"
+    return f"Of all {pluralize(layers * heads, 'head')} {head_name(layer, head, layers, heads)} {changed}."
 
 
-def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> str:
+def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding:
     """Say when the model first wrote the target of its own accord, and how often since."""
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
     if not right.any():
         wrote = " ".join(output_text(trajectory.outputs[-1])).rstrip()
-        return f"At none of these snapshots does the model write the target; at the last it writes: {wrote}"
+        return Finding("At none of these snapshots does the model write the target.", f"At the last it writes: {wrote}")
     first = int(right.argmax())
-    return (
-        f"The model first writes the target at step {replay.steps[first]:,}; from there on at {int(right.sum())} of "
-        f"{pluralize(len(right) - first, 'snapshot')}, at the last it {'does' if right[-1] else 'does not'}."
+    last = "" if right[first:].all() else ", at the last it does" if right[-1] else ", at the last it does not"
+    return Finding(
+        f"The model first writes the target at step {replay.steps[first]:,}.",
+        f"From there on it does so at {int(right.sum())} of {pluralize(len(right) - first, 'snapshot')}{last}.",
     )
 
 

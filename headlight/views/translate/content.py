@@ -2,14 +2,11 @@
 
 import numpy as np
 
-from headlight.plots.text import format_probability, head_name, percent, quoted, quoted_at, sentence_case, signed
-from transformer.decoding.output_statistics import MANY_TOKENS, OutputStatistics, split_words
+from headlight.plots.text import Finding, format_probability, head_name, quoted, quoted_at
 from transformer.interpret.head_patterns import strongest_word_pair, word_ranges
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
 LINES_APART, LETTERS = 230, 15  # pixels between the rows of tokens, and of their letters
-OUT_OF_DEPTH = "This sentence may be out of the model's depth"
-_RARE = 0.05  # of the corpus's sentences
 
 
 def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART, letters: int = LETTERS) -> dict:
@@ -48,54 +45,28 @@ def _digits(values: np.ndarray) -> list[float]:
     return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
 
 
-def least_probable_token(trace: Trace) -> str:
-    """Return the chosen token of the lowest probability, with the best one that was not chosen."""
+def least_probable_token(trace: Trace) -> Finding:
+    """Return the chosen token of the lowest probability, with the best one that might have stood in its place."""
     step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     other = trace.runner_up(step)
-    return (
-        f"Lowest-probability token: {quoted_at(trace.target_tokens, step)}, "
-        f"{format_probability(trace.target_probabilities[step])}, rank {trace.target_ranks[step]}; "
-        f"{quoted(trace.candidate_tokens[step][other])} got "
-        f"{format_probability(trace.candidate_probabilities[step, other])}."
+    token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
+    return Finding(
+        f"The least probable output token is {token}: {chance}.",
+        f"It has rank {trace.target_ranks[step]}. Of the tokens that might stand in its place "
+        f"{quoted(trace.candidate_tokens[step][other])} got the most, "
+        f"{format_probability(trace.candidate_probabilities[step, other])}.",
     )
 
 
-def depth_words(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = False) -> str:
-    """Return why a sentence seems too much for the model: it is surer, or knows more words, in nearly all others.
-
-    "" where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn` says
-    nothing of the sentence.
-    """
-    if usual is None:
-        return ""
-    mean = float(np.log(np.asarray(trace.target_probabilities[trace.num_forced :], dtype=np.float64)).mean())
-    split, words = split_words(trace.source_tokens[:-1])
-    share, lower, findings = split / max(1, words), usual.less_sure(mean), []
-    if lower <= _RARE and not drawn:
-        findings.append(
-            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in {percent(lower)} of them"
-        )
-    if split and usual.less_split(share) >= 1 - _RARE:
-        findings.append(
-            f"{percent(share)} of its words are split into {MANY_TOKENS} tokens or more "
-            f"({percent(usual.typical_split())} on average there)"
-        )
-    if not findings:
-        return ""
-    return (
-        f"{OUT_OF_DEPTH}. Beside the greedy translations of {usual.sentences:,} sentences ({usual.pairs}): "
-        f"{'; '.join(findings)}. Read the maps with that in mind."
-    )
-
-
-def strongest_reading(shown: AttentionMap) -> str:
-    """Return the largest weight between two words of a cross-attention map; "" where only special tokens have any."""
+def strongest_reading(shown: AttentionMap) -> Finding | None:
+    """Return the largest weight between two words of a cross-attention map; None where only special tokens have any."""
     rows = shown.predicted or shown.fed
     pair = strongest_word_pair(shown.weights, shown.keys, rows)
     if pair is None:
-        return ""
-    name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
-    return (
-        f"{name}: the row that predicts {quoted_at(rows, pair[0])} attends to "
-        f"{quoted_at(shown.keys, pair[1])} with weight {shown.weights[pair]:.2f}, the largest weight between two words."
+        return None
+    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    return Finding(
+        f"The row predicting {quoted_at(rows, pair[0])} puts {shown.weights[pair]:.2f} on "
+        f"{quoted_at(shown.keys, pair[1])}.",
+        f"No weight between two words is larger in this map ({name}).",
     )

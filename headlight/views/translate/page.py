@@ -8,7 +8,6 @@ from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import (
     phone_container,
-    plain,
     show_figure,
     show_finding,
     show_probabilities,
@@ -17,10 +16,9 @@ from headlight.app.widgets import (
 )
 from headlight.components.show import token_lines
 from headlight.plots.heatmap import attention_map_figure, map_title
-from transformer.decoding.sampling import Sampling
 from transformer.interpret.trace import Trace, attention_map
 
-from .content import OUT_OF_DEPTH, depth_words, least_probable_token, lines_payload, strongest_reading
+from .content import least_probable_token, lines_payload, strongest_reading
 
 _SIDE = 400  # pixels of the map
 
@@ -28,10 +26,6 @@ _SIDE = 400  # pixels of the map
 def show_page(request: TranslationRequest) -> None:
     """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
     trace = show_translation(request)
-    depth = depth_words(trace, results.outputs(request.checkpoint), drawn=isinstance(request.strategy, Sampling))
-    if depth:
-        with st.popover(OUT_OF_DEPTH, icon=":material/scuba_diving:"):
-            st.markdown(plain(depth))
     left, right = st.columns([3, 2], gap="medium")
     with right:
         chosen = choose_head_of(request, averages=True)
@@ -39,11 +33,13 @@ def show_page(request: TranslationRequest) -> None:
         shown = attention_map(trace, *chosen, row_label())
     with above, phone_container(len(shown.keys), "cross_map"):
         alt = f"Heatmap. {map_title(shown)}"
-        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, strongest_reading(shown))
+        reading = strongest_reading(shown)
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, reading or "")
     with left:
         st.markdown(f"**{map_title(shown)}**")
         token_lines(lines_payload(trace, shown), "token_lines")
-        show_finding(strongest_reading(shown) or least_probable_token(trace))
+        if reading:
+            show_finding(reading)
         label = "Next: how each token is chosen"
         st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
     _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)

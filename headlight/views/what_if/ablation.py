@@ -12,13 +12,13 @@ from headlight.app.line import is_there
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
-from headlight.plots.text import KIND_NAMES, kind_head_name, pluralize, two_digits
+from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, pluralize, two_digits
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
-from .change_content import compared_html, moved_words, outcome_words
+from .change_content import compared_html, describe_outcome, moved_words, share_words
 
 EXPLAINED = {
     "zero": "the head's output is zero: its slice of the concatenation before W_O (Michel et al. 2019).",
@@ -49,8 +49,11 @@ def show(request: TranslationRequest) -> None:
         payload = switches_payload(importance, trace) | {"ablated_by": ablation}
         head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
     with right:
-        _show_change(request, ablation, off)
-        show_finding(describe_ranking(importance, trace))
+        if off:
+            _show_change(request, ablation, off)
+        else:
+            st.markdown("**All heads are on.** Choose one to switch it off: the model translates anew without it.")
+            show_finding(describe_ranking(importance, trace))
     show_attempt(
         "Switch off all heads of one layer, then all of another: which layer can this sentence do without? Heads that "
         "may go one at a time may not all go together, since each makes up for the others (Michel et al. 2019; Voita "
@@ -81,9 +84,6 @@ def _compute(request: TranslationRequest, ablation: str, asked: str) -> Iterator
 
 
 def _show_change(request: TranslationRequest, ablation: str, off: list[Heads]) -> None:
-    if not off:
-        st.markdown("**All heads are on.** Choose one to switch it off: the model translates anew without it.")
-        return
     interventions = tuple(map(ABLATIONS[ablation].of, off))
     before, after = results.trace(request), what_if.changed_trace(request, interventions)
     forced = what_if.same_target_trace(request, interventions)
@@ -134,28 +134,32 @@ def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
 def head_words(importance: HeadImportance, trace: Trace, heads: Heads) -> str:
     """Say of one head how log P moves without it, and whether greedy decoding then finds another translation."""
     turned = _turned(importance)[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
-    moved = moved_words(importance.of(heads.kind)[heads.layer, heads.head], trace)
+    losses = importance.of(heads.kind)[heads.layer, heads.head]
+    moved = f"{moved_words(losses)}{share_words(losses, trace)}"
     end = " Greedy decoding then finds another translation." if turned else ""
     return f"Without {kind_head_name(heads)} log P of the translation {moved}.{end}"
 
 
-def describe_ranking(importance: HeadImportance, trace: Trace) -> str:
+def describe_ranking(importance: HeadImportance, trace: Trace) -> Finding:
     """Say how many heads change the translation alone, without which one log P is lowest, and how many move little."""
     ranked = importance.ranked()
     worst = ranked[0][0]
+    losses = importance.of(worst.kind)[worst.layer, worst.head]
     changing = sum(int(turned.sum()) for turned in _turned(importance).values())
-    little = len([loss for _, loss in ranked if abs(loss) < LITTLE])
-    turning = f"Heads without which greedy decoding finds another translation: {changing} of {len(ranked)}. "
-    return (
-        f"{turning if trace.is_greedy.all() else ''}log P is lowest without {kind_head_name(worst)}: it "
-        f"{moved_words(importance.of(worst.kind)[worst.layer, worst.head], trace)}. Heads that alone move it by less "
-        f"than {LITTLE} nats: {little} of {len(ranked)}."
+    headline = f"This translation changes without {changing} of {len(ranked)} heads, one at a time."
+    if not trace.is_greedy.all():
+        headline = f"Without the head that matters most, log P {moved_words(losses)}."
+    little = sum(abs(loss) < LITTLE for _, loss in ranked)
+    return Finding(
+        headline,
+        f"log P is lowest without {kind_head_name(worst)}, where it {moved_words(losses)}{share_words(losses, trace)}. "
+        f"Without {little} of the {len(ranked)} it moves by less than {LITTLE} nats.",
     )
 
 
-def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> str:
+def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> Finding:
     """Say what became of the translation, and of log P of the unchanged one, without these heads."""
-    return f"Without {heads_words(off)} {outcome_words(before, forced, after)}"
+    return describe_outcome(f"Without {heads_words(off)}", before, forced, after)
 
 
 def heads_words(heads: Sequence[Heads]) -> str:

@@ -12,7 +12,7 @@ from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding
 from headlight.components.show import beam_tree
-from headlight.plots.text import format_probability, one_head_name, quoted, signed
+from headlight.plots.text import Finding, format_probability, one_head_name, quoted, signed
 from transformer import Beam
 from transformer.decoding.beam import Branch, Outcome, best_branch, path_to
 
@@ -122,15 +122,20 @@ def branch_words(branch: Branch, chance: float, name: Callable[[int], str]) -> s
     )
 
 
-def describe_tree(branches: Sequence[Branch]) -> str:
-    """Say how many branches there were, what became of them, and how far back the best one was on its way."""
+def describe_tree(branches: Sequence[Branch]) -> Finding:
+    """Say how far back the best one was on its way, how many branches there were, and what became of them."""
     counts = {outcome: sum(branch.outcome == outcome for branch in branches) for outcome in Outcome}
-    text = (
-        f"The search grew {len(branches)} branches, one for each token. Ended: {counts[Outcome.ENDED]}; fell out of "
-        f"the beam: {counts[Outcome.FELL_OUT]}; still open at the end: {counts[Outcome.OPEN]}."
+    grown = (
+        f"The search grew {len(branches)} branches, one for each token: of these {counts[Outcome.ENDED]} ended, "
+        f"{counts[Outcome.FELL_OUT]} fell out of the beam, {counts[Outcome.OPEN]} stayed open at the end."
     )
+    if not counts[Outcome.ENDED]:
+        return Finding("No translation had ended when the search stopped.", grown)
     way = [branches[number] for number in path_to(branches, best_branch(branches))]
     worst = max(way, key=lambda branch: branch.place or 0)
-    if not counts[Outcome.ENDED] or worst.place is None:
-        return text
-    return f"{text} The best was at worst in place {worst.place} of the unfinished ones, after step {len(worst.ids)}."
+    if worst.place is None:
+        return Finding("The best translation ended with its first token.", grown)
+    if worst.place == 1:
+        return Finding("The best translation led the unfinished ones at every step.", grown)
+    headline = f"After step {len(worst.ids)} the best translation was only in place {worst.place}."
+    return Finding(headline, f"At no step was it farther back among the unfinished ones. {grown}")

@@ -6,41 +6,56 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from headlight.plots.text import LEAST_SHOWN, quoted_at, signed
+from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_at, signed
 from transformer.interpret.trace import Trace
 
 Column = tuple[int | None, int | None]  # positions in two translations, None where one has no token
 
 
-def outcome_words(before: Trace, forced: Trace, after: Trace) -> str:
-    """Say whether the translation is another and how log P moved, after a condition such as "Without this head".
+def describe_outcome(change: str, before: Trace, forced: Trace, after: Trace) -> Finding:
+    """Say whether the translation is another under a change, such as "Without this head", and how log P moved.
 
     forced: the unchanged translation teacher-forced under the change.
     """
-    same = before.target_ids == after.target_ids
-    old, new = (signed(trace.log_probability, 2) for trace in (before, forced))
     losses = before.log_probabilities - forced.log_probabilities
-    text = (
-        f"the model finds {'the same' if same else 'another'} translation. log P of the unchanged one "
-        f"{moved_words(losses, before)}, from {old} to {new}."
-    )
-    return text if same else f"{text} The new one has log P {signed(after.log_probability, 2)} under this change."
+    same, moved = before.target_ids == after.target_ids, abs(losses.sum()) >= LEAST_SHOWN
+    whose = "The translation stays the same; its" if same else "The translation changes; the old one's"
+    headline = f"{whose} log P {moved_words(losses)}."
+    if same and not moved:
+        headline = "The translation stays the same, and so does its log P."
+    old, new = format_distinct(before.log_probability, forced.log_probability)
+    way = f"goes from {old} to {new}" if moved else f"stays at {signed(before.log_probability, 2)}"
+    end = "" if same else f" The new one has log P {signed(after.log_probability, 2)} under the same change."
+    return Finding(headline, f"{change}, it {way}{share_words(losses, before)}.{end}")
 
 
-def moved_words(losses: np.ndarray, trace: Trace) -> str:
-    """Say how log P changed and which tokens lost and gained most: "changes by −1.08 nats, most at “▁er” (−1.20)"."""
-    moved = [(int(losses.argmax()), losses.max()), (int(losses.argmin()), -losses.min())]
-    named = [
-        f"{quoted_at(trace.target_tokens, at, 'output token')} ({_with_sign(-losses[at])})"
-        for at, size in moved
-        if size >= LEAST_SHOWN
-    ]
-    return f"changes by {_with_sign(-losses.sum())} nats" + (f", most at {' and '.join(named)}" if named else "")
+def moved_words(losses: np.ndarray) -> str:
+    """Say how log P of a translation moved, given what each token lost: "falls by 1.08 nats", "stays as it is"."""
+    total = float(losses.sum())
+    if abs(total) < LEAST_SHOWN:
+        return "stays as it is"
+    return f"{'falls' if total > 0 else 'rises'} by {abs(total):.2f} nats"
 
 
-def _with_sign(value: float) -> str:
-    text = signed(float(value), 2)
-    return text if text.startswith("−") or text == "0.00" else f"+{text}"
+def share_words(losses: np.ndarray, trace: Trace) -> str:
+    """Say which token moved most the way that the whole did, and how far all others did: both make up the whole.
+
+    Of a whole that stays it is the token that moved most either way; "" where no token moved by what two digits show.
+    """
+    total = float(losses.sum())
+    toward = np.abs(losses) if abs(total) < LEAST_SHOWN else losses * np.sign(total)
+    at = int(toward.argmax())
+    if toward[at] < LEAST_SHOWN:
+        return ""
+    most, rest = float(losses[at]), total - float(losses[at])
+    text = f": {quoted_at(trace.target_tokens, at, 'output token')} {_does(most)}s most, {abs(most):.2f} nats"
+    if signed(most, 2) == signed(total, 2):
+        return text
+    return f"{text}, and all others together {_does(rest)} {format_distinct(abs(rest), 0.0)[0]}"
+
+
+def _does(loss: float) -> str:
+    return "lose" if loss > 0 else "gain"
 
 
 def compared_html(before: Trace, forced: Trace, after: Trace) -> str:

@@ -20,7 +20,7 @@ from headlight.app.widgets import (
     show_translation,
 )
 from headlight.plots.heatmap import attention_map_figure
-from headlight.plots.text import KIND_NAMES, one_head_name, quoted, signed
+from headlight.plots.text import KIND_NAMES, LEAST_SHOWN, Finding, format_distinct, one_head_name, quoted
 from headlight.plots.what_if import difference_figure, head_differences_figure
 from transformer import UserError
 from transformer.interpret.trace import Trace, attention_map, row_and_column_labels
@@ -65,7 +65,7 @@ def show(request: TranslationRequest) -> None:
         head = choose_head(shapes, lambda kind: differences[kind].ranked()[0][:2], "cross")
     difference = differences[head.kind]
     see = describe_difference(difference, head.layer or 0, head.head or 0, first, second)  # averages are not offered
-    _show_maps(first, second, difference, head, see)
+    _show_maps(first, second, difference, head, str(see))
     show_finding(see)
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -130,25 +130,36 @@ def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Hea
     )
 
 
-def describe_difference(difference: MapDifference, layer: int, head: int, first: Trace, second: Trace) -> str:
+def describe_difference(difference: MapDifference, layer: int, head: int, first: Trace, second: Trace) -> Finding:
     """Say how much one head differs and where most, and which of all heads of its kind does most."""
     values, distances = difference.values[layer, head], difference.distances()
+    name, count = f"{KIND_NAMES[difference.kind]} {one_head_name(layer, head)}", distances.size
+    if np.abs(difference.values).max() < LEAST_SHOWN:
+        return Finding(f"None of the {count} heads of this kind differs between both runs.")
+    most, other, distance = difference.ranked()[0]
+    ranking = f"Of the {count} heads of this kind {one_head_name(most, other)} differs most, by {_by(distance)}; by "
+    ranking += f"less than {NOTICED}: {(distances < NOTICED).sum()}."
+    if np.abs(values).max() < LEAST_SHOWN:
+        return Finding(f"{name} does not differ between runs.", ranking)
     row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
     weights, reads, keys = [], [], []
     for trace, at, key in zip((first, second), difference.rows[row], difference.columns[column], strict=True):
-        weights.append(signed(float(trace.attention(difference.kind)[layer, head, at, key]), 2))
+        weights.append(float(trace.attention(difference.kind)[layer, head, at, key]))
         rows, _, columns = row_and_column_labels(
             difference.kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens
         )
         reads.append(rows[at])
         keys.append(columns[key])
-    most, other, distance = difference.ranked()[0]
-    return (
-        f"{KIND_NAMES[difference.kind]} {one_head_name(layer, head)} differs by {distances[layer, head]:.2f}; most in "
-        f"the row that reads {_both(*reads)}, on {_both(*keys)}: {' and '.join(weights)}. Of the {distances.size} "
-        f"heads of this kind {one_head_name(most, other)} differs most, by {distance:.2f}; by less than {NOTICED}: "
-        f"{(distances < NOTICED).sum()}."
+    return Finding(
+        f"{name} differs by {_by(distances[layer, head])} between runs.",
+        f"Most in the row that reads {_both(*reads)}, on {_both(*keys)}: {' and '.join(format_distinct(*weights))}. "
+        f"{ranking}",
     )
+
+
+def _by(distance: float) -> str:
+    """Write a distance with two digits, or more where it is not 0 and they would be."""
+    return format_distinct(float(distance), 0.0)[0]
 
 
 def _both(first: str, second: str) -> str:

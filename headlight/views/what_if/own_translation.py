@@ -11,7 +11,16 @@ from headlight.app import results
 from headlight.app.choices import write_line
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
-from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, scientific, signed
+from headlight.plots.text import (
+    LEAST_SHOWN,
+    Finding,
+    format_probability,
+    pluralize,
+    quoted,
+    quoted_at,
+    scientific,
+    signed,
+)
 from headlight.plots.what_if import log_probabilities
 from headlight.views.attention import explorer
 from transformer import Beam
@@ -41,10 +50,10 @@ def show(request: TranslationRequest) -> None:
     ids = (
         [one.ids for one in results.hypotheses(replace(request, rank=1))] if isinstance(request.strategy, Beam) else []
     )
-    see = f"{describe_own(yours, model, ids)} {describe_where(yours)}"
-    show_finding(see)
+    finding = describe_own(yours, model, ids)
+    show_finding(finding)
     alt = "Log P of both translations, added up token by token"
-    show_figure(log_probabilities(yours, model), "own_translation", alt, see)
+    show_figure(log_probabilities(yours, model), "own_translation", alt, str(finding))
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:
@@ -94,23 +103,26 @@ def _preferred(trace: Trace, at: int) -> tuple[str, str]:
     return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
 
 
-def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> str:
-    """Say log P of both, in all and per token, and how many times as probable one of them is to the model.
+def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:
+    """Say which of both the model finds more probable and how many times, both log P, and where yours is another.
 
     hypotheses: the ids of what a beam search found, best first; none of another way of decoding.
     """
+    sums, where = _sums(yours), describe_where(yours)
     if yours.target_ids == model.target_ids:
-        return f"This is the model's own translation, token for token: {_sums(yours)}."
+        return Finding("This is the model's own translation, token for token.", f"It has {sums}. {where}")
     gap = yours.log_probability - model.log_probability
-    more = "yours" if gap > 0 else "its own"
-    text = f"Your translation has {_sums(yours)}; the model's has {_sums(model)}."
-    text += f" To the model {more} is {_times(abs(gap))} times as probable."
-    if gap <= 0:
-        return text
-    if yours.target_ids in hypotheses:
-        rank = hypotheses.index(yours.target_ids) + 1
-        return f"{text} Its beam found yours too, in place {rank}: it ranks by log P over a length penalty."
-    return f"{text} Its decoding did not find yours."
+    headline = f"The model finds {'your' if gap > 0 else 'its own'} translation {_times(abs(gap))} times as probable."
+    if abs(gap) < LEAST_SHOWN:
+        headline = "To the model both translations are equally probable."
+    found = ""
+    if gap >= LEAST_SHOWN:
+        found = " Its decoding did not come upon yours."
+        if yours.target_ids in hypotheses:
+            rank = hypotheses.index(yours.target_ids) + 1
+            why = ": it ranks by log P over a length penalty" if model.target_ids in hypotheses[: rank - 1] else ""
+            found = f" Its beam found yours too, in place {rank}{why}."
+    return Finding(headline, f"Yours has {sums}, the model's {_sums(model)}.{found} {where}")
 
 
 def describe_where(yours: Trace) -> str:
@@ -123,15 +135,14 @@ def describe_where(yours: Trace) -> str:
     named = quoted_at(yours.target_tokens, least, "output token")
     first, chance = _preferred(yours, least)
     return (
-        f"The model's first candidate is another at {len(others)} of {pluralize(len(yours.scored_steps), 'token')}. "
-        f"Least probable of these is {named} (log P {signed(values[least], 2)}, rank {yours.target_ranks[least]:,}), "
-        f"where it would write {quoted(first)} ({chance})."
+        f"At {len(others)} of {pluralize(len(yours.scored_steps), 'token')} the model's first candidate is another; "
+        f"least probable of these is {named} (log P {signed(values[least], 2)}), where it would write {quoted(first)} "
+        f"({chance})."
     )
 
 
 def _sums(trace: Trace) -> str:
-    total, mean = signed(trace.log_probability, 2), signed(trace.mean_log_probability, 2)
-    return f"log P {total} over {pluralize(len(trace.scored_steps), 'token')}, {mean} per token"
+    return f"log P {signed(trace.log_probability, 2)} over {pluralize(len(trace.scored_steps), 'token')}"
 
 
 def _times(gap: float) -> str:

@@ -20,7 +20,7 @@ from headlight.app.widgets import (
     show_table,
     show_tokens,
 )
-from headlight.plots.text import format_probability, kind_head_name, kind_words, quoted, quoted_at, signed
+from headlight.plots.text import Finding, format_probability, kind_head_name, kind_words, quoted, quoted_at, signed
 from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
@@ -48,7 +48,8 @@ MEANINGS = {
     "decoder heads": ("the output of one head of masked decoder self-attention, at all input tokens", _SHARED),
     "cross heads": ("the output of one head of cross-attention, at all input tokens", _SHARED),
 }
-HALF, PAST = 0.5, 1.05  # shares: from which a cell restores most, and from which it overshoots
+HALF = 0.5  # a share: from which a cell restores most
+_SHOWN = 0.005  # of a share: whole percents do not show less
 _SMALL = 1.0  # logit difference between the runs
 
 
@@ -132,9 +133,9 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
         alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
             figure = patching_figure(patching, columns, (row, column))
-            see = describe_map(patching, columns, tokens)
-            show_figure(figure, "patching", alt, see)
-        show_finding(see)
+            finding = describe_map(patching, columns)
+            show_figure(figure, "patching", alt, str(finding))
+        show_finding(finding)
         st.caption(
             plain(
                 f"A cell is {meaning}. It alone is taken from the clean run and put into the corrupted one; the number "
@@ -159,7 +160,7 @@ def _show_runs(
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)
-    show_finding(describe_cell(patching, row, column, columns, seen, name))
+    st.caption(plain(describe_cell(patching, row, column, columns, seen, name)))
 
 
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:
@@ -172,25 +173,32 @@ def cell_words(cell: Cell, columns: Sequence[str]) -> str:
     return f"the {cell.part}'s vector at {at} {f'after layer {cell.layer}' if cell.layer else 'before layer 1'}"
 
 
-def describe_map(patching: PatchingMap, columns: Sequence[str], tokens: tuple[str, str]) -> str:
-    """Say both runs' logit differences, which cell comes nearest to the clean run, and how many restore over half."""
-    text = (
-        f"The logit of {quoted(tokens[0])} minus that of {quoted(tokens[1])} is {signed(patching.clean, 2)} in the "
-        f"clean run and {signed(patching.corrupted, 2)} in the corrupted run."
-    )
+def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
+    """Say which cell comes nearest to the clean run and how far, how many restore over half, and what is to be doubted.
+
+    The way is that of the logit difference, from the corrupted run's to the clean run's. Of a residual stream the
+    embeddings do not count: the only word that differs restores all there, whatever the model.
+    """
     if np.isnan(patching.shares).any():
-        return f"{text} There is nothing to restore."
-    row, column = np.unravel_index(int(patching.nearness.argmax()), patching.shares.shape)
-    text += (
-        f" Nearest to the clean run comes {cell_words(patching.cells[row][column], columns)}: "
-        f"{_percent(patching.shares[row, column])} of the way. Cells that alone restore over half: "
-        f"{(patching.shares > HALF).sum()} of {patching.shares.size}."
+        return Finding("There is nothing to restore: both runs have one logit difference.")
+    first = int(patching.cells[0][0].site == Site.RESIDUAL)
+    cells, shares = patching.cells[first:], patching.shares[first:]
+    row, column = np.unravel_index(int(patching.nearness[first:].argmax()), shares.shape)
+    nearest, most = float(shares[row, column]), float(shares.max())
+    headline = f"One cell alone goes {_percent(nearest)} of the way back."
+    if nearest < _SHOWN or nearest > 2 - _SHOWN:
+        headline = "No cell alone comes nearer to the clean run."
+    elif nearest >= 1 + _SHOWN:
+        headline = f"Even the nearest cell overshoots: it goes {_percent(nearest)} of the way."
+    text = (
+        f"The nearest to the clean run is {cell_words(cells[row][column], columns)}; over half of the way go "
+        f"{(shares > HALF).sum()} of {shares.size}{', embeddings aside' if first else ''}."
     )
-    if patching.shares.max() > PAST:
-        text += f" The largest share, {_percent(patching.shares.max())}, is past the clean run."
-    if abs(patching.clean - patching.corrupted) < _SMALL:
-        text += " The runs differ little, so a small change is a large share."
-    return text
+    if most >= 1 + _SHOWN and most > nearest:
+        text += f" The farthest overshoots the clean run: {_percent(most)} of the way."
+    if (gap := abs(patching.clean - patching.corrupted)) < _SMALL:
+        text += f" The runs' logit differences are only {gap:.2f} apart, so a small change is a large share."
+    return Finding(headline, text)
 
 
 def describe_cell(
@@ -207,9 +215,10 @@ def describe_cell(
     if np.isnan(share):
         return text
     difference = patching.corrupted + share * (patching.clean - patching.corrupted)
+    past = " and past it" if share >= 1 + _SHOWN else ", so farther away" if share <= -_SHOWN else ""
     return (
         f"{text} The logit difference is {signed(difference, 2)}: {_percent(share)} of the way from the corrupted "
-        f"run's {signed(patching.corrupted, 2)} to the clean run's {signed(patching.clean, 2)}."
+        f"run's {signed(patching.corrupted, 2)} to the clean run's {signed(patching.clean, 2)}{past}."
     )
 
 

@@ -13,7 +13,15 @@ from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import weight_bars
-from headlight.plots.text import KIND_NAMES, format_probability, kind_words, one_head_name, quoted, quoted_at
+from headlight.plots.text import (
+    KIND_NAMES,
+    Finding,
+    format_probability,
+    kind_words,
+    one_head_name,
+    quoted,
+    quoted_at,
+)
 from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace
@@ -21,7 +29,7 @@ from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import EVERY_ROW, Heads, Intervention, Rows
 from transformer.model.names import AttentionKind, Name
 
-from .change_content import compared_html, outcome_words
+from .change_content import compared_html, describe_outcome
 
 _WEIGHTS = re.compile(r"[01](?:\.[0-9]{1,4})?(?:-[01](?:\.[0-9]{1,4})?)*")
 
@@ -117,7 +125,7 @@ def _row_name(kind: str, row: int, trace: Trace) -> str:
     return f"step {row + 1}, input token {quoted(trace.decoder_input_tokens[row])}"
 
 
-def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after: Trace) -> str:
+def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after: Trace) -> Finding:
     """Say what was done to which weights, and what became of the translation."""
     kind, layer, head = change.heads.kind, change.layer, change.head
     whose = kind_words(kind) if layer is None else f"{kind_words(kind)} layer {layer + 1}"
@@ -134,7 +142,17 @@ def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after
     }[type(change)]
     row = _row_name(kind, change.rows.first, before)
     where = every if change.rows == EVERY_ROW else f"from {row} on" if change.rows.last is None else f"in {row} alone"
-    return f"With {done} {where}, {outcome_words(before, forced, after)}"
+    return describe_outcome(f"With {done} {where}", before, forced, after)
+
+
+def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
+    """Return the step whose candidates are shown: a decoder row's own, of an encoder's row the one whose token gains or
+    loses most probability.
+    """
+    if kind != "encoder":
+        return row
+    moved = np.abs(before.target_probabilities - forced.target_probabilities)
+    return max(before.scored_steps, key=lambda step: moved[step])
 
 
 def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> str:
@@ -172,13 +190,9 @@ def show(request: TranslationRequest) -> None:
     with right:
         st.markdown(f"With these weights: **{one_line(after.target_text)}**")
         st.html(compared_html(before, forced, after))
-        said = [describe_rewriting(each, before, forced, after) for each in change]
-        show_finding(" ".join(said) or "Nothing is changed yet: drag a bar.")
-        step = row
-        if head.kind == "encoder":  # the step whose own token gains or loses the most probability
-            moved = np.abs(before.target_probabilities - forced.target_probabilities)
-            step = max(before.scored_steps, key=lambda at: moved[at])
-        _show_next(request, trace, change, step)
+        nothing = Finding("Nothing is changed yet: drag a bar.")
+        show_finding(describe_rewriting(change[0], before, forced, after) if change else nothing)
+        _show_next(request, trace, change, step_shown(head.kind, row, before, forced))
     show_attempt(
         "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
         "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
@@ -211,6 +225,4 @@ def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interv
     name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
-    see = describe_next(old, new, name)
-    show_figure(candidates_figure(old, new, name), "next_tokens", alt, see)
-    show_finding(see)
+    show_figure(candidates_figure(old, new, name), "next_tokens", alt, describe_next(old, new, name))

@@ -8,7 +8,7 @@ from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
-from headlight.plots.text import format_probability, quoted, quoted_at, signed
+from headlight.plots.text import Finding, format_probability, quoted, quoted_at, signed
 from headlight.views.attention.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
@@ -42,15 +42,16 @@ def show(request: TranslationRequest) -> None:
         "token that both methods have far out on the same side."
     )
     alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
-    see = describe_contrast(contrast)
-    show_figure(contrast_figure(contrast), "contrast", alt, see)
-    show_finding(see)
+    finding = describe_contrast(contrast)
+    show_figure(contrast_figure(contrast), "contrast", alt, str(finding))
+    show_finding(finding)
     st.caption(
         "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
         "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "
         "scaled a little. Leave-one-out: how much of it is lost when no other token may read this one. Neither is the "
         "truth, and they often rank tokens otherwise: the gradient sees a very small change, leaving out makes a "
-        "sentence unlike any in training. The last token of the prefix cannot be left out. Each panel has its scale."
+        "sentence unlike any in training. The last token of the prefix cannot be left out. Ranks are "
+        "compared by Spearman's coefficient; each panel has its scale."
     )
     show_attempt(
         "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "
@@ -63,8 +64,8 @@ def most_doubtful_step(trace: Trace) -> int:
     return max(trace.scored_steps, key=lambda step: trace.candidate_probabilities[step][trace.runner_up(step)])
 
 
-def describe_contrast(contrast: Contrast) -> str:
-    """Name the highest and the lowest bar by each method, and say whether the methods rank tokens alike.
+def describe_contrast(contrast: Contrast) -> Finding:
+    """Say whether the methods rank tokens alike, and name the highest and the lowest bar by each.
 
     The begin of sentence is left out: no row was ever trained without it.
     """
@@ -76,18 +77,13 @@ def describe_contrast(contrast: Contrast) -> str:
             return f"{quoted_at(contrast.source, at)} of the source ({signed(bars[at], 2)})"
         return f"{quoted_at(contrast.prefix, at - begin + 1)} of the prefix ({signed(bars[at], 2)})"
 
-    ends = " ".join(
-        f"By {method} the highest bar is that of {named(bars, int(np.nanargmax(bars)))}, the lowest that of "
-        f"{named(bars, int(np.nanargmin(bars)))}."
+    ends = ", ".join(
+        f"by {method} {named(bars, int(np.nanargmax(bars)))} and {named(bars, int(np.nanargmin(bars)))}"
         for method, bars in values.items()
     )
-    correlation, count = rank_correlation(*values.values()), int(np.isfinite(sum(values.values())).sum())
+    correlation = rank_correlation(*values.values())
     how = "agree" if correlation >= AGREE else "agree in part" if correlation >= PARTLY else "do not agree"
+    headline = f"The two methods {how}: their ranks correlate by {signed(correlation, 2)}."
     if np.isnan(correlation):
-        agreement = f"{count} of the tokens are in both, too few or too alike to compare the methods."
-    else:
-        agreement = f"The ranks of {count} tokens correlate by {signed(correlation, 2)} (Spearman): the methods {how}."
-    return (
-        f"Above 0 speaks for {quoted(contrast.chosen)}, below for {quoted(contrast.other)}. {ends} {agreement} "
-        f"{quoted(contrast.prefix[0])} is not counted here."
-    )
+        headline = "There is too little here to compare the two methods."
+    return Finding(headline, f"Highest and lowest bar: {ends}. {quoted(contrast.prefix[0])} is not counted.")

@@ -10,7 +10,7 @@ from headlight.app.choices import choose_step, one_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import phone_container, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure
-from headlight.plots.text import kind_head_name, pluralize, quoted, signed
+from headlight.plots.text import LEAST_SHOWN, Finding, kind_head_name, pluralize, quoted, sentence_case, signed
 from transformer import Sampling
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
@@ -57,13 +57,13 @@ def _show_parts(request: TranslationRequest) -> None:
     against = None if other is None else translator.tokenizer.piece_text(other)
     what = logit_words(trace.target_tokens[step], against)
     left, right = st.columns([2, 5], gap="small")
-    see = describe_parts(parts, what)
+    finding = describe_parts(parts, what)
     with left:
-        show_figure(logit_kinds_figure(parts), "logit_kinds", f"What each kind of part adds to {what}", see)
+        show_figure(logit_kinds_figure(parts), "logit_kinds", f"What each kind of part adds to {what}", str(finding))
     with right, phone_container(2 * parts.cross.shape[1], "logit_map"):
         alt = f"What each head and each feed-forward of the decoder adds to {what}"
-        show_figure(logit_parts_figure(parts), "logit_layers", alt, see)
-    show_finding(see)
+        show_figure(logit_parts_figure(parts), "logit_layers", alt, str(finding))
+    show_finding(finding)
     st.caption(
         plain(
             "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, "
@@ -106,14 +106,18 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
     return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")
 
 
-def describe_lens(translations: Sequence[Hypothesis]) -> str:
-    """Say from which layers the decoder writes the final translation, and what it has of it from the embeddings."""
-    first, last = translations[0].ids, translations[-1].ids
-    same = [layer for layer, one in zip(layer_names(len(translations)), translations, strict=True) if one.ids == last]
-    return (
-        f"The decoder writes this very translation from: {', '.join(same)}. From the embeddings, where no token has "
-        f"read another, it writes {pluralize(len(first), 'token')}{'' if translations[0].finished else ' and goes on'}"
-        f"; {len(kept_positions(first, last))} of the translation's {len(last)} are there, in its order."
+def describe_lens(translations: Sequence[Hypothesis]) -> Finding:
+    """Say from which layer on the decoder writes the final translation, and what it has of it from the embeddings."""
+    first, last, names = translations[0], translations[-1].ids, layer_names(len(translations))
+    same = [one.ids == last for one in translations]
+    start = len(same) - same[::-1].index(False) if False in same else 0
+    before = [name for name, there in zip(names[:start], same[:start], strict=True) if there]
+    also = f"It also does from {', '.join(before)}, but not from {names[start - 1]}. " if before else ""
+    return Finding(
+        f"From {'the ' * (not start)}{names[start]} on the decoder writes this very translation.",
+        f"{also}From the embeddings, where no token has read another, it writes {pluralize(len(first.ids), 'token')}"
+        f"{'' if first.finished else ' and goes on'}; {len(kept_positions(first.ids, last))} of the translation's "
+        f"{len(last)} are there, in its order.",
     )
 
 
@@ -123,12 +127,27 @@ def logit_words(token: str, against: str | None) -> str:
     return f"logit of {quoted(token)}{lead}"
 
 
-def describe_parts(parts: LogitAttribution, what: str) -> str:
-    """Say that the parts add up, and which kind, which head and which feed-forward is the largest part."""
+_SUBJECTS = {  # each kind of part, and the ending of its verb
+    "embedding": ("the embedding", "s"),
+    "position": ("the position", "s"),
+    "self-attention": ("self-attention", "s"),
+    "cross-attention": ("cross-attention", "s"),
+    "feed-forward": ("the feed-forwards", ""),
+    "biases": ("the biases", ""),
+}
+
+
+def describe_parts(parts: LogitAttribution, what: str) -> Finding:
+    """Say which kind of part adds most and which takes most, that all parts add up, and the highest of the others."""
     kinds, (head, most) = parts.by_kind(), parts.largest_head()
-    kind, layer = max(kinds, key=lambda kind: kinds[kind]), int(parts.feed_forward.argmax())
-    return (
-        f"All parts sum to {signed(parts.total, 2)}; the run's {what} is {signed(parts.logit, 2)}. Largest kind: "
-        f"{kind}, {signed(kinds[kind], 2)}. Largest head: {kind_head_name(head)}, {signed(most, 2)}. Largest "
-        f"feed-forward: layer {layer + 1}, {signed(float(parts.feed_forward[layer]), 2)}."
+    layer = int(parts.feed_forward.argmax())
+    (against, lowest), (kind, highest) = (choose(kinds.items(), key=lambda each: each[1]) for choose in (min, max))
+    (taker, taken), (subject, ending) = _SUBJECTS[against], _SUBJECTS[kind]
+    does = f"add{ending} most" if highest > 0 else f"take{ending} least"
+    takes = f"{sentence_case(taker)} take{taken} most, {abs(lowest):.2f}. " if lowest <= -LEAST_SHOWN else ""
+    return Finding(
+        f"Of all kinds of part {subject} {does}, {abs(highest):.2f}.",
+        f"{takes}All parts sum to {signed(parts.total, 2)}; the run's {what} is {signed(parts.logit, 2)}. The highest "
+        f"head is {kind_head_name(head)} ({signed(most, 2)}), the highest feed-forward that of layer {layer + 1} "
+        f"({signed(float(parts.feed_forward[layer]), 2)}).",
     )

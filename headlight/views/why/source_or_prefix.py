@@ -9,7 +9,7 @@ from headlight.app.line import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_shares, show_translation
 from headlight.plots.contributions import source_shares_figure
-from headlight.plots.text import quoted, quoted_at
+from headlight.plots.text import Finding, percent, quoted, quoted_at
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 
@@ -32,10 +32,10 @@ def show(request: TranslationRequest) -> None:
         "before it? Left bars: ALTI+; right, paler bars: attention rollout. Look for the lowest blue bars."
     )
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
-    see = f"{describe_shares(shares)} {describe_token(trace, step, contributions.across[-1][step])}"
-    show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, see)
+    finding = describe_shares(shares)
+    show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, str(finding))
     _show_token(trace, step, contributions.across[-1][step])
-    show_finding(see)
+    show_finding(finding)
     st.caption(
         "ALTI+ (Ferrando et al. 2022) asks how near the vector of each token comes to what an attention block gives "
         "out, through residual connection and LayerNorm, and multiplies the layers as rollout does; feed-forwards are "
@@ -76,23 +76,17 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
             show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", colour)
 
 
-def describe_shares(shares: SourceShares) -> str:
+def describe_shares(shares: SourceShares) -> Finding:
     """Say the source's mean share by both methods and over sentence pairs, and which tokens have least and most."""
-    usual = "" if shares.usual is None else f" ({shares.usual:.2f} over sentence pairs of this checkpoint)"
+    usual = (
+        "" if shares.usual is None else f", which over sentence pairs of this checkpoint gives {percent(shares.usual)}"
+    )
     least, most = (
-        f"{quoted_at(shares.tokens, at, 'output token')} ({shares.alti[at]:.2f})" for at in (shares.least, shares.most)
+        f"{quoted_at(shares.tokens, at, 'output token')} ({percent(float(shares.alti[at]))})"
+        for at in (shares.least, shares.most)
     )
-    return (
-        f"By ALTI+ the source contributes {shares.mean_alti:.2f} on average{usual}, by rollout "
-        f"{shares.mean_rollout:.2f}. Lowest by ALTI+: {least}, highest: {most}."
-    )
-
-
-def describe_token(trace: Trace, step: int, row: np.ndarray) -> str:
-    """Say which source token and which of the prefix contributes most to an output token; row: [source + target]."""
-    source, prefix = np.split(row[: len(trace.source_tokens) + step + 1], [len(trace.source_tokens)])
-    return (
-        f"To {quoted_at(trace.target_tokens, step, 'output token')} contribute most "
-        f"{quoted_at(trace.source_tokens, int(source.argmax()))} of the source ({source.max():.2f}) and "
-        f"{quoted_at(trace.decoder_input_tokens[: step + 1], int(prefix.argmax()))} of the prefix ({prefix.max():.2f})."
+    return Finding(
+        f"On average {percent(shares.mean_alti)} of a token comes from the source.",
+        f"That is by ALTI+{usual}; rollout gives {percent(shares.mean_rollout)}. By ALTI+ {least} has least of the "
+        f"source, {most} most.",
     )

@@ -10,7 +10,7 @@ import torch
 from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import numbers, open_page, page_text, specs
+from support.pages import headlines, numbers, open_page, page_text, specs
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -100,7 +100,9 @@ def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
     said = page_text(app)
     token = app.slider(key="token").value - 1
     lowest = f"{units[token].min():.2f}".replace("-", "−")
-    assert f"not above 0 (lowest {lowest}) after SiLU: active are {int((units[token] > 0).sum())}." in said
+    share = f"{100 * (units[token] <= 0).mean():.0f} %"
+    assert f"{share} of {units.shape[1]} units are not above 0." in headlines(app)[0]
+    assert f"The lowest is {lowest}." in said and "SiLU multiplies each" in said
 
 
 def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):

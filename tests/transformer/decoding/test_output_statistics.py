@@ -7,6 +7,7 @@ import pytest
 from support.sentences import SENTENCES
 
 from transformer import Translator
+from transformer.data.resumable import CorpusRun
 from transformer.decoding.output_statistics import (
     OutputStatistics,
     load_outputs,
@@ -20,7 +21,7 @@ from transformer.errors import CheckpointError
 @pytest.fixture(scope="module")
 def measured(shipped) -> OutputStatistics:
     told = []
-    found = measure_outputs(shipped.model, shipped.tokenizer, SENTENCES, "forty.tsv", told.append)
+    found = measure_outputs(shipped.model, shipped.tokenizer, SENTENCES, "forty.tsv", CorpusRun(progress=told.append))
     assert told[-1] == found.sentences
     return found
 

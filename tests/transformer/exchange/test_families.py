@@ -1,6 +1,7 @@
 """BART, mBART, M2M100 and NLLB: the same numbers as Hugging Face's transformers, weight by weight, token by token."""
 
 import itertools
+import json
 import math
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from support.families import FAMILIES, LANGUAGES, write_family
 from support.same_passes import assert_same_passes
 from support.sentences import SENTENCES
+from transformers import NllbTokenizer
 
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
@@ -179,3 +181,15 @@ def test_the_languages_are_tokens_of_both_sides(both, family):
             ours.translate(["red dog"], **{f"{side}_language": "xx"})
     with pytest.raises(EmptyTextError):
         ours.trace(" ", target_language=other)
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_an_nllb_of_the_older_behaviour_ends_with_the_sources_language(tmp_path, legacy):
+    write_family(tmp_path, "nllb")
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"legacy_behaviour": legacy}))
+    theirs = NllbTokenizer.from_pretrained(tmp_path, legacy_behaviour=legacy)
+    ids = theirs("red dog")["input_ids"]
+    language = theirs.convert_tokens_to_ids("eng_Latn")
+    assert (ids[0] == language, ids[-1] == language) == (not legacy, legacy)
+    assert source_ids(Translator.import_from(tmp_path, "cpu").tokenizer, "red dog") == ids

@@ -7,6 +7,7 @@ import pytest
 
 from transformer import Translator
 from transformer.data.batching import make_examples
+from transformer.data.resumable import CorpusRun
 from transformer.errors import CheckpointError
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.head_roles import HeadRoles, load_roles, measure_roles, save_roles
@@ -25,7 +26,7 @@ PAIRS = [
 def roles(shipped):
     told = []
     examples = make_examples(PAIRS, shipped.tokenizer, shipped.model.config.max_length)
-    found = measure_roles(shipped.model, shipped.tokenizer, examples, "five.tsv", told.append)
+    found = measure_roles(shipped.model, shipped.tokenizer, examples, "five.tsv", CorpusRun(progress=told.append))
     assert told[-1] == len(PAIRS)
     return found
 

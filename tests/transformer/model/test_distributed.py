@@ -8,12 +8,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from support.short_run import PAIRS, VALID, end_of, experiment
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
 from transformer.__main__ import main
+from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import make_examples
 from transformer.errors import DeviceError
 from transformer.files import load_checksummed
@@ -44,6 +46,12 @@ def arguments(folder: Path, config, pairs) -> list[str]:
     return ["train", str(config), "--data", str(data), "--valid", str(valid), "--out"]
 
 
+def measuring(folder: Path, name: str, out: str) -> list[str]:
+    """A measurement over the pairs in a folder as a command line."""
+    model = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(folder / "pairs.tsv")]
+    return [name, *model, "--out", str(folder / f"{name}-{out}")]
+
+
 def progress_of(out: Path) -> dict:
     return json.loads(bytes(load_checksummed(out / "resume" / "state.safetensors")["progress"].tolist()))
 
@@ -68,14 +76,19 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def scenarios(tmp_path_factory) -> tuple[Path, dict[str, list[int]], str]:
-    """Both scenarios of `support.two_processes`: their folder, exit statuses, and what they told."""
+def scenarios(tmp_path_factory, translator) -> tuple[Path, dict[str, list[int]], str]:
+    """What `support.two_processes` runs: its folder, exit statuses, and what was told."""
     folder = tmp_path_factory.mktemp("scenarios")
     (folder / "arguments.json").write_text(
         json.dumps([*arguments(folder, experiment(), PAIRS), str(folder / "failed")])
     )
+    save_checkpoint(folder / "checkpoint", translator.checkpoint)
+    write_pairs(folder / "pairs.tsv", make_pairs(130, 3))
+    commands = [measuring(folder, name, "two") for name in ("heads", "outputs", "importance")]
+    (folder / "commands.json").write_text(json.dumps(commands))
     done = run([sys.executable, "-m", "support.two_processes"], folder)
     assert done.returncode == 0, done.stderr
+    (folder / "printed").write_text(done.stdout)
     return folder, json.loads((folder / "statuses.json").read_text()), done.stderr
 
 
@@ -101,6 +114,34 @@ def test_an_error_in_one_process_ends_both_with_a_sentence_each(scenarios):
         "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save.",
     ]
     assert progress_of(folder / "failed")["step"] == 3
+
+
+def test_two_processes_share_a_measurement_and_one_of_them_writes_it(scenarios, monkeypatch, capsys):
+    folder, statuses, told = scenarios
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    printed = (folder / "printed").read_text()
+    for name in ("heads", "outputs", "importance"):
+        assert statuses[name] == [0, 0], told
+        assert main(measuring(folder, name, "one")) == 0
+        one, two = (json.loads((folder / f"{name}-{out}{suffix}").read_text()) for out, suffix in sides(name))
+        assert one.keys() == two.keys()
+        if name == "heads":
+            assert one == two, "counts are whole numbers"
+            assert printed.count("encoder layer 1 head 1: ") == 1
+        elif name == "outputs":
+            assert np.allclose(one["mean_log_probabilities"], two["mean_log_probabilities"], atol=2e-4)
+            assert one["split_shares"] == two["split_shares"] and len(one["split_shares"]) == 130
+            assert printed.count("130 sentences: ") == 1
+        else:
+            numbers = [np.array([row[3:] for row in each["heads"]]) for each in (one, two)]
+            np.testing.assert_allclose(*numbers, atol=1e-6)
+    assert not list(folder.glob("*.part"))
+
+
+def sides(name: str) -> list[tuple[str, str]]:
+    """What one process wrote and what two did, the end of their files' names."""
+    return [(out, ".json" if name == "importance" else "") for out in ("one", "two")]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

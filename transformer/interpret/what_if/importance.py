@@ -4,37 +4,26 @@ The head of one sentence: all heads at once, each in a copy of the sentence of i
 pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
-import csv
-import io
-import logging
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...arrays import read_only, to_array
-from ...data.batching import Example, Examples, Ids, epoch_batches, make_examples, pad
-from ...data.pairs import TextPairs
-from ...data.tokenizer import TextTokenizer
+from ...data.batching import Example, Examples, Ids, epoch_batches, pad
+from ...data.resumable import CorpusRun, add_up, fingerprint_of
 from ...decoding.sampling import forbid_specials, most_probable
-from ...errors import CheckpointError, ConfigError
-from ...files import load_checksummed, save_checksummed, write_atomically
 from ...model.attention import causal_mask
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
 from .running import HeadMeans, apply_interventions, apply_interventions_side_by_side
-
-if TYPE_CHECKING:
-    from ...model.distributed import Processes
 
 Ablate = type[Intervention]
 ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
@@ -213,61 +202,48 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
     return best
 
 
-def summed_losses(
-    model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: HeadMeans | None = None
-) -> np.ndarray:
-    """Sum over a batch's scored tokens what each loses without each head; last, their log P itself.
+@dataclass(frozen=True, eq=False)
+class ImportanceSums:
+    """What the tokens of a corpus lose without each of `heads`, added up, so that parts of a corpus can be pooled.
 
-    -> [heads of all kinds + 1], float64, to be added up over batches and then given to `mean_importance`.
+    sums: [heads + 1, 2], over all scored tokens the sum of what is lost of log P, in nats, and that of its square; the
+    last row is of log P itself, with all heads. tokens, sentences: how many there were.
     """
-    sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
-    following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
-    lengths = torch.tensor([len(row) for row in fed], device=model.device)
-    steps = torch.arange(following.shape[1], device=model.device)
-    scored = (steps >= model.config.num_forced) & (steps < lengths[:, None])
 
-    def total(encoder: EncoderActivations) -> float:
-        seen = record_decoder(model, encoder, fed, _NOTHING)
-        return float(to_array(target_log_probabilities(model, seen.hidden, following)[scored]).sum(dtype=np.float64))
+    heads: tuple[Heads, ...]
+    sums: np.ndarray
+    tokens: int
+    sentences: int
 
-    encoder = record_encoder(model, sources, _NOTHING)
-    whole, sums = total(encoder), []
-    for head in every_head(model):
-        with apply_interventions(model, [ablate.of(head)], means):
-            changed = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
-            sums.append(whole - total(changed))
-    return np.array([*sums, whole])
+    def __add__(self, other: "ImportanceSums") -> "ImportanceSums":
+        """Pool two parts of a corpus; raises ValueError where their heads are not the same."""
+        if self.heads != other.heads:
+            raise ValueError("sums over the same heads expected")
+        counts = self.tokens + other.tokens, self.sentences + other.sentences
+        return ImportanceSums(self.heads, self.sums + other.sums, *counts)
 
+    @property
+    def means(self) -> np.ndarray:
+        """Return what a token loses on average without each head, and last its log P: [heads + 1]."""
+        return self.sums[:, 0] / self.tokens
 
-def mean_importance(model: Transformer, sums: np.ndarray, tokens: int) -> HeadImportance:
-    """Divide what `summed_losses` gave, added up over batches, by so many target tokens."""
-    means = np.asarray(sums, dtype=np.float64) / tokens
-    return HeadImportance(**_by_kind(model, means[:-1]), log_probabilities=read_only(means[-1:].reshape(())))  # type: ignore[arg-type]
+    @property
+    def deviations(self) -> np.ndarray:
+        """Return the standard deviation over the tokens of each of the means: [heads + 1]."""
+        return np.sqrt(np.maximum(self.sums[:, 1] / self.tokens - self.means**2, 0.0))
 
+    def importance(self) -> HeadImportance:
+        """Return the means as losses by kind, layer and head."""
+        kinds, layers = [head.kind for head in self.heads], [head.layer or 0 for head in self.heads]
+        losses = {}
+        for kind in AttentionKind:
+            rows = [row for row, each in enumerate(kinds) if each == kind]
+            shape = (1 + max(layers[row] for row in rows), -1)
+            losses[kind.value] = read_only(self.means[rows].reshape(shape))
+        return HeadImportance(**losses, log_probabilities=read_only(self.means[-1:].reshape(())))  # type: ignore[arg-type]
 
-logger = logging.getLogger(__name__)
 
 _TOKENS_A_BATCH = 512  # a pass for each head: small enough that seconds, not minutes, are lost when it is stopped
-
-
-class SavedSums:
-    """What was measured so far, on disk: sums over the first `rounds` rounds."""
-
-    def __init__(self, path: Path, fingerprint: int) -> None:
-        self.path, self.fingerprint = path, fingerprint
-
-    def save(self, sums: np.ndarray, rounds: int) -> None:
-        """Write them whole; raises OSError."""
-        counts = torch.tensor([rounds, self.fingerprint])
-        save_checksummed(self.path, {"sums": torch.from_numpy(sums), "counts": counts})
-
-    def load(self) -> tuple[np.ndarray, int]:
-        """Read what `save` wrote; raises CheckpointError for a damaged file, or one of another model or corpus."""
-        tensors = load_checksummed(self.path)
-        rounds, fingerprint = tensors["counts"].tolist()
-        if fingerprint != self.fingerprint:
-            raise CheckpointError(f"{self.path} was measured with another model, other pairs or other batches.")
-        return tensors["sums"].numpy().copy(), rounds
 
 
 def measure_importance(
@@ -275,90 +251,42 @@ def measure_importance(
     examples: Examples,
     ablate: Ablate = Zero,
     means: HeadMeans | None = None,
-    *,
-    saved: Path | None = None,
-    resume: bool = False,
-    processes: "Processes | None" = None,
-    progress: Callable[[int], None] | None = None,
-) -> HeadImportance:
-    """Measure the mean loss of a scored target token's log P without each head, targets teacher-forced.
+    run: CorpusRun | None = None,
+) -> ImportanceSums:
+    """Add up the loss of each scored target token's log P without each head, targets teacher-forced.
 
-    `progress` is told how many sentences are done. saved: a file for what is done so far, deleted in the end; with
-    `resume` it is gone on with, where it is there. With several processes all call this alike, each takes its share of
-    the batches, and all get the same. Raises ValueError without examples, ConfigError where `saved` is there and is not
-    to be resumed, CheckpointError where it is of something else, and OSError where it cannot be written.
+    Raises ValueError without examples, and what `add_up` does.
     """
     if not examples:
         raise ValueError("at least one sentence pair expected")
-    from ...model.distributed import Processes  # the app needs none
-
-    processes = processes or Processes()
+    heads, ids = tuple(every_head(model)), [(each.source, each.target) for each in examples]
     batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
-    rounds = [batches[first : first + processes.count] for first in range(0, len(batches), processes.count)]
-    sums, done = np.zeros(len(every_head(model)) + 1), 0
-    store = None if saved is None else SavedSums(saved, _fingerprint(model, examples, ablate, processes.count))
-    if store is not None and store.path.exists():
-        if not resume:
-            raise ConfigError(f"{saved} holds an unfinished measurement; give --resume to go on, or another --out.")
-        sums, done = store.load()
-    sentences = sum(len(batch) for some in rounds[:done] for batch in some)
-    for number, some in enumerate(rounds[done:], start=done + 1):
-        shared = [summed_losses(model, batch, ablate, means) for batch in processes.share(some)]
-        sums = sums + np.array(processes.sums(*sum(shared, np.zeros_like(sums))))
-        sentences += sum(map(len, some))
-        if store is not None and processes.first:
-            store.save(sums, number)
-        if progress and processes.first:
-            progress(sentences)
-    processes.wait()
-    if store is not None and processes.first:
-        store.path.unlink(missing_ok=True)
-    return mean_importance(model, sums, sum(len(each.target) - 1 - model.config.num_forced for each in examples))
+    replaced = means and [to_array(means.of(kind)).tobytes() for kind in AttentionKind]
+    fingerprint = partial(fingerprint_of, model, ids, ablate, replaced)
+    statistics = partial(_summed_losses, model, ablate=ablate, means=means)
+    sums = add_up(statistics, batches, np.zeros((len(heads) + 1, 2)), fingerprint, run)
+    tokens = sum(len(each.target) - 1 - model.config.num_forced for each in examples)
+    return ImportanceSums(heads, read_only(sums), tokens, len(examples))
 
 
-def _fingerprint(model: Transformer, examples: Examples, ablate: Ablate, processes: int) -> int:
-    """Return a number that another model, corpus, ablation or number of processes does not have."""
-    value = zlib.crc32(repr(([(each.source, each.target) for each in examples], ablate, processes)).encode())
-    for parameter in model.parameters():
-        value = zlib.crc32(parameter.detach().cpu().contiguous().flatten().view(torch.uint8).numpy(), value)  # type: ignore[arg-type]
-    return value
+def _summed_losses(
+    model: Transformer, batch: Sequence[Example], *, ablate: Ablate, means: HeadMeans | None
+) -> np.ndarray:
+    """Sum over a batch's scored tokens what each loses without each head, as `ImportanceSums.sums`."""
+    sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
+    following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
+    lengths = torch.tensor([len(row) for row in fed], device=model.device)
+    steps = torch.arange(following.shape[1], device=model.device)
+    scored = (steps >= model.config.num_forced) & (steps < lengths[:, None])
 
+    def log_p(encoder: EncoderActivations) -> np.ndarray:
+        seen = record_decoder(model, encoder, fed, _NOTHING)
+        return to_array(target_log_probabilities(model, seen.hidden, following)[scored]).astype(np.float64)
 
-def write_importance(
-    out: Path,
-    model: Transformer,
-    tokenizer: TextTokenizer,
-    pairs: TextPairs,
-    *,
-    resume: bool = False,
-    processes: "Processes | None" = None,
-    reporter: Callable[[int], Callable[[int], None]] | None = None,
-) -> None:
-    """Measure all heads over sentence pairs into a CSV file, as `measure_importance` does; "OUT.part" is what is saved.
-
-    `reporter` makes the progress callback from the number of sentences. Raises DataError where no pair fits the model.
-    """
-    from ...model.distributed import Processes  # the app needs none
-
-    processes = processes or Processes()
-    examples = make_examples(pairs, tokenizer, model.config.max_length)
-    saved, progress = out.with_name(f"{out.name}.part"), reporter(len(examples)) if reporter else None
-    measured = measure_importance(model, examples, saved=saved, resume=resume, processes=processes, progress=progress)
-    if processes.first:
-        write_table(out, measured)
-        logger.info("%d sentences, log P of a token %.3f on average", len(examples), measured.log_probabilities)
-        for heads, loss in measured.ranked()[:3]:
-            logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
-
-
-def write_table(path: Path, importance: HeadImportance) -> None:
-    """Write a corpus's losses as CSV, the most important head first; raises OSError.
-
-    Layers and heads count from 1, as on the pages; `intervention` is the text of the ablation, which counts from 0.
-    """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["kind", "layer", "head", "loss_in_nats_a_token", "intervention"])
-    for heads, loss in importance.ranked():
-        rows.writerow([heads.kind, heads.layer + 1, heads.head + 1, f"{loss:.6f}", f"zero:{heads}"])  # type: ignore[operator]
-    write_atomically(path, text.getvalue().encode())
+    encoder = record_encoder(model, sources, _NOTHING)
+    whole, losses = log_p(encoder), []
+    for head in every_head(model):
+        with apply_interventions(model, [ablate.of(head)], means):
+            changed = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
+            losses.append(whole - log_p(changed))
+    return np.array([(each.sum(), (each**2).sum()) for each in (*losses, whole)])

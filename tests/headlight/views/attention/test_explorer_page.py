@@ -134,7 +134,7 @@ def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
         assert len(told["look"]) == 3
         for head, role in zip(measured, told["roles"], strict=True):
             share = counts[kind][head.layer][head.head].get(head.label, 0) / 400
-            said = f"it has this label in {percent(share)} of 400 sentences"
+            said = f"it has this label in {percent(share)} of 400 sentence pairs, their references fed"
             assert role == (said if head.label else "")
     alone, _ = unpack(explorer_blob(trace))
     assert not any(any(alone["kinds"][kind]["roles"]) for kind in KINDS), "nothing is said of what was not measured"

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.pages import components, open_page, page_text
+from support.pages import components, headlines, open_page, page_text
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -25,7 +25,7 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     assert given["step"] == 3
     assert given["next"] == list(trace.target_tokens)
     assert [step["rank"] for step in given["steps"]] == [1] * len(trace.target_ids)
-    assert "has the highest entropy" in page_text(app)
+    assert "The model is least sure at step" in headlines(app)[0]
 
 
 @pytest.mark.parametrize("step", ["-1", "9" * 5000, "evil", "", "²", "<b>"])

@@ -236,7 +236,7 @@ def test_sizes_that_do_not_fit_are_refused_with_a_sentence():
 
 def test_the_wrong_way_is_counted():
     text = page_text(open_inside(inside="splitting into heads"))
-    assert "16 of 24 cells stand in the row of another token" in text
+    assert "16 of 24 cells into another token's row" in text
     assert "both ways agree" in page_text(open_inside(inside="splitting into heads", split_heads="1"))
 
 

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support.pages import components, open_page, page_text, specs
+from support.pages import components, headlines, open_page, page_text, specs
 
 from headlight.app import results
 from headlight.views.positions.content import describe_repetition, describe_sum
@@ -45,7 +45,7 @@ def opened(page: str, kind: str, **query: str):
 def test_without_positions_there_is_nothing_to_draw(view):
     app = opened("positions", "none", positions=view)
     assert not app.get("plotly_chart")
-    assert "This model adds no positions to its embeddings" in page_text(app)
+    assert headlines(app) == ["This model adds no positions: its encoder reads a multiset."]
 
 
 def test_without_positions_the_sum_is_the_embedding(folder):
@@ -53,7 +53,7 @@ def test_without_positions_the_sum_is_the_embedding(folder):
     trace = own.trace(TEXT)
     summed = embedding_sum(own.model, trace.source_ids, trace.source_tokens)
     np.testing.assert_array_equal(summed.embeddings, summed.total)
-    assert describe_sum(summed) in page_text(app) and describe_repetition(summed) in page_text(app)
+    assert headlines(app) == [describe_sum(summed).headline, describe_repetition(summed)[0].headline]
     assert not has_formula(own.model)
     with pytest.raises(ValueError, match="got positions of the kind none"):
         model_encoding(own.model)
@@ -77,14 +77,14 @@ def test_what_is_multiplied_is_said_to_be(view):
     said = page_text(app)
     assert "This model's table is made with a slip" in said
     if view == "wavelengths":  # the first pair turns by one radian a position, all others by more: 127 of them
-        rotated = f"within 128 positions, and the slowest rotates by {math.degrees(127):,.2f}°"
-        assert f"In this model 128 of 128 pairs rotate fully at least once {rotated}" in said
+        assert headlines(app) == ["In this model 128 of 128 pairs turn fully within 128 positions."]
+        assert f"The slowest turns by {math.degrees(127):,.2f}°." in said
         (spec,) = specs(app)
         assert spec["layout"]["yaxis"]["tickformat"] == "~g", "1, 0.1, 0.01: whole numbers would all be 0"
         marks = [data for data in spec["data"] if data.get("mode") == "markers"]
         assert len(marks) == 2 and all("%{y:,.2~r}" in data["hovertemplate"] for data in marks)
     if view == "matrix":
-        assert "base 1 / 10,000" in said and "the slower it changes (in this model, the faster)" in said
+        assert "base 1 / 10,000" in said and "slower it changes (in this model, the faster)" in said
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import findings, open_page, page_text, shows_only_text, specs
+from support.pages import findings, headlines, open_page, page_text, shows_only_text, specs
 
 PAGE = "pages/positions.py"
 CHARTS = {"curves": 2, "matrix": 2, "similarity": 3, "wavelengths": 1, "rotation": 2, "embedding sum": 2}
@@ -94,7 +94,8 @@ def test_adding_shows_the_visitors_tokens_and_offers_a_sentence_with_a_repetitio
     assert not app.exception
     labels = specs(app)[0]["layout"]["yaxis"]["ticktext"]
     assert labels[:6] == ["▁The", "▁old", "▁man", "▁saw", "▁the", "▁old"]
-    assert "“▁old” occurs 3 times, first at positions 1 and 5" in page_text(app)
+    assert headlines(app)[-1].startswith("After the addition two copies of “▁old” are ")
+    assert "It occurs 3 times, first at positions 1 and 5" in page_text(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])

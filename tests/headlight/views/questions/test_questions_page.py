@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, components, findings, open_page, page_text
+from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
 from headlight.views.architecture.page import VIEWS as ARCHITECTURE
@@ -100,12 +100,12 @@ def test_the_lens_ends_with_the_models_own_choice():
     assert len(cells) == 4 * 6
     assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
-    assert "The final token is the top-1 prediction from" in page_text(app)
+    assert "6 final tokens lead before the last layer." in headlines(app)[0]
 
 
 def test_confidence_counts_the_samples_tokens():
     text = page_text(open_page("pages/logits.py", logits="calibration"))
-    assert "of 4,249 tokens" in text and "ε = 0.1, its loss is least at a probability of 0.9000" in text
+    assert "of 4,249 tokens" in text and "ε = 0.1, the loss of a right token is least at 0.9000," in text
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -114,7 +114,7 @@ def test_every_question_has_an_answer_a_figure_and_a_link(question, checkpoint):
     app = open_page("pages/questions.py", question=question.question, checkpoint=checkpoint, text="I love my teacher.")
     assert not app.exception and not app.warning
     assert app.subheader[0].value == question.question
-    assert len(app.get("plotly_chart")) == 1 and findings(app)
+    assert len(app.get("plotly_chart")) == len(headlines(app)) == 1
     link = app.get("page_link")[0].proto
     assert question.link.label == link.label
     assert {name: values[0] for name, values in parse_qs(link.query_string).items()} == dict(question.link.query)

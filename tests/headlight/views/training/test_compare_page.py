@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button
-from support.pages import open_page, page_text
+from support.pages import headlines, open_page, page_text
 
 from headlight.app import results
 from headlight.views.training.compare import HYPERPARAMETERS
@@ -56,7 +56,7 @@ def test_both_runs_stand_in_one_figure_and_are_compared(monkeypatch):
     (figure,) = charts(app)
     assert [trace["name"] for trace in figure["data"]] == ["pre-norm", "pre-norm", "post-norm", "post-norm"]
     assert [trace.get("yaxis", "y") for trace in figure["data"]] == ["y", "y2"] * 2
-    assert "With “pre-norm”, " in page_text(app) and "were right after 30 updates, short of the goal" in page_text(app)
+    assert headlines(app)[0].startswith("“pre-norm” gets ") and "after 30 and 30 updates" in page_text(app)
     assert {metric.label for metric in app.metric} == {"Update", "Loss", "Exact match", "Time"}
     assert not button(app, "Stop both")
 

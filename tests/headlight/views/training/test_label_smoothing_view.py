@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, open_page, page_text, shows_only_text, specs, tables
+from support.pages import ROOT, headlines, open_page, page_text, shows_only_text, specs, tables
 
 from headlight.app import results
 from transformer import Translator
@@ -27,7 +27,8 @@ def test_the_view_opens_with_both_forms_their_losses_and_this_models_confidence(
     assert names[1] == "ε 0.1: least 0.390 at p = 0.920" and len(names) == 4
     assert "0.434944" in tables(app)
     text = page_text(app)
-    assert "at p = 0.920 when spread over all classes, at 0.900 in the other form" in text
+    assert headlines(app)[1] == "Spread over all classes, the loss is least at p = 0.920."
+    assert "In the other form, at 0.900;" in text
     assert "ε = 0.1 spread over all 12,000 classes" in text and "below 1.264 nats per token" in text
     trace = Translator.load(ROOT / "checkpoints" / "en-de", "cpu").trace("I love my teacher.")
     assert f"{trace.target_probabilities.max():.4f}" in text
@@ -53,7 +54,7 @@ def test_garbage_in_the_url_falls_back(query):
 @pytest.mark.parametrize("epsilon", ["0.0", "0.95"])
 def test_the_ends_of_the_slider(epsilon):
     app = open_smoothing(epsilon=epsilon)
-    assert f"mass ε = {float(epsilon):g} is taken" in page_text(app) and len(specs(app)) == 5
+    assert f"With ε = {float(epsilon):g} each other gets" in page_text(app) and len(specs(app)) == 5
 
 
 def test_a_sentence_that_cannot_be_translated_costs_the_last_figure_alone():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, components, open_page, page_text
+from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
 from headlight.components.show import NEWEST
@@ -48,7 +48,7 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     np.testing.assert_allclose(sent(given), trajectory.cross, atol=1e-5)
     layer, head = focus_of(replay, trajectory, "cross").most_changed()
     assert (given["layer"], given["head"]) == (layer, head), "the head that changed most"
-    assert output_story(replay, trajectory) in page_text(app)
+    assert headlines(app) == [output_story(replay, trajectory).headline]
     assert head_story(focus_of(replay, trajectory, "cross"), layer, head) in page_text(app)
     assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
     assert "the mean of 3 saves" in page_text(app)

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.pages import ROOT, components, open_page, page_text
+from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
 from transformer import Translator
@@ -42,7 +42,8 @@ def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
     assert chosen(app) == (str(layer + 1), str(head + 1)) and not app.query_params
     np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-7)
     assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
-    assert "the largest weight between two words" in page_text(app) and "Lowest-probability token" in page_text(app)
+    reading, least = headlines(app)
+    assert reading.startswith("The row predicting “") and least.startswith("The least probable output token is “")
 
 
 @pytest.mark.parametrize(

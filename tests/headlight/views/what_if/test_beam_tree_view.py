@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support.claims import as_percent, as_printed
+from support.claims import as_percent, as_printed, told
 from support.pages import components, open_page, page_text
 from support.traced import traces, translator
 
@@ -42,26 +42,53 @@ def test_the_best_and_its_continuations_stand_above_and_on_one_row_each_in_words
         assert as_percent(said[3], branch["chance"]) and as_printed(said[4], branch["log_probability"])
 
 
+GREW = re.compile(r"grew (\d+) branches, one for each token: of these (\d+) ended, (\d+) fell .*?, (\d+) stayed open")
+BEHIND = re.compile(r"After step (\d+) the best translation was only in place (\d+)\. At no step was it farther back ")
+
+
+def check_behind(text, places):
+    """What is said of the places of the best in the beam, step by step."""
+    if not places:
+        assert text.startswith("The best translation ended with its first token.")
+    elif max(places) == 1:
+        assert text.startswith("The best translation led the unfinished ones at every step.")
+    else:
+        step, place = map(int, BEHIND.match(text).groups())
+        assert place == max(places) == places[step - 1], text
+
+
 def test_what_became_of_all_branches_and_where_the_best_was_behind_is_counted():
     behind = 0
     for trace in traces()[:12:2]:
         record = translator().beam_search(trace.source_text, Beam(3))
-        counted = re.findall(r"\d+", describe_tree(search_tree(record)))
+        text = told(describe_tree(search_tree(record)))
         prefixes = {ids for kept in record.kept for ids in kept} | {one.ids for one in record.ended}
         went_on = {ids[:-1] for ids in prefixes}
         ended = {one.ids for one in record.ended}
         left = list(prefixes - went_on - ended)
         is_open = [ids for ids in left if len(ids) == len(record.kept)]
         sizes = [len(prefixes), len(ended), len(left) - len(is_open), len(is_open)]
-        assert [int(each) for each in counted[:4]] == sizes
+        assert [int(each) for each in GREW.search(text).groups()] == sizes
         best = record.ended[0].ids
         places = [1 + list(kept).index(best[: len(kept[0])]) for kept in record.kept[: len(best) - 1]]
-        if places:
-            assert int(counted[4]) == max(places) and places[int(counted[5]) - 1] == max(places)
-            behind += max(places) > 1
+        check_behind(text, places)
+        behind += max(places, default=1) > 1
     assert behind
-    assert best_branch(MADE) == 3 and describe_tree(MADE).endswith("in place 2 of the unfinished ones, after step 1.")
-    assert describe_tree(MADE[:3]).endswith("still open at the end: 0.")
+    assert best_branch(MADE) == 3 and told(describe_tree(MADE[:3])).startswith(
+        "No translation had ended when the search"
+    )
+
+
+def test_the_place_that_is_named_is_the_farthest_back_on_the_way_to_the_best():
+    """Over random places in the beam of the best one's beginnings."""
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        places = random.integers(1, 11, random.integers(0, 9)).tolist()
+        way = [Branch(tuple(range(at + 1)), at - 1, -1.0 - at, place) for at, place in enumerate(places)]
+        last = len(places)
+        end = Branch(tuple(range(last + 1)), last - 1, -1.0 - last, None, Outcome.ENDED, 1, -0.5)
+        others = [Branch((90 + at,), -1, -9.0, at, Outcome.FELL_OUT) for at in range(1, 4)]
+        check_behind(told(describe_tree([*way, end, *others])), places)
 
 
 def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.made import made_trace
 from support.pages import components, open_page, page_text, specs
 from support.traced import traces, translator
 
@@ -16,6 +17,7 @@ from headlight.views.what_if.rewriting import (
     heads_of,
     interventions_of,
     rows_of,
+    step_shown,
     weights_in,
 )
 from transformer.interpret.what_if.intervention import parse
@@ -67,6 +69,21 @@ def test_candidates_of_both_runs_stand_beside_each_other():
     unchanged, changed = figure.data
     assert list(unchanged.x) == [0.5, 0.2, 0.15, 0.05] and list(changed.x) == [0.1, 0.2, 0.05, 0.6]
     assert figure.layout.yaxis.ticktext[0] == "&lt;piece 1&gt;"
+
+
+def test_of_a_row_of_the_encoder_the_step_is_shown_whose_token_gains_or_loses_most():
+    """Over random probabilities of the three tokens in both runs; of other rows it is the row's own step."""
+    random, ways = np.random.default_rng(2), set()
+    for _ in range(200):
+        old, new = random.uniform(0.01, 0.99, (2, 3))
+        forced = int(random.integers(2))
+        before, after = (made_trace(target_probabilities=each, num_forced=forced) for each in (old, new))
+        step = step_shown("encoder", 0, before, after)
+        moves = [abs(a - b) for a, b in zip(old, new, strict=True)]
+        assert step >= forced and moves[step] == max(moves[forced:])
+        ways.add(bool(old[step] > new[step]))
+        assert step_shown("cross", 2, before, after) == step_shown("decoder", 2, before, after) == 2
+    assert ways == {True, False}
 
 
 @pytest.mark.parametrize(

@@ -101,5 +101,6 @@ def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_h
 
 def test_where_there_is_too_little_to_compare_the_sentence_says_so():
     nothing = Attribution(np.zeros(1), np.array([0.0]), 0.0)
-    text = describe_contrast(contrast(source=("a",), prefix=("<s>",), gradient=nothing, left_out=nothing))
-    assert "too few or too alike to compare the methods. “<s>” is not counted here." in text
+    found = describe_contrast(contrast(source=("a",), prefix=("<s>",), gradient=nothing, left_out=nothing))
+    assert found.headline == "There is too little here to compare the two methods."
+    assert found.more.endswith(" “<s>” is not counted.")

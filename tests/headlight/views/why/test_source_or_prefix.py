@@ -74,7 +74,7 @@ def test_tokens_are_escaped_in_the_figure_and_without_pairs_there_is_no_second_l
     figure = source_shares_figure(evil, 1)
     assert "&lt;b&gt;x" in figure.layout.xaxis.ticktext[0] and "<b>x" not in figure.data[0].hovertext[0]
     assert len(figure.data) == 5 and figure.layout.shapes[0].x0 == pytest.approx(0.53)
-    assert "over sentence pairs" not in describe_shares(evil)
+    assert "over sentence pairs" not in str(describe_shares(evil))
 
 
 def test_a_low_share_is_called_a_sign_and_no_proof():

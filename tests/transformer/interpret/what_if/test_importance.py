@@ -1,32 +1,44 @@
 """The importance of heads: all at once as one at a time, against NumPy, over a corpus, stopped and resumed."""
 
 import csv
+import hashlib
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import random_sources, unlike_model
+from support.small import bias_logits, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
-from support.tiny import make_pairs
+from support.tiny import make_pairs, write_pairs
 
 from transformer import Translator
 from transformer.__main__ import main
 from transformer.data.batching import make_examples
+from transformer.data.resumable import CorpusRun
+from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import CheckpointError, ConfigError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import importance as importances
 from transformer.interpret.what_if.importance import (
+    ImportanceSums,
     every_head,
     head_importance,
     head_losses,
     joined,
     measure_importance,
 )
+from transformer.interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.running import HeadMeans, apply_interventions, apply_interventions_side_by_side
+from transformer.interpret.what_if.running import (
+    HeadMeans,
+    apply_interventions,
+    apply_interventions_side_by_side,
+    measure_means,
+)
 from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
 
@@ -78,6 +90,18 @@ def test_without_the_heads_that_turn_it_and_no_others_greedy_decoding_leaves_the
     assert 0 < sum(turned.values()) < len(turned)
     for heads, turns in turned.items():
         assert (shipped.translate([text], interventions=[f"zero:{heads}"])[0] != trace.target_text) == turns
+
+
+def test_what_decoding_never_chooses_turns_no_translation():
+    """Padding is the most probable token at every step, and no head makes greedy decoding take it."""
+    model = bias_logits(unlike_model(), {0: 30.0, 3: 1.0})
+    (best,) = decode(model, [SOURCE], Greedy())
+    found, turned = head_importance(model, SOURCE, best.ids), []
+    for heads in every_head(model):
+        with apply_interventions(model, [Zero.of(heads)]):
+            turned.append(decode(model, [SOURCE], Greedy())[0].ids != best.ids)
+        assert found.turned[heads.kind][heads.layer, heads.head] == turned[-1]
+    assert 0 < sum(turned) < len(turned)
 
 
 def test_each_sentence_of_a_batch_has_interventions_of_its_own():
@@ -136,75 +160,221 @@ def test_over_a_corpus_it_is_the_mean_over_all_target_tokens(translator, example
     assert float(found.log_probabilities) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_measurement_that_was_stopped_goes_on(translator, examples, tmp_path):
-    model, saved, told = translator.model, tmp_path / "some.part", []
-    whole = measure_importance(model, examples)
+def test_the_sums_have_every_token_and_its_square(translator, examples):
+    """Of each pair alone, token by token, added up here."""
+    alone = [head_importance(translator.model, each.source, each.target[1:]) for each in examples]
+    found = measure_importance(translator.model, examples)
+    assert (found.sentences, found.tokens) == (9, sum(len(each.target) - 1 for each in examples))
+    assert found.heads == tuple(every_head(translator.model))
+    losses = [np.concatenate([each.of(head.kind)[head.layer, head.head] for each in alone]) for head in found.heads]
+    values = np.array([*losses, np.concatenate([each.log_probabilities for each in alone])])
+    np.testing.assert_allclose(found.sums[:, 0], values.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(found.sums[:, 1], (values**2).sum(axis=1), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.deviations, values.std(axis=1), atol=1e-5)
 
-    def stop(sentences):
-        told.append(sentences)
-        if len(told) == 2:
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        measure_importance(model, examples, saved=saved, progress=stop)
-    with pytest.raises(ConfigError, match="--resume"):
-        measure_importance(model, examples, saved=saved)
-    with pytest.raises(CheckpointError, match="other pairs"):
-        measure_importance(model, examples[1:], saved=saved, resume=True)
-    with pytest.raises(CheckpointError, match="other pairs"):
-        measure_importance(unlike_model(vocab_size=90), examples, saved=saved, resume=True)
-    after: list[int] = []
-    found = measure_importance(model, examples, saved=saved, resume=True, progress=after.append)
-    assert after[0] > told[-1] and after[-1] == len(examples) and not saved.exists()
-    assert all(np.array_equal(found.of(kind), whole.of(kind)) for kind in ("encoder", "decoder", "cross"))
+def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
+    whole = measure_importance(translator.model, examples)
+    both = measure_importance(translator.model, examples[:4]) + measure_importance(translator.model, examples[4:])
+    np.testing.assert_allclose(both.sums, whole.sums, atol=1e-4)
+    assert (both.tokens, both.sentences) == (whole.tokens, whole.sentences)
+    with pytest.raises(ValueError, match="same heads"):
+        whole + replace(whole, heads=whole.heads[::-1])
 
 
 class InThreads(Processes):
-    """Two processes as two threads: they add up what the real ones add up over gloo."""
+    """Two processes as two threads: they gather what the real ones gather over gloo."""
 
-    given: dict[int, tuple[float, ...]] = {}
+    given: dict[int, torch.Tensor] = {}
     barrier = threading.Barrier(2)
 
+    def gather(self, tensor):
+        self.given[self.rank] = tensor
+        self.barrier.wait()
+        gathered = torch.stack([self.given[rank] for rank in range(self.count)])
+        self.barrier.wait()
+        return gathered
+
     def sums(self, *values):
-        self.given[self.rank] = values
-        self.barrier.wait()
-        total = [sum(some) for some in zip(*self.given.values(), strict=True)]
-        self.barrier.wait()
-        return total
+        return self.gather(torch.tensor(values, dtype=torch.float64)).sum(0).tolist()
+
+
+def by_two(model, examples, run):
+    """Measure in both threads; return what each gets."""
+    runs = [replace(run, processes=InThreads(rank, 2)) for rank in (0, 1)]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda each: measure_importance(model, examples, run=each), runs))
+
+
+def stop_after(rounds):
+    """Return what is told, and a progress callback that stops the measurement after so many rounds."""
+    told = []
+
+    def progress(sentences):
+        told.append(sentences)
+        if len(told) == rounds:
+            raise KeyboardInterrupt
+
+    return told, progress
+
+
+def test_a_measurement_that_was_stopped_goes_on(translator, examples, tmp_path):
+    model, saved = translator.model, tmp_path / "some.part"
+    whole, (told, stop) = measure_importance(model, examples), stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        measure_importance(model, examples, run=CorpusRun(saved=saved, progress=stop))
+    with pytest.raises(ConfigError, match="--resume"):
+        measure_importance(model, examples, run=CorpusRun(saved=saved))
+    after: list[int] = []
+    go_on = CorpusRun(saved=saved, resume=True, progress=after.append)
+    found = measure_importance(model, examples, run=go_on)
+    assert after[0] > told[-1] and after[-1] == len(examples) and np.array_equal(found.sums, whole.sums)
+    after.clear()
+    assert np.array_equal(measure_importance(model, examples, run=go_on).sums, whole.sums) and not after
+
+
+def test_what_is_resumed_is_of_the_same_weights_pairs_and_ablation(translator, examples, tmp_path):
+    model, saved = translator.model, tmp_path / "some.part"
+    first, second = (measure_means(model, some) for some in (examples[:3], examples[3:]))
+    measure_importance(model, examples, Mean, first, CorpusRun(saved=saved))
+    go_on = CorpusRun(saved=saved, resume=True)
+    for other in (
+        (model, examples[1:], Mean, first),
+        (unlike_model(vocab_size=90), examples, Mean, first),
+        (model, examples, Zero, first),
+        (model, examples, Uniform, first),
+        (model, examples, Mean, second),
+    ):
+        with pytest.raises(CheckpointError, match="of another measurement"):
+            measure_importance(*other, run=go_on)
+    measure_importance(model, examples, Mean, first, go_on)
+
+
+def test_another_number_of_processes_goes_on_with_what_one_began(translator, examples, tmp_path):
+    begun, (_, stop) = tmp_path / "one.part", stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        measure_importance(translator.model, examples, run=CorpusRun(saved=begun, progress=stop))
+    told: list[int] = []
+    found = by_two(translator.model, examples, CorpusRun(saved=begun, resume=True, progress=told.append))
+    whole = measure_importance(translator.model, examples)
+    assert told[0] > 2 and told[-1] == len(examples)
+    for each in found:
+        np.testing.assert_allclose(each.sums, whole.sums, atol=1e-9)
+
+
+def test_one_process_goes_on_with_what_two_began(translator, examples, tmp_path):
+    begun, (told, stop) = tmp_path / "two.part", stop_after(1)
+    runs = [CorpusRun(saved=begun, progress=stop, processes=InThreads(rank, 2)) for rank in (0, 1)]
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(measure_importance, translator.model, examples, run=runs[1])
+        with pytest.raises(KeyboardInterrupt):
+            measure_importance(translator.model, examples, run=runs[0])
+        InThreads.barrier.abort()  # as the other process ends when one has
+        assert isinstance(second.exception(), threading.BrokenBarrierError)
+    InThreads.barrier.reset()
+    after: list[int] = []
+    go_on = CorpusRun(saved=begun, resume=True, progress=after.append)
+    found = measure_importance(translator.model, examples, run=go_on)
+    assert after[0] > told[0] >= 2
+    np.testing.assert_allclose(found.sums, measure_importance(translator.model, examples).sums, atol=1e-9)
 
 
 def test_two_processes_measure_what_one_does(translator, examples, tmp_path):
-    model, told = translator.model, []
-
-    def measure(rank):
-        how = {"saved": tmp_path / "saved.part", "progress": told.append}
-        return measure_importance(model, examples, processes=InThreads(rank, 2), **how)
-
-    with ThreadPoolExecutor(2) as pool:
-        two = list(pool.map(measure, (0, 1)))
-    one = measure_importance(model, examples)
-    for kind in ("encoder", "decoder", "cross"):
-        assert np.array_equal(two[0].of(kind), two[1].of(kind))
-        np.testing.assert_allclose(two[0].of(kind), one.of(kind), atol=1e-9)
+    told: list[int] = []
+    two = by_two(translator.model, examples, CorpusRun(saved=tmp_path / "saved.part", progress=told.append))
+    one = measure_importance(translator.model, examples)
+    assert np.array_equal(two[0].sums, two[1].sums)
+    np.testing.assert_allclose(two[0].sums, one.sums, atol=1e-9)
     assert told[-1] == len(examples) and told == sorted(set(told)), "one process tells"
 
 
-def test_the_command_writes_a_table_and_resumes(checkpoint_folder, tmp_path, monkeypatch):
+@pytest.fixture
+def command(checkpoint_folder, tmp_path, monkeypatch):
+    """Run `importance` over some pairs, into a file; returns the exit status."""
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"{source}\t{target}\n" for source, target in make_pairs(4, 3)))
-    out = tmp_path / "heads.csv"
-    command = ["importance", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--out", str(out)]
-    assert main(command) == 0
+
+    def run(pairs, out, *more):
+        path = str(write_pairs(tmp_path / f"{out.stem}.tsv", pairs))
+        return main(["importance", "--checkpoint", str(checkpoint_folder), "--pairs", path, "--out", str(out), *more])
+
+    return run
+
+
+def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_path):
+    out, translator = tmp_path / "heads.csv", Translator.load(checkpoint_folder, "cpu")
+    assert command(make_pairs(4, 3), out) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    assert list(rows[0]) == ["kind", "layer", "head", "loss_in_nats_a_token", "intervention"]
-    expected = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3)).ranked()
+    examples = make_examples(make_pairs(4, 3), translator.tokenizer, translator.model.config.max_length)
+    expected, sums = (
+        translator.head_importance(make_pairs(4, 3)).ranked(),
+        measure_importance(translator.model, examples),
+    )
     assert len(rows) == len(expected)
+    tokens = sum(len(example.target) - 1 for example in examples)
     for row, (heads, loss) in zip(rows, expected, strict=True):
         assert row["intervention"] == f"zero:{heads.kind}.{int(row['layer']) - 1}.{int(row['head']) - 1}"
         assert float(row["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
+        assert (int(row["tokens"]), int(row["sentences"])) == (tokens, 4)
+        at = sums.heads.index(heads)
+        assert [float(row["sum"]), float(row["sum_of_squares"])] == pytest.approx(sums.sums[at].tolist(), rel=1e-9)
+        assert float(row["standard_deviation"]) == pytest.approx(sums.deviations[at], abs=1e-6)
+    told = json.loads((tmp_path / "heads.csv.json").read_text())
+    assert told["weights"] == hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
+    assert told["ablation"] == "zero" and [each["name"] for each in told["pairs"]] == ["heads.tsv"]
+    assert sorted(path.name for path in tmp_path.glob("heads.csv*")) == ["heads.csv", "heads.csv.json"]
     (tmp_path / "heads.csv.part").write_bytes(b"damaged")
-    assert main(command) == 1 and main([*command, "--resume"]) == 1
+    assert command(make_pairs(4, 3), out) == 1 and command(make_pairs(4, 3), out, "--resume") == 1
     (tmp_path / "heads.csv.part").unlink()
-    assert main([*command, "--resume"]) == 0
+    assert command(make_pairs(4, 3), out, "--resume") == 0
+
+
+def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, capsys):
+    pairs, (whole, one, two, out) = (
+        make_pairs(9, 3),
+        (tmp_path / f"{name}.csv" for name in ("all", "one", "two", "out")),
+    )
+    assert [command(pairs, whole), command(pairs[:4], one), command(pairs[4:], two)] == [0, 0, 0]
+    assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
+    merged, expected = ImportanceTable.load(out), ImportanceTable.load(whole)
+    np.testing.assert_allclose(merged.sums.sums, expected.sums.sums, atol=1e-4)
+    assert (merged.sums.tokens, merged.sums.sentences) == (expected.sums.tokens, 9)
+    assert [(each.name, each.sentences) for each in merged.pairs] == [("one.tsv", 4), ("two.tsv", 5)]
+    cells, of_whole = ([row.split(",") for row in path.read_text().splitlines()] for path in (out, whole))
+    assert [row[:3] for row in cells] == [row[:3] for row in of_whole], "ranked alike"
+    capsys.readouterr()
+    for content, words in (({"weights": "0" * 64}, "same weights"), ({"ablation": "mean"}, "same ablation")):
+        other = tmp_path / "other.csv"
+        stored = json.loads((tmp_path / "two.csv.json").read_text())
+        (tmp_path / "other.csv.json").write_text(json.dumps(stored | content))
+        assert main(["merge", str(one), str(other), "--out", str(out)]) == 1 and words in capsys.readouterr().err
+    assert main(["merge", str(one), str(one), "--out", str(out)]) == 1
+    assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
+    assert main(["merge", str(tmp_path / "none.csv"), str(one), "--out", str(out)]) == 1
+    assert "none.csv.json is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"tokens": 0},
+        {"sentences": "9"},
+        {"ablation": "burnt"},
+        {"pairs": []},
+        {"heads": [["encoder", 0, 0, float("nan"), 1.0]]},
+        {"heads": [["encoder", 0, -1, 1.0, 1.0]]},
+        {"heads": [["encoder", 0, 0, 1.0, -1.0]]},
+        {"heads": 5},
+        {"log_probability": [1.0]},
+    ],
+)
+def test_a_damaged_table_is_refused_in_a_sentence(tmp_path, change):
+    sums = ImportanceSums(tuple(every_head(unlike_model())), np.ones((33, 2)), 7, 2)
+    path = tmp_path / "heads.csv"
+    ImportanceTable(sums, "f" * 64, "zero", (MeasuredPairs("a.tsv", "e" * 64, 2),)).save(path)
+    assert np.array_equal(ImportanceTable.load(path).sums.sums, sums.sums)
+    stored = json.loads((tmp_path / "heads.csv.json").read_text())
+    (tmp_path / "heads.csv.json").write_text(json.dumps(stored | change))
+    with pytest.raises(CheckpointError, match="heads.csv.json cannot be read"):
+        ImportanceTable.load(path)
