@@ -82,7 +82,9 @@ def _outcome(before: Trace, after: Trace) -> str:
     if before.target_ids == after.target_ids:
         return "the translation stays the same"
     old, new = words_of(before.target_tokens), words_of(after.target_tokens)
-    lost, gained, parts = [], [], 0
+    lost: list[str] = []
+    gained: list[str] = []
+    parts = 0
     for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             lost, gained, parts = lost + old[start:stop], gained + new[begin:end], parts + 1
