@@ -59,7 +59,10 @@ class Presenter extends Component {
   list() {
     const dialog = this.find("dialog");
     if (dialog.open) dialog.close();
-    else dialog.showModal();
+    else {
+      dialog.showModal();
+      dialog.scrollTop = 0; // not at the button that has the focus, below
+    }
   }
 }
 
