@@ -6,7 +6,6 @@ tells where in the model what the sentences differ in is to be found. Minimal pa
 checkpoint, for its tokenizer has to cut both into as many tokens, and its model to tell them apart.
 """
 
-import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +22,7 @@ from ...errors import CheckpointError, InterventionError
 from ...files import reading
 from ...model.names import AttentionKind, Name, Stack
 from ...model.transformer import Transformer
+from ...untrusted import read_toml
 from ..activations import (
     Activations,
     Change,
@@ -296,8 +296,7 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
     if not path.exists():
         return ()
     with reading(path, "holds no minimal pairs", ValueError, KeyError, TypeError):
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["pair"]
-        return tuple(_pair(table) for table in tables)
+        return tuple(_pair(table) for table in read_toml(path)["pair"])
 
 
 def sentences_like(text: str) -> list[str]:
