@@ -50,6 +50,7 @@ SLOW = {
     "test_package",
     "test_resume",
     "test_toy_training",
+    "test_untrusted",
 }
 
 
