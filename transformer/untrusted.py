@@ -25,13 +25,25 @@ _ARCHIVE_END, _LARGE_ARCHIVE = b"PK\x05\x06", b"PK\x06\x07"  # ZIP's application
 _END = 22  # bytes, without the comment that may follow
 
 
+def open_at_once(path: Path) -> BinaryIO:
+    """Open whatever can be read; a pipe to which nobody writes is empty, and not waited for. Raises OSError."""
+
+    def opener(path: str, flags: int) -> int:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+    file = open(path, "rb", opener=opener)  # noqa: SIM115 (the caller's to close)
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(file.fileno(), True)
+    return file
+
+
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read; raises OSError for a folder, a device or a pipe, for which it does not wait either."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
+    """Open a file to read; raises OSError for a folder, a device or a pipe."""
+    file = open_at_once(path)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    return os.fdopen(handle, "rb")
+    return file
 
 
 def read_regular(path: Path, most: int) -> bytes:

@@ -24,8 +24,8 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 from transformer.errors import UserError
-from transformer.lifeline import end_with_standard_input
 from transformer.model.device import choose_device, usable_cores
+from transformer.toy.lifeline import end_with_standard_input
 
 logger = logging.getLogger(__name__)
 

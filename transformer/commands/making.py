@@ -13,8 +13,8 @@ from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
 from ..errors import ConfigError
 from ..files import new_folder
-from ..lifeline import end_with_standard_input
 from ..model.device import bound_primitive_cache, choose_device
+from ..toy.lifeline import end_with_standard_input
 from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from .options import AddCommand, add_device
 

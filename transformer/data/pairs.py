@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import DataError
-from ..untrusted import MEGABYTE, most_unpacked, size_text
+from ..untrusted import MEGABYTE, most_unpacked, open_at_once, size_text
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def read_pairs(path: Path, columns: int = 2) -> Pairs:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Iterator[bytes]]:
     """Open a corpus and yield its lines; raises OSError, when read, for more than can be of one."""
-    with path.open("rb") as packed:
+    with open_at_once(path) as packed:
         if path.name.endswith(".gz"):
             most = most_unpacked(os.fstat(packed.fileno()).st_size)
             with gzip.open(packed) as unpacked:

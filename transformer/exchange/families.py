@@ -245,7 +245,7 @@ def _contents(listed: object) -> list[object]:
 
 
 def _known(pieces: Iterable[object]) -> list[str]:
-    return [piece for piece in dict.fromkeys(pieces) if isinstance(piece, str) and _LANGUAGE.fullmatch(piece)]
+    return list(dict.fromkeys(piece for piece in pieces if isinstance(piece, str) and _LANGUAGE.fullmatch(piece)))
 
 
 def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str | None = None) -> str:
