@@ -80,8 +80,12 @@ class WebsocketVisitor:
 
     async def arrive(self, **parameters: str) -> Run:
         """Open the page, with these parameters in its address."""
+        return await self.open(urlencode(parameters))
+
+    async def open(self, query: str) -> Run:
+        """Open the page with whatever stands behind the "?" of its address."""
         message = BackMsg()
-        message.rerun_script.query_string = urlencode(parameters)
+        message.rerun_script.query_string = query
         message.rerun_script.page_name = self._page
         return await self._run(message)
 

@@ -42,6 +42,7 @@ SLOW = {
     "test_examples",
     "test_full_disk",
     "test_host",
+    "test_hostile",
     "test_imported_models",
     "test_interrupted",
     "test_jobs",

@@ -54,7 +54,7 @@ ROOT = Path(__file__).parents[1]
 Case = Callable[[], object]
 PATIENCE = 60.0  # seconds after which a case counts as one that hangs
 MOST_MEMORY = 12 << 30  # bytes of address space, so that a fault harms nobody else
-LONGEST_SENTENCE = 600  # characters of a refusal
+LONGEST_SENTENCE = 2500  # characters of a refusal
 
 
 @dataclass

@@ -226,7 +226,7 @@ def spoil(folder: Path, chance: Chance) -> None:
             content = path.read_bytes()
             try:
                 content = BY_ENDING.get(path.suffix, hostile_bytes)(content, chance)
-            except (ValueError, KeyError, zipfile.BadZipFile, EOFError, OSError, RecursionError):  # hostile before
+            except Exception:  # it was made hostile before
                 content = hostile_bytes(content, chance)
             path.write_bytes(content)
 
