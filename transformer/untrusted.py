@@ -7,6 +7,7 @@ import re
 import stat
 import struct
 import tomllib
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +26,7 @@ _ARCHIVE_END, _LARGE_ARCHIVE = b"PK\x05\x06", b"PK\x06\x07"  # ZIP's application
 _END = 22  # bytes, without the comment that may follow
 
 
-def open_at_once(path: Path) -> BinaryIO:
+def open_at_once(path: Path) -> BufferedReader:
     """Open whatever can be read; a pipe to which nobody writes is empty, and not waited for. Raises OSError."""
 
     def opener(path: str, flags: int) -> int:
@@ -37,7 +38,7 @@ def open_at_once(path: Path) -> BinaryIO:
     return file
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file to read; raises OSError for a folder, a device or a pipe."""
     file = open_at_once(path)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -100,7 +100,7 @@ def _parse_pair(line: bytes, columns: int) -> tuple[str, str]:
 class SkippedLines:
     """Counts lines by the reason why they were skipped; true when there is one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._first: dict[str, list[int]] = {}  # numbers of lines, one more than are shown
 

@@ -157,7 +157,7 @@ def _array(archive: zipfile.ZipFile, name: str, member: str, header: _Header) ->
     values = bytearray(header.bytes)
     with archive.open(member) as file:
         file.read(header.start)
-        if file.readinto(values) != len(values) or file.read(1):
+        if file.readinto(values) != len(values) or file.read(1):  # type: ignore[attr-defined]
             raise ValueError(f"{name} is not as long as it says")
     return read_only(np.ndarray(header.shape, header.dtype, values, order="F" if header.by_columns else "C"))
 
