@@ -1,8 +1,9 @@
 """The hostile campaign's visitors: addresses and texts with faults by chance, sent to a real server over its websocket.
 
-    PYTHONPATH=. python tests/hostile_visitors.py [--seed 1] [--count 400]
+    PYTHONPATH=. python tests/hostile_visitors.py [--seed 1] [--count 400] [--checkpoints 150]
 
-A case is an address that is opened, or a text that is asked for on a page. It fails where Streamlit's box of an
+A case is an address that is opened, a text that is asked for on a page, or a checkpoint with faults in its files that a
+page shows. It fails where Streamlit's box of an
 exception comes, the log has a traceback, or the run is not over within a minute. Memory is the server's most, after all
 addresses as they are kept and after the cases.
 """
@@ -12,20 +13,21 @@ import asyncio
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hostile import hostile_text
+from hostile import hostile_text, write_checkpoint
 from support.addresses import VIEWS
-from support.mutations import hostile_bytes, hostile_value
+from support.mutations import hostile_bytes, hostile_value, spoil
 from support.server import ROOT, free_port, wait_for
 
-from benchmarks.websocket_visitor import WebsocketVisitor
+from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.app.parameters import PARAMETERS
 from transformer.data.tokenizer import well_formed
 
@@ -35,12 +37,12 @@ ADDRESSES = [*(each for each in KEPT if each and not each.startswith("#")), *(ea
 
 
 @contextmanager
-def logged(log: Path) -> Iterator[tuple[subprocess.Popen, str]]:
-    """A server whose output goes to a file; yields its process and address."""
+def logged(log: Path, **environment: str) -> Iterator[tuple[subprocess.Popen, str]]:
+    """A server with these variables, whose output goes to a file; yields its process and address."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    environment = os.environ | {"HEADLIGHT_DEVICE": "cpu", "HEADLIGHT_MODEL_PROCESS": "0"}
-    with log.open("w") as out, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server:
+    whole = os.environ | {"HEADLIGHT_DEVICE": "cpu", "HEADLIGHT_MODEL_PROCESS": "0"} | environment
+    with log.open("w") as out, subprocess.Popen(command, cwd=ROOT, env=whole, stdout=out, stderr=out) as server:
         try:
             wait_for(f"http://localhost:{port}/_stcore/health", server)
             yield server, f"http://localhost:{port}"
@@ -85,12 +87,32 @@ async def visit(address: str, seed: int, numbers: range) -> list[str]:
         query, text = hostile_query(query, chance), well_formed(hostile_text(chance)).replace("\0", "")
         async with WebsocketVisitor(address, page) as visitor:
             for what, ask in ((f"{page}?{query}", visitor.open(query)), (text, visitor.ask(text))):
-                try:
-                    run = await asyncio.wait_for(ask, PATIENCE)
-                    problems = run.exceptions + [told for told in run.told if "Traceback" in told]
-                except TimeoutError:
-                    problems = ["hangs"]
-                wrong += [f"visitor {number}: {what[:300]!r}: {problem}" for problem in problems]
+                wrong += [f"visitor {number}: {what[:300]!r}: {problem}" for problem in await problems(ask)]
+    return wrong
+
+
+async def problems(ask: Awaitable[Run]) -> list[str]:
+    """What is wrong with a run: exceptions before the visitor, or no end."""
+    try:
+        run = await asyncio.wait_for(ask, PATIENCE)
+    except TimeoutError:
+        return ["hangs"]
+    return run.exceptions + [told for told in run.told if "Traceback" in told]
+
+
+async def show(address: str, shown: Path, real: Path, seed: int, numbers: range) -> list[str]:
+    """Put a checkpoint with faults where the server looks for one, and open a page that shows it."""
+    wrong = []
+    for number in numbers:
+        chance = random.Random(f"{seed} shown {number}")
+        shutil.rmtree(shown, ignore_errors=True)
+        shutil.copytree(real, shown)
+        spoil(shown, chance)
+        page, _, query = chance.choice(ADDRESSES).partition("?")
+        query = urlencode([each for each in parse_qsl(query) if each[0] != "checkpoint"] + [("text", "big red dog.")])
+        async with WebsocketVisitor(address, page) as visitor:
+            found = await problems(visitor.open(query))
+            wrong += [f"shown {number}: {page}?{query}: {problem}" for problem in found]
     return wrong
 
 
@@ -99,14 +121,18 @@ async def ordinary(address: str) -> None:
     for each in ADDRESSES:
         page, _, query = each.partition("?")
         async with WebsocketVisitor(address, page) as visitor:
-            run = await visitor.open(query)
-            assert not run.exceptions, (each, run.exceptions)
+            assert not (found := await problems(visitor.open(query))), (each, found)
 
 
 def memory(server: subprocess.Popen) -> int:
     """The most memory that a process has had, MB."""
     status = Path(f"/proc/{server.pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
+
+
+def tracebacks(log: Path) -> list[str]:
+    said = log.read_text(errors="replace")
+    return [said[max(0, found.start() - 300) : found.start() + 3000] for found in re.finditer("Traceback", said)]
 
 
 def campaign(seed: int, count: int) -> tuple[list[str], int, int]:
@@ -117,21 +143,38 @@ def campaign(seed: int, count: int) -> tuple[list[str], int, int]:
             asyncio.run(ordinary(address))
             before = memory(server)
             wrong = asyncio.run(visit(address, seed, range(count)))
-            after = memory(server)
-        said = log.read_text()
-        wrong += [said[found.start() - 300 : found.start() + 3000] for found in re.finditer("Traceback", said)]
-    return wrong, before, after
+            return [*wrong, *tracebacks(log)], before, memory(server)
+
+
+def campaign_of_checkpoints(seed: int, count: int) -> tuple[list[str], int, int]:
+    """The same for checkpoints with faults; the first number is the memory with a sound one."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, real, shown = (Path(folder) / name for name in ("log", "real", "checkpoints"))
+        write_checkpoint(real)
+        shutil.copytree(real, shown / "sound")
+        with logged(log, HEADLIGHT_CHECKPOINTS=str(shown)) as (server, address):
+            asyncio.run(ordinary(address))
+            before = memory(server)
+            wrong = asyncio.run(show(address, shown / "sound", real, seed, range(count)))
+            return [*wrong, *tracebacks(log)], before, memory(server)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--checkpoints", type=int, default=150)
     options = parser.parse_args()
-    wrong, before, after = campaign(options.seed, options.count)
-    print(f"{options.count} cases of visitors, {len(wrong)} wrong; memory {after} MB ({before} without faults)")
-    print(*wrong, sep="\n")
-    return int(bool(wrong))
+    any_wrong = False
+    for kind, run, count in (
+        ("addresses and texts", campaign, options.count),
+        ("checkpoints", campaign_of_checkpoints, options.checkpoints),
+    ):
+        wrong, before, after = run(options.seed, count)
+        print(f"{count} cases of {kind}, {len(wrong)} wrong; memory {after} MB ({before} without faults)", flush=True)
+        print(*wrong, sep="\n", flush=True)
+        any_wrong |= bool(wrong)
+    return int(any_wrong)
 
 
 if __name__ == "__main__":
