@@ -222,7 +222,7 @@ def spoil(folder: Path, chance: Chance) -> None:
         path = chance.choice(paths)
         if chance.random() < 0.12:
             _replace(path, chance)
-        elif path.is_file() and path.stat().st_size < 1 << 24:
+        elif path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 24:
             content = path.read_bytes()
             try:
                 content = BY_ENDING.get(path.suffix, hostile_bytes)(content, chance)
@@ -232,20 +232,20 @@ def spoil(folder: Path, chance: Chance) -> None:
 
 
 def _replace(path: Path, chance: Chance) -> None:
-    """Put something else in a file's place."""
+    """Put something else, or nothing, in a file's place; a folder stays."""
+    if path.is_dir() and not path.is_symlink():
+        return
     others = [other for other in sorted(path.parent.iterdir()) if other != path]
-    aside = path.with_name("aside")
-    if not path.is_dir():
-        path.rename(aside) if chance.random() < 0.3 else path.unlink()
+    path.rename(path.with_name("aside")) if chance.random() < 0.3 else path.unlink()
     match chance.randrange(6):
         case 0:
             path.symlink_to(chance.choice(("/dev/zero", "/dev/full", "/nowhere", str(path), "/proc/self/maps", "/")))
-        case 1 if not path.exists():
+        case 1:
             os.mkfifo(path)
-        case 2 if not path.exists():
+        case 2:
             path.mkdir()
-        case 3 if others and not path.exists():
+        case 3 if others:
             path.symlink_to(chance.choice(others).name)
-        case 4 if not path.exists():
+        case 4:
             path.touch()
             os.truncate(path, chance.choice((1, 1 << 20, 1 << 40)))
