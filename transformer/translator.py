@@ -18,7 +18,7 @@ from .interpret.activations import ATTENTION, Activations, Request, record_decod
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import Asked, HeadMeans, apply_interventions, read_all
+from .interpret.what_if.running import Asked, Means, apply_interventions, read_all
 from .model.device import choose_device, keep_freed_memory
 
 Strategy = Greedy | Sampling | Beam
@@ -33,7 +33,7 @@ class DecodingOptions(TypedDict, total=False):
     target_language: str | None
     source_language: str | None
     interventions: Asked
-    means: HeadMeans | None
+    means: Means | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Decoding:
     target_language: str | None = None
     source_language: str | None = None
     interventions: Asked = ()
-    means: HeadMeans | None = None
+    means: Means | None = None
 
     def __post_init__(self):
         if not isinstance(self.strategy, Strategy):

@@ -109,10 +109,10 @@ def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
     """Record a feed-forward's units after its activation, [tokens, d_ff]; raises ValueError for no such layer."""
-    activate = model.layer(stack, layer).feed_forward.activate
-    name = f"{stack}.{layer}.feed_forward.inner"
+    model.layer(stack, layer)  # raises ValueError
+    name = f"{stack}.{layer}.feed_forward.activate"
     seen = record(model, [source], [decoder_input], Request(keep=(name,), logits_to_keep=1))
-    return to_array(activate(seen.call(name).output[0]))  # type: ignore[operator]
+    return to_array(seen.call(name).output[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import HeadMeans, apply_interventions, apply_interventions_side_by_side
+from .running import Means, apply_interventions, apply_interventions_side_by_side
 
 if TYPE_CHECKING:
     from ...model.distributed import Processes
@@ -91,7 +91,7 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
 
 
 def head_importance(
-    model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
+    model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: Means | None = None
 ) -> HeadImportance:
     """Measure what each token of a translation, ids such as `Hypothesis.ids`, loses without each head."""
     return joined(model, [head_losses(model, source, target, every_head(model), ablate, means)])
@@ -116,7 +116,7 @@ def head_losses(
     target: Ids,
     heads: Sequence[Heads],
     ablate: Ablate = Zero,
-    means: HeadMeans | None = None,
+    means: Means | None = None,
 ) -> HeadLosses:
     """Measure what each token loses without each of some heads, in one batch that grows from layer to layer.
 
@@ -214,7 +214,7 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
 
 
 def summed_losses(
-    model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: HeadMeans | None = None
+    model: Transformer, batch: Sequence[Example], ablate: Ablate = Zero, means: Means | None = None
 ) -> np.ndarray:
     """Sum over a batch's scored tokens what each loses without each head; last, their log P itself.
 
@@ -274,7 +274,7 @@ def measure_importance(
     model: Transformer,
     examples: Examples,
     ablate: Ablate = Zero,
-    means: HeadMeans | None = None,
+    means: Means | None = None,
     *,
     saved: Path | None = None,
     resume: bool = False,

@@ -26,7 +26,7 @@ from transformer.interpret.what_if.importance import (
     measure_importance,
 )
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.running import HeadMeans, apply_interventions, apply_interventions_side_by_side
+from transformer.interpret.what_if.running import Means, apply_interventions, apply_interventions_side_by_side
 from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
 
@@ -42,7 +42,7 @@ def log_probabilities(model, source=SOURCE, target=TARGET):
 @pytest.mark.parametrize("norm, ablate", [("post", Zero), ("pre", Mean), ("pre", Uniform)])
 def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     model = unlike_model(norm=norm)
-    means = HeadMeans(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
+    means = Means(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
     found = head_importance(model, SOURCE, TARGET, ablate, means)
     assert (found.encoder.shape, found.decoder.shape, found.cross.shape) == ((2, 4, 4), (3, 4, 4), (3, 4, 4))
     whole = log_probabilities(model)
