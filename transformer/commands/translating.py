@@ -38,6 +38,8 @@ def add_commands(command: AddCommand) -> None:
     outputs = command("outputs", _outputs, "measure over a corpus how sure the model is; written beside the checkpoint")
     importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
     importance.add_argument("--out", type=Path, required=True, help="the CSV file to write")
+    ablations = ("zero", "mean", "uniform")
+    importance.add_argument("--ablation", choices=ablations, default="zero", help="what a head's output is replaced by")
     importance.add_argument("--resume", action="store_true", help="go on with the unfinished measurement beside --out")
     for parser in (heads, outputs, importance):
         add_checkpoint(parser)
@@ -191,7 +193,9 @@ def _importance(options: argparse.Namespace) -> None:
         pairs = _pairs(options, translator)
         try:
             measured = options.out, translator.model, translator.tokenizer, pairs
-            write_importance(*measured, resume=options.resume, processes=processes, reporter=reporter)
+            write_importance(
+                *measured, ablation=options.ablation, resume=options.resume, processes=processes, reporter=reporter
+            )
         except KeyboardInterrupt:
             logger.info("stopped; --resume goes on from the sentences that are measured")
             raise

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arrays import to_array
+from ..arrays import to_array, widened
 from ..data.batching import Ids, pad
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
@@ -164,14 +164,14 @@ class Activations:
 
 
 def weights_of(core: Call) -> Tensor:
-    """Compute the weights, which the fused kernel never shows, from its queries, keys and mask."""
+    """Compute the weights, which the fused kernel never shows, from its queries, keys and mask, in float32 at least."""
     query, key, _, mask = core.inputs
-    return attention_weights(query, key, mask)
+    return attention_weights(widened(query), widened(key), mask)
 
 
 def scores_of(core: Call) -> Tensor:
     """Compute the scores of an attention before its mask: [batch, heads, queries, keys]."""
-    return attention_scores(*core.inputs[:2])
+    return attention_scores(*map(widened, core.inputs[:2]))
 
 
 def unmasked_of(core: Call) -> Tensor:
@@ -286,7 +286,7 @@ class Predictions:
 @torch.inference_mode()
 def predict(logits: Tensor, target_ids: Tensor, count: int) -> Predictions:
     """Read `logits` [..., vocab] and the ids that follow, broadcastable to [...]; keep `count` candidates each."""
-    log_probabilities = logits.log_softmax(dim=-1)
+    log_probabilities = widened(logits).log_softmax(dim=-1)
     probabilities = log_probabilities.exp()
     best = probabilities.topk(min(count, logits.shape[-1]), dim=-1)
     chosen = probabilities.gather(-1, target_ids.expand(logits.shape[:-1])[..., None])

@@ -24,7 +24,8 @@ TOP_K = 10  # candidates kept a step
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence, its target, and every attention weight of the pass over both. Arrays are float32 and read-only.
+    """One sentence, its target, and every attention weight of the pass over both. Arrays are read-only, and float32
+    whatever the model computes in, but float64 of a model in float64.
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
     cross: [layers, heads, target, source]; rows are queries, columns keys, layers and heads count from 0.

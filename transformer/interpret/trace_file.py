@@ -15,7 +15,7 @@ from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
 from ..model.names import Name
-from .what_if.intervention import parse
+from .what_if.intervention import parse_saved
 
 _MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
 _NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types
@@ -143,7 +143,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["origin"] = Origin(fields["origin"])
-    fields["interventions"] = tuple(map(parse, fields["interventions"]))
+    fields["interventions"] = tuple(map(parse_saved, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
     fields["source_pieces"] = tuple(Piece(token, text, *span) for token, text, span in tokens)

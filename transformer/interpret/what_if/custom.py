@@ -1,7 +1,7 @@
 """Interventions of the reader's own: given vectors in place of the model's, and what a function makes of these.
 
-    Patch("encoder.stream", 3, position=2, value=vector)    the residual stream of position 2 after the third layer
-    Apply("cross", function, layer=2, head=5)               the head's weights are what the function makes of them
+Patch("encoder.stream", 3, position=2, value=vector)    the residual stream of position 2 after the third layer
+Apply("cross", function, layer=2, head=5)               the head's weights are what the function makes of them
 """
 
 from collections.abc import Callable

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...arrays import read_only, to_array
+from ...arrays import read_only, to_array, widened
 from ...data.batching import Example, Examples, Ids, epoch_batches, make_examples, pad
 from ...data.pairs import TextPairs
 from ...data.tokenizer import TextTokenizer
@@ -31,13 +31,13 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import Means, apply_interventions, apply_interventions_side_by_side
+from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
 
 if TYPE_CHECKING:
     from ...model.distributed import Processes
 
 Ablate = type[Intervention]
-ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
+ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}  # by name, on pages and in commands
 _NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
 _LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of with a large vocabulary
 
@@ -79,6 +79,13 @@ class HeadImportance:
         ranked = [head for head, _ in self.ranked()]
         turning = (head for head in ranked if self.turned and self.turned[head.kind][head.layer, head.head])
         return next(turning, ranked[0])
+
+
+def ablation_named(name: str) -> Ablate:
+    """Return the ablation of this name; raises ValueError for another."""
+    if name not in ABLATIONS:
+        raise ValueError(f"ablation must be one of {', '.join(ABLATIONS)}, got {name!r}")
+    return ABLATIONS[name]
 
 
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
@@ -195,7 +202,7 @@ def _logits(model: Transformer, hidden: Tensor, target: Tensor) -> Iterator[tupl
     """Yield the logits of a few sentences at a time, with their targets."""
     at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.output_size))
     for some, ids in zip(torch.split(hidden, at_once), torch.split(target, at_once), strict=True):
-        yield model.output_projection(some), ids
+        yield widened(model.output_projection(some)), ids
 
 
 def _log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
@@ -273,7 +280,7 @@ class SavedSums:
 def measure_importance(
     model: Transformer,
     examples: Examples,
-    ablate: Ablate = Zero,
+    ablate: Ablate | str = Zero,
     means: Means | None = None,
     *,
     saved: Path | None = None,
@@ -283,15 +290,19 @@ def measure_importance(
 ) -> HeadImportance:
     """Measure the mean loss of a scored target token's log P without each head, targets teacher-forced.
 
+    ablate: an ablation or its name, "zero", "mean" or "uniform"; means: for "mean", else those over the same examples.
     `progress` is told how many sentences are done. saved: a file for what is done so far, deleted in the end; with
     `resume` it is gone on with, where it is there. With several processes all call this alike, each takes its share of
-    the batches, and all get the same. Raises ValueError without examples, ConfigError where `saved` is there and is not
-    to be resumed, CheckpointError where it is of something else, and OSError where it cannot be written.
+    the batches, and all get the same. Raises ValueError without examples or for another ablation, ConfigError where
+    `saved` is there and is not to be resumed, CheckpointError where it is of something else, and OSError where it cannot
+    be written.
     """
     if not examples:
         raise ValueError("at least one sentence pair expected")
     from ...model.distributed import Processes  # the app needs none
 
+    ablate = ablation_named(ablate) if isinstance(ablate, str) else ablate
+    means = measure_means(model, examples) if ablate is Mean and means is None else means
     processes = processes or Processes()
     batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
     rounds = [batches[first : first + processes.count] for first in range(0, len(batches), processes.count)]
@@ -330,6 +341,7 @@ def write_importance(
     tokenizer: TextTokenizer,
     pairs: TextPairs,
     *,
+    ablation: str = Zero.name,
     resume: bool = False,
     processes: "Processes | None" = None,
     reporter: Callable[[int], Callable[[int], None]] | None = None,
@@ -343,15 +355,17 @@ def write_importance(
     processes = processes or Processes()
     examples = make_examples(pairs, tokenizer, model.config.max_length)
     saved, progress = out.with_name(f"{out.name}.part"), reporter(len(examples)) if reporter else None
-    measured = measure_importance(model, examples, saved=saved, resume=resume, processes=processes, progress=progress)
+    measured = measure_importance(
+        model, examples, ablation, saved=saved, resume=resume, processes=processes, progress=progress
+    )
     if processes.first:
-        write_table(out, measured)
+        write_table(out, measured, ablation)
         logger.info("%d sentences, log P of a token %.3f on average", len(examples), measured.log_probabilities)
         for heads, loss in measured.ranked()[:3]:
             logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
 
 
-def write_table(path: Path, importance: HeadImportance) -> None:
+def write_table(path: Path, importance: HeadImportance, ablation: str = Zero.name) -> None:
     """Write a corpus's losses as CSV, the most important head first; raises OSError.
 
     Layers and heads count from 1, as on the pages; `intervention` is the text of the ablation, which counts from 0.
@@ -360,5 +374,5 @@ def write_table(path: Path, importance: HeadImportance) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["kind", "layer", "head", "loss_in_nats_a_token", "intervention"])
     for heads, loss in importance.ranked():
-        rows.writerow([heads.kind, heads.layer + 1, heads.head + 1, f"{loss:.6f}", f"zero:{heads}"])  # type: ignore[operator]
+        rows.writerow([heads.kind, heads.layer + 1, heads.head + 1, f"{loss:.6f}", f"{ablation}:{heads}"])  # type: ignore[operator]
     write_atomically(path, text.getvalue().encode())

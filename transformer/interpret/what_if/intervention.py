@@ -185,7 +185,9 @@ class Ablation(Intervention):
         units = tuple(map(operator.index, self.units))
         object.__setattr__(self, "units", units)
         if self.part not in UNITS or not units:
-            raise InterventionError(f"Units are those of {' or '.join(UNITS)}, at least one: not {units} of {self.kind}.")
+            raise InterventionError(
+                f"Units are those of {' or '.join(UNITS)}, at least one: not {units} of {self.kind}."
+            )
         _require_not_negative(*units)
 
     def _index_text(self) -> object:
