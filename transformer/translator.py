@@ -15,7 +15,7 @@ from .data.pairs import TextPairs, require_pairs
 from .data.reading import TextReader
 from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
-from .errors import TooLongError, UserError
+from .errors import EmptyTextError, TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
@@ -154,11 +154,11 @@ class Translator(TextReader):
     ) -> list[str] | list[str | None]:
         """Return the translation of each text, order kept, greedy unless a `decoding` or `options` of one ask for more.
 
-        skip: None in place of the translation of a text that is empty, is too long or names a language that the model
-        does not have, and a warning in the log that names them; without it, EmptyTextError, TooLongError or UserError
-        name the first one by its index, before anything is translated. `progress` is called after each batch with the
-        number of texts done. Raises ValueError for one text in place of a list, and TypeError for what is no text,
-        skipped or not.
+        skip: None in place of the translation of a text that is empty or too long, and a warning in the log that names
+        them; without it, EmptyTextError or TooLongError names the first one by its index, before anything is
+        translated. `progress` is called after each batch with the number of texts done. Raises UserError for a language
+        that the model does not have, ValueError for one text in place of a list, and TypeError for what is no text:
+        none of these is skipped.
         """
         asked, texts = Decoding.read(decoding, **options), self._texts(texts)
         readings = self._readings(texts, asked, skip=skip)
@@ -334,7 +334,7 @@ class Translator(TextReader):
         for index, (text, target) in enumerate(zip(texts, each_target, strict=True)):
             try:
                 readings[index] = self._read(text, asked, target)
-            except UserError as error:
+            except (EmptyTextError, TooLongError) as error:
                 skipped.append(f"texts[{index}]: {error}")
                 if not skip:
                     raise type(error)(skipped[0]) from error

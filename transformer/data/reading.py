@@ -141,4 +141,4 @@ def _require_text(text: object, where: str = "") -> None:
 
 
 def _type_name(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else type(value).__name__
