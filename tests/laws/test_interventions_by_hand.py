@@ -1,4 +1,4 @@
-"""Interventions on vectors, units and weights: each in float64 against the model computed anew in NumPy, changed there."""
+"""Interventions on vectors, units and weights: each in float64 against the model by hand, changed there."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,9 +21,13 @@ from torch import Tensor, nn
 
 from ..arrays import to_array, widened
 from ..data.batching import Ids, pad
+from ..frames import cell_columns
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
+
+if TYPE_CHECKING:
+    import pandas
 
 Inputs = tuple[Any, ...]  # a module's positional arguments
 Hook = Callable[[nn.Module, Inputs, Tensor], Tensor | None]
@@ -281,6 +285,17 @@ class Predictions:
     probabilities: np.ndarray
     ranks: np.ndarray
     entropies: np.ndarray
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List them: layer, where there are several, and step from 0; probability, rank and entropy; best_id and
+        best_probability of the most probable token.
+        """
+        import pandas  # not needed to translate
+
+        best = {"best_id": self.best_ids[..., 0], "best_probability": self.best_probabilities[..., 0]}
+        axes = ("layer", "step")[-self.ranks.ndim :]
+        values = {"probability": self.probabilities, "rank": self.ranks, "entropy": self.entropies, **best}
+        return pandas.DataFrame(cell_columns(axes, **values))
 
 
 @torch.inference_mode()

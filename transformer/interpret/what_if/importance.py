@@ -26,6 +26,7 @@ from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...errors import CheckpointError, ConfigError
 from ...files import load_checksummed, save_checksummed, write_atomically
+from ...frames import cell_columns, frame_of
 from ...model.attention import causal_mask
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
@@ -34,6 +35,8 @@ from .intervention import Heads, Intervention, Mean, Uniform, Zero
 from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
 
 if TYPE_CHECKING:
+    import pandas
+
     from ...model.distributed import Processes
 
 Ablate = type[Intervention]
@@ -68,6 +71,11 @@ class HeadImportance:
         """Return a kind's losses of log P of the whole translation, or of a corpus's mean token: [layers, heads]."""
         losses = self.of(kind)
         return losses.sum(axis=-1) if losses.ndim == 3 else losses
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the losses, in nats: kind, layer, head, of one sentence step, and loss; all count from 0."""
+        axes = ("layer", "head", "step")[: self.encoder.ndim]
+        return frame_of("kind", {kind: cell_columns(axes, loss=self.of(kind)) for kind in AttentionKind})
 
     def ranked(self) -> list[tuple[Heads, float]]:
         """Return every head with its total loss, the largest first."""
@@ -294,8 +302,8 @@ def measure_importance(
     `progress` is told how many sentences are done. saved: a file for what is done so far, deleted in the end; with
     `resume` it is gone on with, where it is there. With several processes all call this alike, each takes its share of
     the batches, and all get the same. Raises ValueError without examples or for another ablation, ConfigError where
-    `saved` is there and is not to be resumed, CheckpointError where it is of something else, and OSError where it cannot
-    be written.
+    `saved` is there and is not to be resumed, CheckpointError where it is of something else, and OSError where it
+    cannot be written.
     """
     if not examples:
         raise ValueError("at least one sentence pair expected")

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from ...arrays import read_only, require_index, to_array
 from ...data.tokenizer import TextTokenizer, source_ids
 from ...errors import CheckpointError, InterventionError
 from ...files import reading
+from ...frames import cell_columns, frame_of
 from ...model.names import AttentionKind, Name, Part, Stack
 from ...model.transformer import Transformer
 from ..activations import (
@@ -35,6 +36,9 @@ from ..activations import (
 from ..trace import Trace
 from .custom import Patch
 from .running import apply_interventions_side_by_side
+
+if TYPE_CHECKING:
+    import pandas
 
 _NOTHING = Request(keep=(), logits_to_keep=1)
 _RUNS_AT_ONCE = 128  # patched side by side, a copy of the sentence each: more are no faster
@@ -152,6 +156,12 @@ class PatchingMap:
         over = np.flatnonzero(nearness.max(axis=1) > 0.5)
         row = int(over[-1] if len(over) else nearness.max(axis=1).argmax())
         return row, int(nearness[row].argmax())
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the shares: part (a `Part`), layer, position or head, share; layer 0 of a stream is before the first."""
+        first = self.cells[0][0]
+        axes = ("layer", "head" if first.site == Site.HEAD else "position")
+        return frame_of("part", {first.patched: cell_columns(axes, share=self.shares)})
 
     def row_names(self) -> list[str]:
         """Return the layers' names; of a residual stream the first row is before all of them."""
