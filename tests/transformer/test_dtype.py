@@ -7,7 +7,17 @@ from support.streams import CHECKPOINTS
 
 import headlight as hl
 from transformer import Beam, Sampling, Translator
+from transformer.data.batching import make_examples
+from transformer.decoding.output_statistics import measure_outputs
+from transformer.interpret.attention_block import record_stages
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.head_roles import measure_roles
+from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream
+from transformer.interpret.rollout import alti
 from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.logit_attribution import attribute_logit
+from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.model.device import read_dtype
 
 TEXT = "I love my teacher."
@@ -70,6 +80,56 @@ def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
     assert np.array_equal(Trace.load(tmp_path / "trace.npz").cross, trace.cross)
     losses = other.head_importance(pairs)
     assert np.isfinite(losses.cross).all() and losses.cross.any()
+
+
+MEASURES = {
+    "gradient": lambda model, source, fed: gradient_times_input(model, source, fed, 9),
+    "left out": lambda model, source, fed: leave_one_out(model, source, fed, 9),
+    "logit": lambda model, source, fed: attribute_logit(model, source, fed, 9),
+    "stream": record_residual_stream,
+    "lens": lambda model, source, fed: logit_lens(model, record_residual_stream(model, source, fed), fed[1:] + fed[:1]),
+    "ALTI+": alti,
+    "heads": lambda model, source, fed: head_importance(model, source, fed[1:]),
+    "patching": lambda model, source, fed: patching_map(
+        model, Question(source, (*source[:2], source[3], source[2], *source[4:]), fed, (9, 40)), "residual", "encoder"
+    ),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_is_taken_in_it(shipped, other, measure):
+    trace = shipped.trace(TEXT)
+    ids = trace.source_ids, trace.decoder_input_ids
+    plain, found = (MEASURES[measure](each.model, *ids).to_frame() for each in (shipped, other))
+    assert list(found.columns) == list(plain.columns) and len(found) == len(plain)
+    values = plain.select_dtypes("floating").columns
+    assert len(values) and (np.isfinite(found[values]) == np.isfinite(plain[values])).all().all()
+    if name_of(other) == "float64":
+        np.testing.assert_allclose(found[values], plain[values], atol=2e-3, rtol=2e-3)
+
+
+def test_hidden_units_and_stages_are_near_those_of_float32(shipped, other):
+    trace = shipped.trace(TEXT)
+    ids = trace.source_ids, trace.decoder_input_ids
+    for stack, layer in (("encoder", 1), ("decoder", 0)):
+        units = [record_hidden_units(each.model, *ids, stack, layer) for each in (shipped, other)]
+        np.testing.assert_allclose(units[1], units[0], atol=10 * NEAR[name_of(other)])
+    stages = record_stages(other.model, *ids, "cross", 1)
+    np.testing.assert_allclose(stages.weights[0], trace.cross[1], atol=NEAR[name_of(other)])
+
+
+def test_roles_and_outputs_of_a_corpus_are_measured_in_it(shipped, other):
+    pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
+    examples = make_examples(pairs, other.tokenizer, other.model.config.max_length)
+    for each in (shipped, other):
+        roles = measure_roles(each.model, each.tokenizer, examples, "two pairs")
+        outputs = measure_outputs(each.model, each.tokenizer, [source for source, _ in pairs], "two pairs")
+        if each is shipped:
+            plain = roles, outputs
+    for kind, rows in roles.eligible.items():
+        np.testing.assert_array_equal(rows, plain[0].eligible[kind])
+    near = 10 * NEAR[name_of(other)]
+    np.testing.assert_allclose(outputs.mean_log_probabilities, plain[1].mean_log_probabilities, atol=near)
 
 
 def test_float32_is_what_there_is_without_asking(shipped):

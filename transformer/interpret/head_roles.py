@@ -15,7 +15,7 @@ from ..arrays import to_array
 from ..data.batching import Example, Examples, piece_texts, random_batches
 from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
-from ..frames import cell_columns, frame_of
+from ..frames import Columns, cell_columns, frame_of
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import record
@@ -50,7 +50,7 @@ class HeadRoles:
 
     def to_frame(self) -> "pandas.DataFrame":
         """List the counts: kind, layer and head from 0, pattern, labelled (sentences), rows, eligible."""
-        tables = {
+        tables: dict[str, Columns] = {
             kind: cell_columns(
                 ("layer", "head", "pattern"),
                 labelled=self.labelled[kind],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import random_sources, unlike_model
+from support.small import attention_blocks, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.tiny import make_pairs
 
@@ -136,6 +136,50 @@ def test_over_a_corpus_it_is_the_mean_over_all_target_tokens(translator, example
     assert float(found.log_probabilities) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
+def test_each_ablation_by_its_name_is_a_model_changed_by_the_tests_own_hook(translator, examples, ablation):
+    """A pass a sentence, one head replaced: by its mean over all tokens of the examples, or by that of the values."""
+    model = translator.model
+    found = translator.head_importance(make_pairs(9, 3), ablation)
+    for kind, layer, head in (("encoder", 1, 2), ("cross", 2, 0)):
+        core = attention_blocks(model, kind)[layer].core
+        outputs = []
+        handle = core.register_forward_hook(lambda *call, kept=outputs, at=head: kept.append(call[2][0, at].double()))
+        whole = [log_p_of(model, each) for each in examples]
+        handle.remove()
+        mean = torch.cat(outputs).mean(dim=0).float()
+
+        def replace(_, inputs, output, at=head, mean=mean):
+            filling = {"zero": 0 * mean, "mean": mean, "uniform": inputs[2][:, at].mean(dim=1, keepdim=True)}
+            output = output.clone()
+            output[:, at] = filling[ablation]
+            return output
+
+        handle = core.register_forward_hook(replace)
+        losses = [before - log_p_of(model, each) for before, each in zip(whole, examples, strict=True)]
+        handle.remove()
+        expected = float(torch.cat(losses).mean())
+        assert found.of(kind)[layer, head] == pytest.approx(expected, abs=2e-6) and abs(expected) > 1e-5
+
+
+@torch.inference_mode()
+def log_p_of(model, example):
+    logits = model(torch.tensor([example.source]), torch.tensor([example.target[:-1]]))[0].double()
+    return logits.log_softmax(dim=-1)[range(len(example.target) - 1), example.target[1:]]
+
+
+def test_means_that_are_given_take_the_place_of_those_over_the_same_pairs(translator):
+    some, others = make_pairs(9, 3), make_pairs(9, 4)
+    means = translator.measure_means(some)
+    found = translator.head_importance(some, "mean")
+    assert np.array_equal(found.cross, translator.head_importance(some, "mean", means=means).cross)
+    assert not np.array_equal(
+        found.cross, translator.head_importance(some, "mean", means=translator.measure_means(others)).cross
+    )
+    with pytest.raises(ValueError, match="^ablation must be one of zero, mean, uniform, got 'half'"):
+        translator.head_importance(some, "half")
+
+
 def test_a_measurement_that_was_stopped_goes_on(translator, examples, tmp_path):
     model, saved, told = translator.model, tmp_path / "some.part", []
     whole = measure_importance(model, examples)
@@ -153,6 +197,8 @@ def test_a_measurement_that_was_stopped_goes_on(translator, examples, tmp_path):
         measure_importance(model, examples[1:], saved=saved, resume=True)
     with pytest.raises(CheckpointError, match="other pairs"):
         measure_importance(unlike_model(vocab_size=90), examples, saved=saved, resume=True)
+    with pytest.raises(CheckpointError, match="other pairs"):
+        measure_importance(model, examples, "uniform", saved=saved, resume=True)
     after: list[int] = []
     found = measure_importance(model, examples, saved=saved, resume=True, progress=after.append)
     assert after[0] > told[-1] and after[-1] == len(examples) and not saved.exists()
@@ -204,6 +250,15 @@ def test_the_command_writes_a_table_and_resumes(checkpoint_folder, tmp_path, mon
     for row, (heads, loss) in zip(rows, expected, strict=True):
         assert row["intervention"] == f"zero:{heads.kind}.{int(row['layer']) - 1}.{int(row['head']) - 1}"
         assert float(row["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
+    for ablation in ("mean", "uniform"):
+        other = tmp_path / f"{ablation}.csv"
+        assert main([*command[:-1], str(other), "--ablation", ablation]) == 0
+        rows = list(csv.DictReader(other.read_text().splitlines()))
+        (heads, loss), *_ = (
+            Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
+        )
+        assert rows[0]["intervention"] == f"{ablation}:{heads}"
+        assert float(rows[0]["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
     (tmp_path / "heads.csv.part").write_bytes(b"damaged")
     assert main(command) == 1 and main([*command, "--resume"]) == 1
     (tmp_path / "heads.csv.part").unlink()
