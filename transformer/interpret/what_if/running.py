@@ -1,8 +1,7 @@
 """Runs under interventions: within a block, this thread's passes, cached decoding among them, are changed.
 
 A decoder computes one row at a time while it decodes and all rows at once when its output is replayed; an intervention
-on row 4 concerns row 4 in both. The rows of self-attention are the last ones of its keys. Those of what follows it in a
-layer are the rows that the same layer's self-attention has just computed.
+on row 4 concerns row 4 in both.
 """
 
 import contextlib
@@ -130,16 +129,11 @@ def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | st
 
 
 class _Rows:
-    """Where the rows begin that a layer, or the decoder's input, has just been given."""
+    """Where the rows begin that the decoder computes: the position of the first token that its input was given."""
 
     first = 0
 
-    def note_keys(self, _core: nn.Module, inputs: Inputs, _output: Tensor) -> None:
-        """Read it from a self-attention's queries and keys: the rows are the last of all so far."""
-        self.first = inputs[1].shape[2] - inputs[0].shape[2]
-
-    def note_start(self, _input: nn.Module, inputs: Inputs, _output: Tensor) -> None:
-        """Read it from what the decoder's input is given: the ids, and where they start unless that is at 0."""
+    def note(self, _input: nn.Module, inputs: Inputs, _output: Tensor) -> None:
         self.first = inputs[1] if len(inputs) > 1 else 0
 
 
@@ -176,27 +170,19 @@ def _hooks(model: Transformer, by_sentence: _BySentence, means: Means | None) ->
     asked = [each for interventions in by_sentence.values() for each in interventions]
     for each in asked:
         _check(model, each, means)
+    rows = {Stack.ENCODER: _Rows(), Stack.DECODER: _Rows()}  # of which the encoder's always begin at 0
     hooks: list[tuple[nn.Module, Hook]] = []
+    if any(each.part.stack == Stack.DECODER for each in asked):
+        hooks.append((model.decoder_input, rows[Stack.DECODER].note))
     for part in (part for part in Part if any(each.part == part for each in asked)):
         mean = None if means is None else means.of(part)
         for layer in range(_layers(model, part)):
             concerning = {number: _concerning(some, part, layer) for number, some in by_sentence.items()}
             concerning = {number: some for number, some in concerning.items() if some}
             if concerning:
-                rows = _Rows()
-                if part.stack == Stack.DECODER:
-                    hooks.append(_noting(model, part, layer, rows))
-                change = _Change(concerning, rows, None if mean is None else mean[layer].to(model.device))
+                change = _Change(concerning, rows[part.stack], None if mean is None else mean[layer].to(model.device))
                 hooks.append((model.get_submodule(part.module(layer)), change))
     return hooks
-
-
-def _noting(model: Transformer, part: Part, layer: int, rows: _Rows) -> tuple[nn.Module, Hook]:
-    """Return the hook that notes where a decoder layer's rows begin before this part of it is computed."""
-    if part.is_stream and layer == 0:
-        return model.decoder_input, rows.note_start
-    core = Part.DECODER.module(layer - part.is_stream)  # a stream after one layer comes of the layer numbered 0
-    return model.get_submodule(core), rows.note_keys
 
 
 def _layers(model: Transformer, part: Part) -> int:
