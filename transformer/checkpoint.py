@@ -119,8 +119,8 @@ def locate(name: str | Path) -> Path:
     return shipped if named else folder
 
 
-def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a checkpoint folder into a model in eval mode, in float32 on `device`.
+def load_checkpoint(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
+    """Read a checkpoint folder into a model in eval mode, in `dtype` on `device`.
 
     Raises CheckpointError, one sentence, when a file is missing or damaged, the version is another, or the weights'
     names and shapes are not those of the configuration.
@@ -145,7 +145,7 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / WEIGHTS_FILE)
-    model = place(build_model(config, weights, folder), device)
+    model = place(build_model(config, weights, folder), device, dtype)
     training = read_object(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
 
@@ -156,9 +156,9 @@ def _shipped_names() -> str:
     return f"; those of these names are shipped: {', '.join(names)}" if names else ""
 
 
-def place(model: Transformer, device: torch.device | str) -> Transformer:
-    """Move a model to a device, put it in eval mode, and lay it out for the device; returns it."""
-    model = model.to(device).eval()
+def place(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
+    """Move a model to a device, in a type, put it in eval mode, and lay it out for the device; returns it."""
+    model = model.to(device, dtype).eval()
     if model.device.type == "cpu":
         model.arrange_for_few_rows()
     return model

@@ -29,6 +29,15 @@ class Pairs(list):
         self.lines, self.name = list(lines), name
 
 
+def require_pairs(pairs: object) -> None:
+    """Raise TypeError unless these are pairs of texts, such as those of two columns: zip(sources, targets)."""
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        raise TypeError(f"a list of pairs (source, target) expected, got {type(pairs).__name__}")
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or list(map(type, pair)) != [str, str]:
+            raise TypeError(f"pairs[{index}]: two texts expected, source and target, got {pair!r:.80}")
+
+
 def read_pairs(path: Path, columns: int = 2) -> Pairs:
     """Read a TSV file (gzip by its name): source, tab, target, a line each, UTF-8.
 

@@ -18,7 +18,7 @@ from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
 from ..model.names import Name
 from ..untrusted import MEGABYTE, check_archive, most_unpacked, open_regular, size_text
-from .what_if.intervention import parse
+from .what_if.intervention import parse_saved
 
 # What a file may unpack to: all arrays together, and those but the weights.
 # The longest trace of a large BART, 1,024 tokens on both sides, has 2.2 GB of weights; of NLLB with 200 tokens, 90 MB.
@@ -196,7 +196,7 @@ def _check_weights(arrays: Mapping[str, np.ndarray]) -> None:
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["origin"] = Origin(fields["origin"])
-    fields["interventions"] = tuple(map(parse, fields["interventions"]))
+    fields["interventions"] = tuple(map(parse_saved, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
     fields["source_pieces"] = tuple(Piece(token, text, *span) for token, text, span in tokens)
