@@ -1,5 +1,6 @@
 """What pages are written with: text made safe for Markdown, findings, figures, tables, translations, tokens."""
 
+import csv
 import html
 import re
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from .doubts import describe_depth, describe_language
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
 _MARKUP = re.compile(r"\\([^\w\s])|\*\*")  # of Markdown, what a caption does not have where it goes along as text
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
+_FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
 MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
@@ -112,14 +113,14 @@ def as_csv(table: pd.DataFrame) -> bytes:
     """Return a table as CSV in UTF-8, without its index.
 
     A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
-    text there.
+    text there; so does such a text behind apostrophes, so that who takes one off such cells has every text again.
     """
 
     def as_text(cell: object) -> object:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+        return _FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell
 
     texts = {name: table[name].map(as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
-    return table.assign(**texts).to_csv(index=False).encode()
+    return table.assign(**texts).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
 
 
 def show_table(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import bias_logits, random_sources, unlike_model
+from support.small import attention_blocks, bias_logits, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.tiny import make_pairs, write_pairs
 
@@ -34,7 +34,7 @@ from transformer.interpret.what_if.importance import (
 from transformer.interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import (
-    HeadMeans,
+    Means,
     apply_interventions,
     apply_interventions_side_by_side,
     measure_means,
@@ -54,7 +54,7 @@ def log_probabilities(model, source=SOURCE, target=TARGET):
 @pytest.mark.parametrize("norm, ablate", [("post", Zero), ("pre", Mean), ("pre", Uniform)])
 def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     model = unlike_model(norm=norm)
-    means = HeadMeans(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
+    means = Means(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
     found = head_importance(model, SOURCE, TARGET, ablate, means)
     assert (found.encoder.shape, found.decoder.shape, found.cross.shape) == ((2, 4, 4), (3, 4, 4), (3, 4, 4))
     whole = log_probabilities(model)
@@ -171,6 +171,50 @@ def test_the_sums_have_every_token_and_its_square(translator, examples):
     np.testing.assert_allclose(found.sums[:, 0], values.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(found.sums[:, 1], (values**2).sum(axis=1), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found.deviations, values.std(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
+def test_each_ablation_by_its_name_is_a_model_changed_by_the_tests_own_hook(translator, examples, ablation):
+    """A pass a sentence, one head replaced: by its mean over all tokens of the examples, or by that of the values."""
+    model = translator.model
+    found = translator.head_importance(make_pairs(9, 3), ablation)
+    for kind, layer, head in (("encoder", 1, 2), ("cross", 2, 0)):
+        core = attention_blocks(model, kind)[layer].core
+        outputs = []
+        handle = core.register_forward_hook(lambda *call, kept=outputs, at=head: kept.append(call[2][0, at].double()))
+        whole = [log_p_of(model, each) for each in examples]
+        handle.remove()
+        mean = torch.cat(outputs).mean(dim=0).float()
+
+        def replace(_, inputs, output, at=head, mean=mean):
+            filling = {"zero": 0 * mean, "mean": mean, "uniform": inputs[2][:, at].mean(dim=1, keepdim=True)}
+            output = output.clone()
+            output[:, at] = filling[ablation]
+            return output
+
+        handle = core.register_forward_hook(replace)
+        losses = [before - log_p_of(model, each) for before, each in zip(whole, examples, strict=True)]
+        handle.remove()
+        expected = float(torch.cat(losses).mean())
+        assert found.of(kind)[layer, head] == pytest.approx(expected, abs=2e-6) and abs(expected) > 1e-5
+
+
+@torch.inference_mode()
+def log_p_of(model, example):
+    logits = model(torch.tensor([example.source]), torch.tensor([example.target[:-1]]))[0].double()
+    return logits.log_softmax(dim=-1)[range(len(example.target) - 1), example.target[1:]]
+
+
+def test_means_that_are_given_take_the_place_of_those_over_the_same_pairs(translator):
+    some, others = make_pairs(9, 3), make_pairs(9, 4)
+    means = translator.measure_means(some)
+    found = translator.head_importance(some, "mean")
+    assert np.array_equal(found.cross, translator.head_importance(some, "mean", means=means).cross)
+    assert not np.array_equal(
+        found.cross, translator.head_importance(some, "mean", means=translator.measure_means(others)).cross
+    )
+    with pytest.raises(ValueError, match="^ablation must be one of zero, mean, uniform, got 'half'"):
+        translator.head_importance(some, "half")
 
 
 def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
@@ -323,6 +367,15 @@ def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_
     assert told["weights"] == hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
     assert told["ablation"] == "zero" and [each["name"] for each in told["pairs"]] == ["heads.tsv"]
     assert sorted(path.name for path in tmp_path.glob("heads.csv*")) == ["heads.csv", "heads.csv.json"]
+    for ablation in ("mean", "uniform"):
+        other = tmp_path / f"{ablation}.csv"
+        assert command(make_pairs(4, 3), other, "--ablation", ablation) == 0
+        rows = list(csv.DictReader(other.read_text().splitlines()))
+        (heads, loss), *_ = (
+            Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
+        )
+        assert rows[0]["intervention"] == f"{ablation}:{heads}"
+        assert float(rows[0]["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
     (tmp_path / "heads.csv.part").write_bytes(b"damaged")
     assert command(make_pairs(4, 3), out) == 1 and command(make_pairs(4, 3), out, "--resume") == 1
     (tmp_path / "heads.csv.part").unlink()
