@@ -41,11 +41,11 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     at_rest(page)
     page.get_by_role("radio", name="gender").click()
-    expect(page.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
+    expect(page.get_by_text("“▁father | ▁mother” after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**minimal_pair=gender**")
     other = elsewhere()
     other.goto(page.url)
-    expect(other.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
+    expect(other.get_by_text("“▁father | ▁mother” after layer 2 from the clean run")).to_be_visible()
 
 
 def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(page, address, best_after):
@@ -65,7 +65,7 @@ def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(p
     at_rest(page)
     page.get_by_role("slider", name="Position").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("“▁dog|▁cat” before layer 1 from the clean run")).to_be_visible()
+    expect(page.get_by_text("“▁dog | ▁cat” before layer 1 from the clean run")).to_be_visible()
     expect(patched_token(page)).to_contain_text(best_after(1, 4))
     assert best_after(1, 2) != best_after(1, 4)
     page.get_by_label("Second sentence").fill("I see the old cat.")

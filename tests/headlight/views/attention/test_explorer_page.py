@@ -22,7 +22,7 @@ from transformer.interpret.trace import masked_maps
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both", "words": "pieces"} | {
     "specials": "shown",
     "together": "mean",
     "scale": "0 to 1",
@@ -197,8 +197,9 @@ def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_m
         write_choice(trace, read_choice(trace, best) | {"heads": heads, "rows": rows}, best)
 
     for heads, rows, expected in (
-        ("3.5", "predicted", {}),
-        ("1.1", "predicted", {"explorer_heads": "1.1"}),
+        ("3.5", "both", {}),
+        ("1.1", "both", {"explorer_heads": "1.1"}),
+        ("1.1", "predicted", {"explorer_rows": "predicted"}),
         ("1.1", "fed", {"explorer_rows": "fed"}),
         ("3.5", "fed", {"explorer_rows": "fed", "explorer_heads": "3.5"}),
     ):
