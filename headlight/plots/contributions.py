@@ -50,20 +50,7 @@ from .layout import (
     token_axis,
     token_rows,
 )
-from .palette import (
-    BLUE,
-    FAINT_GREY,
-    GREY,
-    INK,
-    NEGATIVE,
-    OLIVE,
-    POSITIVE,
-    SOLID_GREY,
-    WEIGHT_SCALE,
-    Scale,
-    diverging,
-    see_through,
-)
+from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
 from .text import signed, token_label
 
 
@@ -166,9 +153,8 @@ _MEASURE_WORDS = {
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }
-_ZERO_LINE = {"zeroline": True, "zerolinecolor": SOLID_GREY, "gridcolor": FAINT_GREY}
-_ROW, _LEAST_ROW = 24, 13  # pixels
-_ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay readable
+_ZERO_LINE = {"zeroline": True, "zerolinecolor": GREY, "gridcolor": FAINT_GREY}
+_ROW, _LEAST_ROW, _ROOM = 24, 13, 1000  # pixels; the last for a long sentence, as long as it stays readable
 
 
 def attribution_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.Figure:
@@ -208,8 +194,9 @@ def _draw_panels(panels: Sequence[_Panel], rows: dict, height: int, top: int, ga
     traces, axes, width = [], {}, (1 + gap) / len(panels)
     for place, panel in enumerate(panels):
         number = str(place + 1) if place else ""
+        colours = np.where(panel.values < 0, NEGATIVE, POSITIVE).tolist()
         pattern = {"shape": np.where(panel.values < 0, "/", "").tolist(), "fillmode": "overlay", "size": 5}
-        marker = {"color": _colours(panel), "opacity": 1, "pattern": pattern}
+        marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
         ticks = {"side": "top", "nticks": panel.ticks, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
@@ -217,10 +204,6 @@ def _draw_panels(panels: Sequence[_Panel], rows: dict, height: int, top: int, ga
         axes[f"xaxis{number}"] = {"title": panel.title, **place_of, **ticks, **_ZERO_LINE}
     y = {**rows, "tickfont": {"size": SMALLEST_LABEL}}
     return figure_of(traces, height, y=y, top=top, bottom=10, showlegend=False, **axes)
-
-
-def _colours(panel: _Panel) -> list[str] | str:
-    return np.where(panel.values < 0, NEGATIVE, POSITIVE).tolist() if panel.signed else BLUE
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:

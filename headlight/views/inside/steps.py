@@ -50,7 +50,8 @@ def choose_block(request: TranslationRequest) -> ChosenBlock:
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
     names = name_rows(queries, predicted, named_by)
-    return ChosenBlock(view, *measures.stages(request, kind, layer), names)
+    stages, parameters, gaps = measures.stages(request, kind, layer)
+    return ChosenBlock(view=view, stages=stages, parameters=parameters, gaps=gaps, row_names=names)
 
 
 def show(request: TranslationRequest) -> None:

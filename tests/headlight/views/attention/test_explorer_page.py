@@ -256,6 +256,22 @@ def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with(
     assert (choice["kind"], choice["heads"]) == ("decoder", "2.5")
 
 
+@pytest.mark.parametrize(
+    ("heads", "carried"), [("3.7", {"kind": "cross", "layer": "3", "head": "7"}), ("3.7-1.2", None)]
+)
+def test_a_single_head_that_comes_by_address_is_carried_on_like_one_that_was_clicked(heads, carried):
+    app = open_page(PAGE, explorer_heads=heads)
+    app.query_params.clear()  # as the menu's links do
+    app.switch_page("pages/inside.py").run()
+    assert not app.exception
+    asked = {name: first_of(app.query_params[name]) for name in ("kind", "layer", "head") if name in app.query_params}
+    assert asked == (carried or {})
+    (steps,) = components(app)
+    own = json.loads(steps.proto.json)
+    if carried:
+        assert own["head"] == 6 and own["block"] == "Cross-attention, layer 3, head 7"
+
+
 def test_the_way_inside_leads_to_the_chosen_head_and_token():
     (link,) = open_page(PAGE, explorer_kind="encoder", explorer_heads="2.3-1.1", explorer_tokens="q4").get("page_link")
     assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
