@@ -21,12 +21,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _M_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt(3)
 FOLDER = Path(__file__).parent
 _LET_IN = "let_in"  # in the session
+SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css")]
 
 
 def main() -> None:
     """Draw the page in the address for one visitor."""
     st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
-    st.html(FOLDER / "page.css")
+    for style in (*SHARED_STYLES, FOLDER / "page.css"):
+        st.html(style)
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
     if not _has_room():
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")

@@ -15,8 +15,9 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
-from headlight.plots.text import NOTHING, Finding, format_probability, percent
+from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, percent
 from transformer import Sampling, Trace
+from transformer.interpret.head_patterns import word_ranges
 
 from . import url_state
 from .doubts import describe_depth, describe_language
@@ -126,8 +127,8 @@ def as_csv(table: pd.DataFrame) -> bytes:
 def show_table(
     label: str,
     corner: str,
-    header: Sequence[str],
-    rows: Sequence[tuple[str, Sequence[str]]],
+    header: Sequence[str | TokenCell],
+    rows: Sequence[tuple[str, Sequence[str | TokenCell]]],
     masked: Sequence[Sequence[bool]] | None = None,
     shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
@@ -141,7 +142,7 @@ def show_table(
     else:
         marks = masked or [[False] * len(header)] * len(rows)
         styles = [[' class="closed"' if mark else "" for mark in row] for row in marks]
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
+    head = "".join(_cell(text, "th", ' scope="col"') for text in header)
     body = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>{_cells(cells, row_styles)}</tr>'
         for (name, cells), row_styles in zip(rows, styles, strict=True)
@@ -153,8 +154,14 @@ def show_table(
     )
 
 
-def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
-    return "".join(f"<td{style}>{html.escape(text)}</td>" for text, style in zip(cells, styles, strict=True))
+def _cells(cells: Sequence[str | TokenCell], styles: Sequence[str]) -> str:
+    return "".join(_cell(text, "td", style) for text, style in zip(cells, styles, strict=True))
+
+
+def _cell(text: str | TokenCell, tag: str, attributes: str = "") -> str:
+    return (
+        text.html(tag, attributes) if isinstance(text, TokenCell) else f"<{tag}{attributes}>{html.escape(text)}</{tag}>"
+    )
 
 
 def is_presented() -> bool:
@@ -229,39 +236,50 @@ def show_doubts(request: TranslationRequest) -> None:
 def show_tokens(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
     """Show each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
-        _chip(token, f"id {id_}", css="unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
+        _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
     ]
-    _show(chips, label)
+    _show(tokens, chips, label)
 
 
 def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str) -> None:
     """Show each token over the probability it got, as strong in colour as it is probable."""
-    chips = []
-    for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
-        colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(
-            _chip(token, format_probability(float(probability)), style=colour, title=f"rank {rank} of all tokens")
-        )
-    _show(chips, label)
-
-
-def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, colour: str) -> None:
-    """Show each token over its share in percent, as strong in colour as this is of `limit`; colour: "31, 119, 224"."""
     chips = [
-        _chip(token, percent(share), style=f"background: rgba({colour}, {0.03 + 0.6 * share / limit:.3f})")
+        _chip(
+            token, format_probability(probability), share=0.04 + 0.6 * probability, title=f"rank {rank} of all tokens"
+        )
+        for token, probability, rank in zip(tokens, map(float, probabilities), ranks, strict=True)
+    ]
+    _show(tokens, chips, label)
+
+
+def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, side: str) -> None:
+    """Show each token over its share in percent, as strong in colour as this is of `limit`.
+
+    `side` is "source" or "prefix", each of which has its colour.
+    """
+    chips = [
+        _chip(token, percent(share), css=f" of_{side}", share=0.03 + 0.6 * share / limit)
         for token, share in zip(tokens, map(float, shares), strict=True)
     ]
-    _show(chips, label)
+    _show(tokens, chips, label)
 
 
-def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str = "") -> str:
+def _chip(token: str, note: str, *, css: str = "", share: float = 0.0, title: str = "") -> str:
+    """Return a token as it looks over a note; pointing at it, or hearing the page, tells what it is to the letter."""
+    letters, named = html.escape(token), html.escape(f"{token}, {title}" if title else token)
+    colour = f' style="--share: {share:.3f}"' if share else ""
+    special = " special" if token in GLYPHS else ""
     return (
-        f'<li class="{css}" style="{style}" title="{html.escape(title)}">'
-        f'<span class="token">{html.escape(token)}</span><span class="note">{html.escape(note)}</span></li>'
+        f'<span class="chip{special}{css}"{colour} title="{named}">'
+        f'<span class="token" aria-hidden="true">{html.escape(chip_text(token))}</span>'
+        f'<span class="letters">{letters}</span><span class="note">{html.escape(note)}</span></span>'
     )
 
 
-def _show(chips: list[str], label: str) -> None:
-    items = "".join(chips)
-    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items}</ol>')
+def _show(tokens: Sequence[str], chips: list[str], label: str) -> None:
+    """Show chips, those of one word joined."""
+    words = word_ranges(tokens)
+    inside = {position for word in words for position in word[1:]}
+    items = "".join(f"{'' if at in inside else '</li><li>'}{chip}" for at, chip in enumerate(chips))
+    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items.removeprefix("</li>")}</li></ol>')

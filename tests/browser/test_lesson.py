@@ -96,7 +96,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
 
     # Decoding: step.
     go_to(page, "Decoding")
-    expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}")
+    expect(page.locator(".place")).to_contain_text(f"Step 1 of {len(trace.target_ids)}: ")
     page.get_by_role("button", name="One step forward").click()
     page.wait_for_url("**step=2**")
     candidates = list(trace.candidate_tokens[1])

@@ -146,7 +146,7 @@ def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tm
     choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
     picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
     lines = picture.findall(f".//{SVG}path")
-    for colour, head in (("#0072b2", 1), ("#e69f00", 4)):
+    for colour, head in (("#0072b2", 1), ("#8f7d00", 4)):
         drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
         weights = trace.decoder[0, head]
         np.testing.assert_allclose(drawn, np.sort(weights[weights >= 0.02]), atol=1e-3)

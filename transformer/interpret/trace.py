@@ -235,10 +235,11 @@ Labels = tuple[str, ...]
 
 
 class RowLabel(Name):
-    """Which of its two tokens a decoder row is named after: its input, or the one it predicts."""
+    """Which of its two tokens a decoder row is named after: its input, the one it predicts, or both in this order."""
 
     FED = "fed"
     PREDICTED = "predicted"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +259,19 @@ class LabelledWeights:
     predicted: Labels | None
     keys: Labels
 
+    def named_rows(self, row_label: RowLabel | str) -> Labels:
+        """Return the rows' labels, such as "▁Ich → ▁liebe" for both tokens; an encoder row has one alone."""
+        return name_rows(self.fed, self.predicted, row_label)
+
+
+def name_rows(fed: Labels, predicted: Labels | None, row_label: RowLabel | str) -> Labels:
+    """Return the labels of rows that are fed one token and predict another, None in the encoder."""
+    if row_label == RowLabel.FED or predicted is None:
+        return fed
+    if row_label == RowLabel.PREDICTED:
+        return predicted
+    return tuple(f"{each} → {following}" for each, following in zip(fed, predicted, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap(LabelledWeights):
@@ -268,7 +282,7 @@ class AttentionMap(LabelledWeights):
     @property
     def queries(self) -> tuple[str, ...]:
         """Return the rows' labels."""
-        return self.predicted if self.row_label == RowLabel.PREDICTED and self.predicted is not None else self.fed
+        return self.named_rows(self.row_label)
 
 
 def attention_map(

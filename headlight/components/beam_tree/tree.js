@@ -2,8 +2,9 @@
 // says what it is and where its step reads in the source; a click goes on from there.
 
 import { offerPicture } from "../export/snapshot.js";
-import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
+import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { chipText, joined, shownToken, wordRanges } from "../lib/tokens.js";
 import { moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 
@@ -42,11 +43,12 @@ class BeamTree extends Component {
   }
 
   button(branch, number) {
-    const { left, top } = this.place(branch), button = element("button", branch.look, shortened(branch.token));
+    const { left, top } = this.place(branch), text = shortened(shownToken(branch.token));
+    const button = element("button", branch.look, text);
     if (branch.note) button.append(" ", element("small", "", branch.note));
     Object.assign(button, { type: "button", tabIndex: -1 });
     Object.assign(button.style, { left: `${left}px`, top: `${top}px`, width: `${WIDE}px` });
-    button.style.backgroundColor = `rgba(31, 119, 224, ${opacity(0.8 * branch.chance).toFixed(3)})`;
+    button.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
     button.setAttribute("aria-label", branch.words);
     button.dataset.number = number;
     button.onclick = () => this.setTriggerValue("choice", branch.ids);
@@ -66,11 +68,12 @@ class BeamTree extends Component {
       "its colour the stronger the more probable its token. Point at one, or click it to search on from there.";
     const dark = isDark(this.stage);
     const chips = (branch?.reads ?? []).map((weight, index) => {
-      const chip = element("span", "", this.data.source[index]);
+      const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
-      return chip;
+      return Object.assign(chip, { title: `${token}: weight ${weight}` });
     });
-    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...chips] : []));
+    const words = joined(chips, wordRanges(this.data.source));
+    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...words] : []));
   }
 
   key(event) {

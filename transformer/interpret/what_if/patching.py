@@ -169,14 +169,14 @@ class PatchingMap:
         return ["embeddings", *layers[:-1]] if self.cells[0][0].site == Site.RESIDUAL else layers
 
     def column_names(self, question: Question, tokenizer: TextTokenizer) -> list[str]:
-        """Return the positions' tokens, of a source token that differs both, "▁dog|▁dogs"; or the heads' numbers."""
+        """Return the positions' tokens, of a source token that differs both, "▁dog | ▁dogs"; or the heads' numbers."""
         first = self.cells[0][0]
         if first.site == Site.HEAD:
             return [f"head {head + 1}" for head in range(len(self.cells[0]))]
         if first.stack == Stack.DECODER:
             return list(map(tokenizer.piece_text, question.fed))
         both = [tuple(map(tokenizer.source_piece_text, ids)) for ids in (question.clean, question.corrupted)]
-        return [one if one == other else f"{one}|{other}" for one, other in zip(*both, strict=True)]
+        return [one if one == other else f"{one} | {other}" for one, other in zip(*both, strict=True)]
 
 
 def patching_map(

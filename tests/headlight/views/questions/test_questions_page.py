@@ -98,7 +98,7 @@ def test_the_lens_ends_with_the_models_own_choice():
     (table,) = (element.value for element in app.get("html") if "logit lens" in element.value)
     cells = [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
     assert len(cells) == 4 * 6
-    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
+    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["Ich", "liebe", "meinen", "Lehrer", ".", "⟨end⟩"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
     assert "6 final tokens lead before the last layer." in headlines(app)[0]
 

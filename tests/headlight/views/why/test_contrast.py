@@ -76,7 +76,7 @@ def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text
     assert shows_only_text(app)
 
 
-def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_hatched_and_blue():
+def test_what_speaks_for_the_one_is_teal_to_the_right_and_what_for_the_other_hatched_and_brown():
     figure = contrast_figure(contrast())
     gradient, left_out = figure.data
     assert list(figure.layout.yaxis.ticktext) == [
@@ -85,7 +85,7 @@ def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_h
         "b",
         "a",
         "<b>prefix</b>",
-        "&lt;s&gt;",
+        "⟨start⟩",
         "p",
         "q",
     ]
