@@ -15,7 +15,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
-from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, percent
+from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, in_words, percent
 from transformer import Sampling, Trace
 from transformer.interpret.head_patterns import word_ranges
 
@@ -32,8 +32,8 @@ MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
 
 
 def plain(text: str) -> str:
-    """Escape every sign of Markdown's in a text from users, checkpoints or models: it shows as it is written."""
-    return text.translate(_ESCAPED)
+    """Escape every sign of Markdown's in a text with parts from users, checkpoints or models; tokens read as words."""
+    return in_words(text).translate(_ESCAPED)
 
 
 def show_finding(finding: Finding, attempt: str = "") -> None:
@@ -42,20 +42,24 @@ def show_finding(finding: Finding, attempt: str = "") -> None:
 
 
 def _finding_html(finding: Finding, attempt: str = "", css: str = "") -> str:
-    more = f"<p>{html.escape(finding.more)}</p>" if finding.more else ""
-    tried = f"<p><strong>Try</strong> {html.escape(attempt)}</p>" if attempt else ""
+    more = f"<p>{_told(finding.more)}</p>" if finding.more else ""
+    tried = f"<p><strong>Try</strong> {_told(attempt)}</p>" if attempt else ""
     folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
-    return f'<div class="finding{css}"><p class="headline">{html.escape(finding.headline)}</p>{folded}</div>'
+    return f'<div class="finding{css}"><p class="headline">{_told(finding.headline)}</p>{folded}</div>'
+
+
+def _told(text: str) -> str:
+    return html.escape(in_words(text))
 
 
 def show_calculation(text: str) -> None:
     """Show a number of the figure, calculated by hand."""
-    st.html(f'<div class="finding"><p>{html.escape(text)}</p></div>')
+    st.html(f'<div class="finding"><p>{_told(text)}</p></div>')
 
 
 def show_attempt(text: str) -> None:
     """Show something to try."""
-    st.html(f'<div class="finding"><details><summary>try</summary><p>{html.escape(text)}</p></details></div>')
+    st.html(f'<div class="finding"><details><summary>try</summary><p>{_told(text)}</p></details></div>')
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
@@ -189,7 +193,7 @@ def offer_downloads() -> None:
 
 def one_line(text: str) -> str:
     """Return a translation on one line, safe for Markdown; of an empty one, that the model wrote nothing."""
-    return plain(" ".join(text.split())) or NOTHING
+    return " ".join(text.split()).translate(_ESCAPED) or NOTHING
 
 
 def show_translation(request: TranslationRequest) -> Trace:

@@ -80,6 +80,11 @@ def token_label(token: str) -> str:
     return html.escape(token, quote=False)
 
 
+# Where a token begins in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
+_TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
+_SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
+
+
 def chip_text(token: str) -> str:
     """Return a token as it looks in a row of chips, joined to those of its word: "teacher", "⟨end⟩"."""
     if token in GLYPHS:
@@ -110,6 +115,12 @@ def shown_tokens(labels: Sequence[str]) -> list[str]:
         chip_text(label) if before in _ENDS_A_WORD or _LANGUAGE.fullmatch(before) else shown_token(label)
         for before, label in zip(befores, labels, strict=False)
     ]
+
+
+def in_words(sentence: str) -> str:
+    """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩."""
+    shown = _TOKEN_MARK.sub("", sentence)
+    return _SPECIAL_IN_SENTENCE.sub(lambda found: GLYPHS[found[0]], shown)
 
 
 def token_cells(tokens: Sequence[str]) -> list[TokenCell]:

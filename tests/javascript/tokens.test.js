@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { chipText, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
+import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
 
 const CASES = JSON.parse(readFileSync(new URL("../shown_tokens.json", import.meta.url), "utf-8"));
 
@@ -17,3 +17,8 @@ for (const { what, tokens, chips, alone, together, words } of CASES) {
     assert.deepEqual(wordRanges(tokens), words);
   });
 }
+
+test("a sentence that names tokens reads as in Python", () => {
+  const sentences = JSON.parse(readFileSync(new URL("../sentences_in_words.json", import.meta.url), "utf-8"));
+  for (const [written, shown] of sentences) assert.equal(inWords(written), shown);
+});

@@ -16,6 +16,7 @@ import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./sides.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
+import { inWords } from "../lib/tokens.js";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
 const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of the width, and its limits in pixels
@@ -238,7 +239,7 @@ class Explorer extends Component {
   }
 
   readOut(text) {
-    this.find(".readout").textContent = text;
+    this.find(".readout").textContent = inWords(text);
   }
 
   showControls(kind) {

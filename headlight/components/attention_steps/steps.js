@@ -7,7 +7,7 @@ import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
-import { chipText, joined, shownTokens, wordRanges } from "../lib/tokens.js";
+import { chipText, inWords, joined, shownTokens, wordRanges } from "../lib/tokens.js";
 import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
 import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
@@ -214,7 +214,7 @@ class Steps extends Component {
     const panel = entry.panels[group][index], { row, column } = cell ?? cellIn(panel, this.chosen, this.data);
     const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
     const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
-    const text = row < 0 || column < 0 ? elsewhere : sum();
+    const text = inWords(row < 0 || column < 0 ? elsewhere : sum());
     if (hand.textContent !== text) hand.textContent = text;
   }
 }

@@ -4,7 +4,7 @@
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
-import { chipText, joined, shownToken, wordRanges } from "../lib/tokens.js";
+import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
 import { moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 
@@ -64,8 +64,9 @@ class BeamTree extends Component {
 
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
-    this.readout.textContent = branch ? branch.words : "Each column is a step, each button a translation under way, " +
-      "its colour the stronger the more probable its token. Point at one, or click it to search on from there.";
+    const invitation = "Each column is a step, each button a translation under way, its colour the stronger the more " +
+      "probable its token. Point at one, or click it to search on from there.";
+    this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
     const chips = (branch?.reads ?? []).map((weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));

@@ -6,7 +6,7 @@ import { JOINT, element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
-import { chipRow, shownToken, shownTokens } from "../lib/tokens.js";
+import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { HeadStrip } from "./strips.js";
 
@@ -88,7 +88,7 @@ class Player extends Component {
     const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
     this.find(".place").textContent = `${place}: ${this.names[this.playhead.at - 1]}`;
     this.playhead.show(`${place}: ${this.data.next[this.playhead.at - 1]}`);
-    this.find(".sentence").textContent = step.sentence;
+    this.find(".sentence").textContent = inWords(step.sentence);
     this.showRow("source", this.maps.cross, this.data.source.length);
     this.showRow("target", this.maps.decoder, this.playhead.at);
     this.showNext(step);

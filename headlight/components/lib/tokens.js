@@ -11,6 +11,7 @@ const BLANK = "␣"; // a token, or a part of one, that is nothing but a blank
 const JOINTS = [" | ", " → "]; // within a label of two tokens; no token has a space
 // Of Marian and M2M-100, of NLLB and mBART.
 const LANGUAGE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/u;
+const SPECIAL_IN_SENTENCE = /(?<![^\s“|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”|.,:;])/g;
 const NAMED = /^<.+>$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>"
 const MARKS = new Set(".,!?;:…«»„“”\"'()-"); // as in transformer/interpret/head_patterns.py
 const ENDS_A_WORD = new Set(["</s>", "<s>", "<pad>", SPACE]);
@@ -41,6 +42,11 @@ export function shownTokens(labels) {
     const isFirst = at === 0 || ENDS_A_WORD.has(before) || LANGUAGE.test(before);
     return isFirst ? chipText(label) : shownToken(label);
   });
+}
+
+// A sentence that names tokens, “▁my”, as it reads.
+export function inWords(sentence) {
+  return sentence.replace(/(?<![^\s“|])▁(?=[^\s”|])/g, "").replace(SPECIAL_IN_SENTENCE, (token) => GLYPHS[token]);
 }
 
 function cutAt(label, joint) {

@@ -6,7 +6,7 @@ import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
-import { chipRow } from "../lib/tokens.js";
+import { chipRow, inWords } from "../lib/tokens.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
@@ -33,7 +33,7 @@ class Player extends Component {
       look: (tile, cell) => this.look(cell && { layer: tile.layer, head: tile.head, ...cell }),
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
-    this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
+    this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = inWords(text)));
     const offer = (place, label, figure, element, draw) => {
       const elements = () => [this.find(element)];
       this.find(place).append(offerPicture(label, figure, this.find(".player"), elements, draw));
@@ -133,7 +133,7 @@ class Player extends Component {
   // What is under the pointer, in words: {layer, head, row, column} or null.
   look(found) {
     this.looked = found;
-    this.find(".heads .readout").textContent = found ? this.snapshots.cellText(this.playhead.at, found) : "";
+    this.find(".heads .readout").textContent = found ? inWords(this.snapshots.cellText(this.playhead.at, found)) : "";
   }
 
   showChances() {

@@ -6,7 +6,7 @@ import { offerPicture } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Table } from "../lib/table.js";
-import { chipText, isSpecial, joined } from "../lib/tokens.js";
+import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
 import { curve, lettersFor, linesOf, moved, opacityOf, shareOf, widthOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { below, invitation, outputWords, sourceWords, weightText } from "./words.js";
@@ -190,7 +190,7 @@ class TokenLines extends Component {
         if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
       });
     }
-    this.readout.textContent = this.words(pointed);
+    this.readout.textContent = inWords(this.words(pointed));
   }
 
   weight({ side, index }, other) {
