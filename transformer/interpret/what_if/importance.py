@@ -6,7 +6,7 @@ pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probabi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -278,19 +278,24 @@ def measure_importance(
     if not examples:
         raise ValueError("at least one sentence pair expected")
     ablate = ablation_named(ablate) if isinstance(ablate, str) else ablate
-    means = measure_means(model, examples) if ablate is Mean and means is None else means
     heads, ids = tuple(every_head(model)), [(each.source, each.target) for each in examples]
     batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
-    given = [] if means is None else [means.of(kind) for kind in AttentionKind]
-    replaced = [to_array(each).tobytes() for each in given if each is not None]
-    fingerprint = partial(fingerprint_of, model, ids, ablate, replaced)
-    statistics = partial(_summed_losses, model, ablate=ablate, means=means)
+    given = means and [to_array(each).tobytes() for each in (means.encoder, means.decoder, means.cross)]
+    fingerprint = partial(fingerprint_of, model, ids, ablate, given)
+
+    @cache  # with the first batch, after what may be refused was refused
+    def replacing() -> Means | None:
+        return measure_means(model, examples) if ablate is Mean and means is None else means
+
+    def statistics(batch: Sequence[Example]) -> np.ndarray:
+        return _summed_losses(model, batch, ablate, replacing())
+
     sums = add_up(statistics, batches, np.zeros((len(heads) + 1, 2)), fingerprint, run)
     tokens = sum(len(each.target) - 1 - model.config.num_forced for each in examples)
     return ImportanceSums(heads, read_only(sums), tokens, len(examples))
 
 
-def _summed_losses(model: Transformer, batch: Sequence[Example], *, ablate: Ablate, means: Means | None) -> np.ndarray:
+def _summed_losses(model: Transformer, batch: Sequence[Example], ablate: Ablate, means: Means | None) -> np.ndarray:
     """Sum over a batch's scored tokens what each loses without each head, as `ImportanceSums.sums`."""
     sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
     following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)

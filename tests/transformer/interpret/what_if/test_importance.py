@@ -288,10 +288,20 @@ def test_what_is_resumed_is_of_the_same_weights_pairs_and_ablation(translator, e
         (model, examples, Zero, first),
         (model, examples, Uniform, first),
         (model, examples, Mean, second),
+        (model, examples, "mean", None),
     ):
         with pytest.raises(CheckpointError, match="of another measurement"):
             measure_importance(*other, run=go_on)
     measure_importance(model, examples, Mean, first, go_on)
+
+
+def test_a_mean_ablation_that_was_stopped_goes_on_with_the_means_of_all_pairs(translator, examples, tmp_path):
+    model, saved = translator.model, tmp_path / "some.part"
+    whole, (_, stop) = measure_importance(model, examples, "mean"), stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, progress=stop))
+    found = measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, resume=True))
+    assert np.array_equal(found.sums, whole.sums)
 
 
 def test_another_number_of_processes_goes_on_with_what_one_began(translator, examples, tmp_path):
@@ -367,19 +377,22 @@ def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_
     assert told["weights"] == hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
     assert told["ablation"] == "zero" and [each["name"] for each in told["pairs"]] == ["heads.tsv"]
     assert sorted(path.name for path in tmp_path.glob("heads.csv*")) == ["heads.csv", "heads.csv.json"]
-    for ablation in ("mean", "uniform"):
-        other = tmp_path / f"{ablation}.csv"
-        assert command(make_pairs(4, 3), other, "--ablation", ablation) == 0
-        rows = list(csv.DictReader(other.read_text().splitlines()))
-        (heads, loss), *_ = (
-            Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
-        )
-        assert rows[0]["intervention"] == f"{ablation}:{heads}"
-        assert float(rows[0]["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
     (tmp_path / "heads.csv.part").write_bytes(b"damaged")
     assert command(make_pairs(4, 3), out) == 1 and command(make_pairs(4, 3), out, "--resume") == 1
     (tmp_path / "heads.csv.part").unlink()
     assert command(make_pairs(4, 3), out, "--resume") == 0
+
+
+@pytest.mark.parametrize("ablation", ["mean", "uniform"])
+def test_the_command_measures_each_ablation(command, checkpoint_folder, tmp_path, ablation):
+    out = tmp_path / "heads.csv"
+    assert command(make_pairs(4, 3), out, "--ablation", ablation) == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    expected = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
+    assert [row["intervention"] for row in rows] == [f"{ablation}:{heads}" for heads, _ in expected]
+    losses = [float(row["loss_in_nats_a_token"]) for row in rows]
+    assert losses == pytest.approx([loss for _, loss in expected], abs=1e-6)
+    assert ImportanceTable.load(out).ablation == ablation
 
 
 def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, capsys):
