@@ -111,7 +111,7 @@ def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_
     app.selectbox(key="patched").set_value("decoder stream").run()
     assert not app.exception and "the decoder's vector at" in page_text(app)
     far = page_text(view(patched_row="99", patched_column="x"))
-    assert "With the encoder's vector at “▁child | ▁children” after layer 3 from the clean run" in far
+    assert "With the encoder's vector at “child | children” after layer 3 from the clean run" in far
 
 
 def test_all_that_can_be_patched_is_explained():
@@ -159,7 +159,7 @@ def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it(
     query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
     app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
     (spec,) = specs(app)
-    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “<s>”" in page_text(app)
+    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “⟨start⟩”" in page_text(app)
     assert [each.key for each in app.select_slider] == ["patched_row_slider"]
     assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
 

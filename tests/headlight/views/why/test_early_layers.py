@@ -67,11 +67,11 @@ def view(**query):
 def test_the_view_adds_up_to_the_logit_of_the_step_and_to_its_lead():
     app = view(logit_step="3")
     bars, cells = specs(app)
-    said = re.search(r"All parts sum to (\S+); the run's logit of “▁meinen” is (\S+)\. ", page_text(app))
+    said = re.search(r"All parts sum to (\S+); the run's logit of “meinen” is (\S+)\. ", page_text(app))
     assert said[1] == said[2] == f"{numbers(bars['data'][0]['x']).sum():.2f}"
     assert numbers(cells["data"][0]["z"]).shape == (3, 19)
     lead = view(logit_step="3", logit_of="lead over the runner-up")
-    assert "the run's logit of “▁meinen” minus that of “" in page_text(lead)
+    assert "the run's logit of “meinen” minus that of “" in page_text(lead)
     assert numbers(specs(lead)[0]["data"][0]["x"]).sum() < float(said[1])
 
 
