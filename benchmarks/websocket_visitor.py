@@ -13,7 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 FIELD = "Sentence to translate"
 # In every sentence: whose it is. The pages show the sentence as its tokens, a digit each, in JSON or in a table.
-_BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81)*'
+_BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81|\xc2\xb7|\xe2\x90\xa3)*'
 _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
 _ESCAPED_SPACE = b"\\u2581"
 _KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
