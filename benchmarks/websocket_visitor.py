@@ -15,6 +15,7 @@ FIELD = "Sentence to translate"
 # In every sentence: whose it is. The pages show the sentence as its tokens, a digit each, in JSON or in a table.
 _BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81|\xc2\xb7|\xe2\x90\xa3)*'
 _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
+_TITLE = re.compile(rb' title="[^"]*"')  # the same token again, to the letter
 _ESCAPED_SPACE = b"\\u2581"
 _KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
 
@@ -156,7 +157,7 @@ class WebsocketVisitor:
 
     def _over(self, data: bytes, run: Run) -> bool:
         """Note what a message says; True when it ends the run."""
-        for mark in _MARK.findall(data):
+        for mark in _MARK.findall(_TITLE.sub(b"", data)):
             digits = re.sub(rb"\D", b"", mark.replace(_ESCAPED_SPACE, b""))
             run.marks.add(int(digits))
         message = ForwardMsg.FromString(data)
