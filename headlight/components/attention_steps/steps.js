@@ -7,7 +7,7 @@ import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
-import { chipText, inWords, joined, shownTokens, wordRanges } from "../lib/tokens.js";
+import { chipText, inWords, joined, wordRanges } from "../lib/tokens.js";
 import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
 import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
@@ -90,13 +90,13 @@ class Steps extends Component {
     if (tokens === this.tokens) return;
     this.tokens = tokens;
     const group = (place, name, tokens, choose) => {
-      const isPairs = tokens.some((token) => token.includes(JOINT)), pairs = isPairs && shownTokens(tokens);
+      const firsts = tokens.map((token) => token.split(JOINT)[0]); // of two, what the query is made of
       const buttons = tokens.map((token, index) => {
-        const button = element("button", "token", pairs ? pairs[index] : chipText(token));
+        const button = element("button", "token", chipText(firsts[index]));
         button.setAttribute("aria-label", token);
         return Object.assign(button, { title: token, onclick: () => choose(index) });
       });
-      place.replaceChildren(element("span", "name", name), ...joined(buttons, pairs ? [] : wordRanges(tokens)));
+      place.replaceChildren(element("span", "name", name), ...joined(buttons, wordRanges(firsts)));
     };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));

@@ -38,9 +38,12 @@ class ChosenBlock:
 
 def choose_block(request: TranslationRequest) -> ChosenBlock:
     """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
-    trace = show_translation(request)
+    beside = st.container(horizontal=True, vertical_alignment="center", gap="medium")
+    with beside:
+        trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         kind, layer, head = choose_head_of(request, tuple(KIND_NAMES), first="cross")
+    with beside:
         named_by = RowLabel.FED if kind == "encoder" else row_label()
     source, fed = trace.source_tokens, trace.decoder_input_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
