@@ -5,13 +5,21 @@ import { offerPicture } from "../export/snapshot.js";
 import { element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
+import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { HeadStrip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
+const ROOM_FOR_HEAD = 24; // pixels of the list's first line, which stays when it scrolls
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
+
+// Scroll a row of chips so far that one of them is in sight.
+function scrollTo(chip) {
+  const row = chip.closest(".chips"), left = chip.offsetLeft - row.offsetLeft, right = left + chip.offsetWidth;
+  row.scrollLeft = Math.max(right - row.clientWidth, Math.min(row.scrollLeft, left));
+}
 
 class Player extends Component {
   constructor(root) {
@@ -49,6 +57,7 @@ class Player extends Component {
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
       this.playhead.startAnew();
+      this.before = null;
       this.layOut();
     }
     if (this.playhead.isNews(data.step)) this.playhead.place(data.step);
@@ -77,6 +86,7 @@ class Player extends Component {
   // One step
 
   show() {
+    const { at, timer } = this.playhead, isNew = at !== this.before, leave = this.chosenCandidate();
     const step = this.data.steps[this.playhead.at - 1];
     const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
     this.find(".place").textContent = place;
@@ -87,6 +97,27 @@ class Player extends Component {
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
+    if (isNew) this.bringIntoSight();
+    if (!timer && at === this.before + 1) leave(this.find(".target").children[at - 1]);
+    this.before = at;
+  }
+
+  // The token that was taken, as a function that lets it fly from the list to a chip of the prefix: the list is about to
+  // show another step.
+  chosenCandidate() {
+    const button = this.find("tr.taken button"), from = button?.getBoundingClientRect();
+    const image = button && element("span", "flying", button.textContent);
+    return (chip) => image && fly(image, from, chip.getBoundingClientRect(), this.find(".player"));
+  }
+
+  // Of what scrolls in its own place: the chosen candidate, the source token that is read most, the end of the prefix.
+  bringIntoSight() {
+    const { at } = this.playhead, { source } = this.data, list = this.find(".list"), row = this.find("tr.taken");
+    const below = row.offsetTop + row.offsetHeight - list.clientHeight, above = row.offsetTop - ROOM_FOR_HEAD;
+    list.scrollTop = Math.max(below, Math.min(list.scrollTop, above));
+    const read = this.maps.cross.slice((at - 1) * source.length, at * source.length);
+    scrollTo(this.find(".source").children[read.indexOf(Math.max(...read))]);
+    scrollTo(this.find(".target").children[at]);
   }
 
   showRow(selector, map, columns, read) {
@@ -113,7 +144,7 @@ class Player extends Component {
   }
 
   showCandidates(step) {
-    this.find("caption").textContent = `Softmax over all tokens. Entropy ${step.entropy}.`;
+    this.find(".entropy").textContent = `entropy ${step.entropy}`;
     this.find(".rest").textContent = step.rest_words;
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
