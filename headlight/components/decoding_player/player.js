@@ -102,8 +102,8 @@ class Player extends Component {
     this.before = at;
   }
 
-  // The token that was taken, as a function that lets it fly from the list to a chip of the prefix: the list is about to
-  // show another step.
+  // The token that was taken, as a function that lets it fly from the list to a chip of the prefix: the list is about
+  // to show another step.
   chosenCandidate() {
     const button = this.find("tr.taken button"), from = button?.getBoundingClientRect();
     const image = button && element("span", "flying", button.textContent);

@@ -2,6 +2,7 @@
 
 export const FRAME = "rgba(128, 128, 128, 0.55)";
 export const POINTED = "#e8710a"; // around what is pointed at
+export const CHANGED = "#e8710a"; // around what the visitor has changed
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 // Around zero as in all figures: blue below, orange above.

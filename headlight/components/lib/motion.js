@@ -15,10 +15,10 @@ export function fly(image, from, to, frame) {
   image.setAttribute("aria-hidden", "true");
   image.tabIndex = -1;
   Object.assign(image.style, {
-    position: "absolute", left: `${left}px`, top: `${top}px`, width: `${from.width / zoom}px`, height: `${from.height / zoom}px`,
-    zIndex: 3, pointerEvents: "none",
+    position: "absolute", left: `${left}px`, top: `${top}px`, zIndex: 3, pointerEvents: "none",
+    width: `${from.width / zoom}px`, height: `${from.height / zoom}px`,
   });
   frame.append(image);
-  const end = { transform: `translate(${endLeft - left}px, ${endTop - top}px)`, width: `${to.width / zoom}px`, opacity: 0.6 };
-  image.animate([{}, end], MOMENT).onfinish = () => image.remove();
+  const transform = `translate(${endLeft - left}px, ${endTop - top}px)`, width = `${to.width / zoom}px`;
+  image.animate([{}, { transform, width, opacity: 0.6 }], MOMENT).onfinish = () => image.remove();
 }

@@ -15,8 +15,7 @@ export function linesOf(weights) {
   return found.filter(({ weight }) => weight >= FAINTEST).sort((one, other) => one.weight - other.weight);
 }
 
-// Weights by line, before and now: which lines, by their place in `now`, had another weight, 0 where there was none, and
-// which there are no more.
+// Lines before and now: which of now, by their place, had another weight, 0 where there was none, and which are gone.
 export function changesOf(before, now) {
   const nameOf = ({ row, column }) => `${row} ${column}`, left = new Map(before.map((line) => [nameOf(line), line]));
   const stays = now.map((line, at) => {
