@@ -92,8 +92,8 @@ function valuesByWeight({ head_value, head_output, weights }, query, token) {
   ];
 }
 
-// What the heatmap draws of a panel's window in this width, between tokens at most so high; `limit` is the value of full
-// colour.
+// What the heatmap draws of a panel's window in this width, between tokens at most so high; `limit` is the value of
+// full colour.
 export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
   const { grid, scale, masked, window, marked } = panel, { row: top, column: start } = window;
   const symbol = panel.isBare ? `${plainSymbol(panel)} ` : "";

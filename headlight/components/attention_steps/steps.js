@@ -285,7 +285,7 @@ class Figure {
     this.canvas = element("canvas");
     this.strip = element("canvas", "strip");
     this.scroller = element("div", "scroller", this.canvas, this.cursor);
-    this.figure = element("figure", "", this.caption, this.strip, this.scroller);
+    this.figure = element("figure", "", this.caption, this.scroller);
     this.heatmap = new Heatmap(this.canvas, {
       choose: (cell) => choose(this.inMatrix(cell)),
       point: (cell) => {
@@ -310,8 +310,8 @@ class Figure {
     const within = (at, first, count) => (at >= first && at < first + count ? at - first : -1);
     const row = within(cell.row, window.row, window.rows), column = within(cell.column, window.column, window.columns);
     Object.assign(this, { window, row: cell.row, chosen: { row: Math.max(0, row), column: Math.max(0, column) } });
-    this.strip.hidden = !isWide(panel);
     if (isWide(panel)) this.drawStrip(panel, picture, cell);
+    else this.strip.remove();
     const pen = prepare(this.canvas, geometry.width, geometry.height);
     const name = panel.text ?? plainSymbol(panel);
     const label = `${name}: ${rows} rows, ${columns} columns. Arrow keys move, Enter chooses.`;
@@ -333,6 +333,7 @@ class Figure {
   // All dimensions of the chosen token, those of the window framed.
   drawStrip(panel, picture, { row }) {
     const strip = stripOf(panel, row, picture), { geometry } = strip, { column, columns } = this.window;
+    if (!this.strip.isConnected) this.scroller.before(this.strip);
     const pen = prepare(this.strip, geometry.width, geometry.height), most = panel.grid.columns;
     const name = `${panel.text ?? plainSymbol(panel)}: all ${most} dimensions of the chosen token`;
     this.slider.draw(pen, strip, `${name}; those from ${column + 1} to ${column + columns} are drawn below.`);

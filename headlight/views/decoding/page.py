@@ -21,7 +21,6 @@ from .content import decoding_page, decoding_steps, describe_search, given_words
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with
 _MOST_SENTENCES = 100
-STEP, TABLE, TREE = "step", "beam table", "tree"  # the views of a beam search
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -34,12 +33,12 @@ def show_page(request: TranslationRequest) -> None:
         _show_player(shown, row)
         return
     with row:
-        view = one_of("View", (STEP, TABLE, TREE), "beam_view", visibility="collapsed")
-    if view == TREE:
+        view = one_of("View", ("step", "beam table", "tree"), "beam_view", visibility="collapsed")
+    if view == "tree":
         _show_tree(shown, request.strategy, row)
         return
     chosen = replace(shown, rank=_choose_hypothesis(shown))
-    if view == TABLE:
+    if view == "beam table":
         _show_hypotheses(shown, request.strategy)
     else:
         _show_player(chosen, row)

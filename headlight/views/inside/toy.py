@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import url_state
 from headlight.app.choices import numbers as numbers_to
@@ -35,7 +36,6 @@ from .steps import chosen_step, offer_program, remember
 from .steps_content import View, stages_payload
 
 TOY_STEP = "softmax"  # that the view begins with: every table but V's and O's shows there what a change of it does
-_SHAPE = ("toy_batch", "toy_tokens", "toy_d_model", "toy_num_heads")
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 MASKED_ROW = Finding(
     "Without any unmasked key the three ways disagree.",
@@ -49,17 +49,7 @@ def show(_request: TranslationRequest) -> None:
     """Show the table to change at the left, and at the right the step in which its effect is seen. Raises UserError."""
     left, right = st.columns([4, 5], gap="medium")
     with left:
-        base, owner = _base()
-        with st.container(horizontal=True, gap="medium", key="toy_shown"):
-            sentence = _beside("Sentence", len(base.unmasked), "toy_row") - 1
-            head = _beside("Head", base.parameters.num_heads, "toy_head") - 1
-        numbers = _with_edits(base, owner)
-        numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-        numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), sentence)
-        st.caption(
-            "Self-attention over a batch of made-up vectors; nothing here was trained. Change a number, or click a "
-            "cell of the mask in its step: what changes by it is framed in orange."
-        )
+        numbers, sentence, head = _choose()
     stages = numbers.stages()
     tokens = tuple(f"token {number + 1}" for number in range(numbers.unmasked.shape[-1]))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
@@ -74,20 +64,33 @@ def show(_request: TranslationRequest) -> None:
     offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
 
-def _base() -> tuple[ToyNumbers, str]:
-    """Ask for shape and seed, behind a button that says them; return the numbers, and what edits of them belong to."""
-    asked = [url_state.asked(name).get(name, url_state.default_of(name)) for name in _SHAPE]
-    with st.popover("Shape: {} × {} × {}, heads {}".format(*asked), key="toy_shape", icon=":material/tune:"):
+def _choose() -> tuple[ToyNumbers, int, int]:
+    """Show what is chosen by hand; return the numbers, and sentence and head, counted from 0."""
+    with st.popover("Shape and seed", icon=":material/tune:"):
         shape, mask = _sizes()
         seed = slider("Seed", 1, 20, "toy_block_seed")
-    return toy_numbers(shape, seed, mask), f"{shape} {seed}"
+    with st.container(horizontal=True, gap="medium"):
+        with _beside("Sentence"):
+            sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row", visibility="collapsed")
+        with _beside("Head"):
+            head = one_of("Head", numbers_to(shape.num_heads), "toy_head", visibility="collapsed")
+    owner, row = f"{shape} {seed}", int(sentence) - 1
+    numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
+    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
+    numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
+    st.caption(
+        "Self-attention over a batch of made-up vectors; nothing here was trained. Change a number, or click a cell of "
+        "the mask in its step: what changes by it is framed in orange."
+    )
+    return numbers, row, int(head) - 1
 
 
-def _beside(label: str, count: int, key: str) -> int:
-    """Show a row of buttons with the numbers from 1 to `count` beside its name; return the chosen one."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
-        st.markdown(label, width="content")
-        return int(one_of(label, numbers_to(count), key, visibility="collapsed"))
+def _beside(label: str) -> DeltaGenerator:
+    """Show the name of a row of buttons; return the container for these, beside it."""
+    name = f"compact_toy_{label}"
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key=name, width="content")
+    row.markdown(label, width="content")
+    return row
 
 
 def _sizes() -> tuple[ToyShape, str]:

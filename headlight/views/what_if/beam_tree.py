@@ -36,10 +36,11 @@ def show(request: TranslationRequest) -> None:
             forced = ()
     searched = replace(request, strategy=replace(started, size=size), prefix=forced, rank=1)
     show_tree(searched, head, partial(url_state.write, "tree_prefix"))
-    asked = {"decoding": "beam", "beam": str(size), "prefix": ".".join(map(str, forced)), **head.query()}
-    label = "What it found, step by step and as a table"
-    given = {name: value for name, value in asked.items() if value}
-    st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=given)
+    asked = {"decoding": "beam", "beam": str(size), "beam_view": "beam table", **head.query()}
+    if forced:
+        asked["prefix"] = ".".join(map(str, forced))
+    label = "What this search found: a table, and step by step"
+    st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=asked)
 
 
 def show_tree(searched: TranslationRequest, head: Head, search_from: Callable[[str], None]) -> None:
