@@ -42,7 +42,11 @@ class Player extends Component {
     const heads = () => headsFigure(this.data, shown(), this.playhead.at);
     offer(".candidates .title", "this step and its candidates", step, ".rows", ".candidates");
     offer(".heads .title", "every head in this step", heads, ".strips");
-    this.whenResized(this.find(".heads"), () => this.data && this.drawStrips());
+    this.whenResized(this.find(".heads"), () => {
+      if (!this.data) return;
+      this.drawStrips();
+      this.letScroll();
+    });
     this.ends.push(() => this.playhead.leave());
   }
 
@@ -97,6 +101,7 @@ class Player extends Component {
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
+    this.letScroll();
     if (isNew) this.bringIntoSight();
     if (!timer && at === this.before + 1) leave(this.find(".target").children[at - 1]);
     this.before = at;
@@ -108,6 +113,11 @@ class Player extends Component {
     const button = this.find("tr.taken button"), from = button?.getBoundingClientRect();
     const image = button && element("span", "flying", button.textContent);
     return (chip) => image && fly(image, from, chip.getBoundingClientRect(), this.find(".player"));
+  }
+
+  // Whoever has no mouse scrolls by the arrows a row of chips that is longer than its place.
+  letScroll() {
+    for (const row of this.root.querySelectorAll(".chips")) row.tabIndex = row.scrollWidth > row.clientWidth ? 0 : -1;
   }
 
   // Of what scrolls in its own place: the chosen candidate, the source token that is read most, the end of the prefix.
